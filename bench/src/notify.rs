@@ -165,6 +165,10 @@ impl Store for Counted {
         self.store.reclaim(limit).await
     }
 
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.store.release_unheld(held).await
+    }
+
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         self.store.sweep(sweep, limit).await
     }

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use crate::arena::Kind;
 use crate::laws::{
     attempts, claim, content, due, effects, fence, foreign, group_ends, group_fire, group_keys, groups,
-    handoff, locks, operator, pools, purge, recovery, settle, sweeps,
+    handoff, locks, operator, pools, purge, recovery, settle, sweeps, unanswered,
 };
 use crate::subject::Subject;
 use crate::trial::Trial;
@@ -77,6 +77,7 @@ laws! {
     recovery::crash_is_recovered [always] "A crash between delivery and settlement: the row comes back and is delivered again, counted where the contract counts recovery.";
     recovery::live_lease_is_left_alone [always] "A reclaim takes nothing whose lease still runs.";
     recovery::held_rows_come_back_free [always] "A row that a dead worker merely held comes back at no cost: no attempt, no error, due at once, and no crash counted.";
+    unanswered::lost_claims_are_released [unanswered::no_owner] "Rows of a claim whose answer was lost are released at once and at no cost; rows that are held, and those of other workers, stay where they are.";
     recovery::begin_checks_the_lease [always] "Marking a row as begun touches nothing of it, and answers Lost where its lease is over or another worker has it.";
     recovery::marks_follow_an_extension [always] "A begun row whose lease was extended is still known as begun.";
     recovery::completed_tries_clear_crashes [always] "Crashes are counted apart from attempts; a completed try clears them, a release does not.";

@@ -19,3 +19,4 @@ pub(crate) mod purge;
 pub(crate) mod recovery;
 pub(crate) mod settle;
 pub(crate) mod sweeps;
+pub(crate) mod unanswered;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use postrider_seams::{Claimed, transport};
+use postrider_seams::{Claimed, store, transport};
 use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
@@ -141,7 +141,7 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
     let asked = Instant::now();
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
-    let claimed = runner.claim(limit).await;
+    let claimed = claim(runner, limit, asked).await;
     reserved.fetch_sub(u64::from(limit), Relaxed);
     match claimed {
         Ok(rows) => {
@@ -156,7 +156,7 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
                 runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
-            accept(runner, rows, asked).await;
+            accept(runner, rows).await;
             if full { Turn::Full } else { Turn::Drained }
         }
         Err(error) => {
@@ -169,17 +169,30 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
     }
 }
 
-/// Rows were claimed: they wait for a delivery from now on.
-pub(crate) async fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) {
+async fn claim(runner: &Runner, limit: u32, asked: Instant) -> Result<Vec<HeldRow>, store::Error> {
+    let _claiming = runner.may_claim().await?;
+    let rows = runner.answered(runner.claim(limit).await)?;
+    Ok(hold(runner, rows, asked))
+}
+
+/// Rows were claimed: their leases are kept from now on.
+pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: Instant) -> Vec<HeldRow> {
     if rows.is_empty() {
-        return;
+        return Vec::new();
     }
     runner.state.counters.claimed.fetch_add(rows.len() as u64, Relaxed);
     runner.note_progress();
     let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
     runner.keep(&batch);
-    look_up(runner, &held).await;
-    runner.waiting.push(held);
+    held
+}
+
+/// The rows wait for a delivery from now on.
+pub(crate) async fn accept(runner: &Runner, rows: Vec<HeldRow>) {
+    if !rows.is_empty() {
+        look_up(runner, &rows).await;
+        runner.waiting.push(rows);
+    }
 }
 
 /// One look-up for all rows of a claim: one for each call of the transport would cost a round trip to the database a call.

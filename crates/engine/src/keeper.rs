@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::store;
+use postrider_seams::{Lease, store};
 use tokio::time::Instant;
 
 use crate::batch::Batch;
@@ -43,6 +43,8 @@ async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), s
     }
     let lost = answers.iter().filter(|(_, lease)| lease.is_none()).count();
     if lost > 0 {
+        let is_lost = |(_, (_, answer)): &(_, &(usize, Option<Lease>))| answer.is_none();
+        runner.gave_up(held.iter().zip(&answers).filter(is_lost).map(|((_, lease), _)| lease));
         tracing::warn!(
             lane = runner.state.name,
             rows = lost,

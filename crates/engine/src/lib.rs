@@ -35,6 +35,7 @@ mod state;
 pub mod status;
 mod suspect;
 mod turns;
+mod unanswered;
 mod waiting;
 mod watchdog;
 

@@ -100,7 +100,7 @@ impl ObservedStore {
 
 /// What seldom happens is there from the start, at 0: a rate over it, and an alert on it, then work from the first time on.
 fn rare(lane: &str, contract: &Contract) {
-    for to in ["retry", "dead", "free"] {
+    for to in ["retry", "dead", "free", "unanswered"] {
         metrics::counter!("postrider_rows_reclaimed_total", "lane" => lane.to_owned(), "to" => to)
             .increment(0);
     }
@@ -197,6 +197,15 @@ impl Store for ObservedStore {
             self.rows("postrider_rows_reclaimed_total", "free", reclaimed.free);
         }
         self.failed("reclaim", result)
+    }
+
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        let _question = self.questions.ask("release");
+        let result = self.inner.release_unheld(held).await;
+        if let Ok(rows) = &result {
+            self.rows("postrider_rows_reclaimed_total", "unanswered", *rows);
+        }
+        self.failed("release_unheld", result)
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {

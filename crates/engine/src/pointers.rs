@@ -13,6 +13,7 @@ use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, Queue, RowId};
 use tokio::time::Instant;
 
+use crate::batch::HeldRow;
 use crate::claimer::{self, is_draining};
 use crate::room::Source;
 use crate::runner::Runner;
@@ -128,15 +129,14 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
         .filter_map(|pointer| pointer.row.clone())
         .filter(|row| seen.insert(row.clone()))
         .collect();
-    let asked = Instant::now();
-    let Some(taken) = claimed(runner, handoff, &rows).await else {
+    let Some((taken, held)) = claimed(runner, handoff, &rows).await else {
         claimer::give_room_back(runner, room);
         let receipts: Vec<Receipt> = part.iter().map(|pointer| pointer.receipt.clone()).collect();
         return give_back(runner, queue, &receipts, Duration::ZERO).await;
     };
-    let got = taken.rows.len();
+    let got = held.len();
     claimer::give_room_back(runner, room - (got as u64).min(room));
-    claimer::accept(runner, taken.rows, asked).await;
+    claimer::accept(runner, held).await;
     if taken.kept > 0 {
         // They are claimed from the table: somebody should look.
         runner.freed.notify_one();
@@ -154,14 +154,18 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
     give_back(runner, queue, &busy, BUSY).await;
 }
 
-/// Goes on while the store is away; `None` where the lane drains before it is back.
-async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Option<Taken> {
+/// What a claim of named rows came to, and the rows that it got, held.
+type Got = (Taken, Vec<HeldRow>);
+
+/// Goes on while the store is away; `None` where the lane drains before it is back. Rows of a try whose answer was lost
+/// are released before the next try, which gets them: their pointers are not acknowledged in between.
+async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Option<Got> {
     let mut failures = 0;
     loop {
-        match handoff.claim_named(rows).await {
-            Ok(taken) => {
+        match claim_named(runner, handoff, rows).await {
+            Ok(got) => {
                 runner.store_is_back();
-                return Some(taken);
+                return Some(got);
             }
             Err(error) if error.class == Class::Permanent => {
                 return Some(one_by_one(runner, handoff, rows).await);
@@ -179,13 +183,21 @@ async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Opti
     }
 }
 
+async fn claim_named(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Result<Got, Error> {
+    let _claiming = runner.may_claim().await?;
+    let asked = Instant::now();
+    let mut taken = runner.answered(handoff.claim_named(rows).await)?;
+    let held = claimer::hold(runner, std::mem::take(&mut taken.rows), asked);
+    Ok((taken, held))
+}
+
 /// A key that the table can't even be asked for must not keep the others: each is asked for alone.
-async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Taken {
-    let mut all = Taken::default();
+async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Got {
+    let (mut all, mut held) = (Taken::default(), Vec::new());
     for row in rows {
-        match handoff.claim_named(std::slice::from_ref(row)).await {
-            Ok(taken) => {
-                all.rows.extend(taken.rows);
+        match claim_named(runner, handoff, std::slice::from_ref(row)).await {
+            Ok((taken, got)) => {
+                held.extend(got);
                 all.busy.extend(taken.busy);
                 all.kept += taken.kept;
             }
@@ -200,7 +212,7 @@ async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> T
             Err(_) => all.busy.push(row.clone()),
         }
     }
-    all
+    (all, held)
 }
 
 async fn acknowledge(runner: &Runner, queue: &dyn Queue, receipts: Vec<Receipt>) {

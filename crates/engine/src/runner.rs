@@ -28,9 +28,10 @@ use crate::silence::Silence;
 use crate::soon::Soon;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::suspect::Suspects;
+use crate::unanswered::Unanswered;
 use crate::waiting::{Run, Waiting};
 use crate::watchdog::{Lasting, Moment};
-use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
+use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, unanswered, watchdog};
 
 /// What the parts of one lane share.
 pub(crate) struct Runner {
@@ -45,6 +46,8 @@ pub(crate) struct Runner {
     batches: Mutex<Vec<Weak<Batch>>>,
     /// Settles read, an extension writes: the two never overlap, so no settle goes out with a fence that is changing.
     pub gate: RwLock<()>,
+    /// Claims whose answer never arrived.
+    pub unanswered: Unanswered,
     /// Marks rows as begun.
     pub begins: Begins,
     /// Deliveries read; a suspect writes, so that it is delivered alone.
@@ -104,6 +107,7 @@ impl Runner {
             ended: EndedRows::default(),
             batches: Mutex::default(),
             gate: RwLock::new(()),
+            unanswered: Unanswered::default(),
             begins: Begins::default(),
             alone: RwLock::new(()),
             suspects,
@@ -209,6 +213,7 @@ impl Runner {
         beside.spawn(nets::run(Arc::clone(&self)));
         beside.spawn(prober::run(Arc::clone(&self)));
         beside.spawn(watchdog::run(Arc::clone(&self)));
+        beside.spawn(unanswered::run(Arc::clone(&self)));
         let mut settlers = JoinSet::new();
         for _ in 0..facts.settlers.max(1) {
             settlers.spawn(settler::run(Arc::clone(&self), facts.settle_batch));
@@ -237,6 +242,9 @@ impl Runner {
         self.ended.close();
         join(settlers).await;
         beside.shutdown().await;
+        if let Err(error) = self.release_unanswered().await {
+            tracing::debug!(lane = self.state.name, %error, "rows of a claim without an answer wait for their lease");
+        }
         // Nothing is begun any more. Marks that stay behind do no harm: their rows have other fences by now.
         if let Err(error) = self.store.begin(&[], &[]).await {
             tracing::debug!(lane = self.state.name, %error, "the marks of begun rows could not be removed");

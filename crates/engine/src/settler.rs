@@ -47,6 +47,8 @@ async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error
     }
     let answers = if moves.is_empty() { Vec::new() } else { runner.store.settle(&moves).await? };
     count(runner, &moves, &answers, lost);
+    let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == Held::Lost);
+    runner.gave_up(given_up.map(|(settlement, _)| &settlement.lease));
     // Still under the gate: an extension must find no lease of a row that is settled.
     done(runner, batch);
     Ok(())

@@ -151,7 +151,8 @@ pub trait Store: Send + Sync {
     }
 
     /// Takes up to `want.limit` rows for this worker, in the contract's order, in one transaction. Not idempotent;
-    /// not cancel-safe: rows of a cancelled claim wait for their lease to run out.
+    /// not cancel-safe: rows of a cancelled claim, or of one whose answer is lost, wait for [`Store::release_unheld`] or
+    /// for their lease to run out.
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error>;
 
     /// The message columns of rows too large to come with the claim; `None` where the row is gone. Reads only.
@@ -177,6 +178,11 @@ pub trait Store: Send + Sync {
     /// Takes back up to `limit` rows whose lease ran out. Those that their worker had begun are counted as crashed and
     /// go on as [`postrider_contract::Crash`] says; the others come back at no cost. Idempotent.
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error>;
+
+    /// Releases the rows that this store has claimed and that are not among `held`: those of claims whose answer never
+    /// arrived. They come back at no cost, as [`Settlement::released`] leaves them. Returns how many. No claim of this
+    /// store may be in flight. Where the table does not say who claimed a row, none is released. Idempotent.
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error>;
 
     /// Makes the timed moves of one sweep for up to `limit` rows; answers how many it made. Idempotent.
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error>;

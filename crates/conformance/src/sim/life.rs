@@ -20,6 +20,12 @@ impl Life {
         self.alive.load(Relaxed)
     }
 
+    /// Neither killed nor frozen since then.
+    pub fn was_well_since(&self, since: Instant) -> bool {
+        let frozen = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_alive() && frozen < since
+    }
+
     pub fn kill(&self) {
         self.alive.store(false, Relaxed);
     }

@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub holders: Mutex<BTreeMap<String, Box<[Value]>>>,
     /// Rows whose delivery was begun since they were last claimed.
     pub begun: Mutex<BTreeSet<String>>,
+    /// Rows of claims whose answer was lost, when that was, and the worker that claimed them.
+    pub unanswered: Mutex<BTreeMap<String, (Instant, Arc<Life>)>>,
     pub order: Order,
     /// The target takes a run in one call, and keeps its order.
     pub pipelined: bool,
@@ -49,7 +51,12 @@ impl Shared {
         self.holders().get(&lease.id.to_string()) == Some(&lease.fence)
     }
 
+    fn unanswered(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Arc<Life>)>> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn claim(&self, lease: &Lease) {
+        self.unanswered().remove(&lease.id.to_string());
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&lease.id.to_string());
         self.hold(lease);
     }
@@ -145,7 +152,13 @@ impl Store for FaultyStore {
             self.shared.claim(&row.lease);
             self.moved(row.lease.id.to_string(), Transition::Claimed);
         }
-        self.back(rows).await
+        let claimed: Vec<String> = rows.iter().map(|row| row.lease.id.to_string()).collect();
+        let answer = self.back(rows).await;
+        if answer.is_err() {
+            let lost = |row| (row, (Instant::now(), Arc::clone(&self.life)));
+            self.shared.unanswered().extend(claimed.into_iter().map(lost));
+        }
+        answer
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
@@ -212,6 +225,13 @@ impl Store for FaultyStore {
         for row in before.into_iter().filter(|row| !after.contains(row)) {
             let now = super::world::rows(&self.shared.table, &self.shared.subject);
             self.shared.holders().remove(&row);
+            // Its worker had all the time of a lease to look for it.
+            if let Some((since, life)) = self.shared.unanswered().remove(&row)
+                && life.was_well_since(since)
+            {
+                let what = "a claim whose answer was lost waited out its lease".to_owned();
+                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+            }
             let died = now.iter().any(|(key, state, _)| *key == row && *state == Some(dead));
             let attempts = |rows: &[(String, Option<StateId>, i64)]| {
                 rows.iter().find(|(key, _, _)| *key == row).map_or(0, |(_, _, attempts)| *attempts)
@@ -226,6 +246,22 @@ impl Store for FaultyStore {
             self.shared.journal.note(Event::Moved { row, transition, died });
         }
         self.back(reclaimed).await
+    }
+
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.go().await?;
+        let before = self.claimed_rows();
+        let released = self.inner.release_unheld(held).await?;
+        let after = self.claimed_rows();
+        for row in before.into_iter().filter(|row| !after.contains(row)) {
+            if self.shared.unanswered().remove(&row).is_none() && self.shared.was_begun(&row) {
+                let what = "a row was released as one of a lost claim, and was begun".to_owned();
+                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+            }
+            self.shared.holders().remove(&row);
+            self.moved(row, Transition::Released);
+        }
+        self.back(released).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {

@@ -53,6 +53,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
         away: AtomicBool::new(false),
         holders: std::sync::Mutex::default(),
         begun: std::sync::Mutex::default(),
+        unanswered: std::sync::Mutex::default(),
         pipelined: !order.is_empty() && seed % 2 == 1,
         order,
     });

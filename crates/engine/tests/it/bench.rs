@@ -227,6 +227,9 @@ pub struct Faulty {
     pub extends: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
+    /// So many claims are made, and their answers lost.
+    pub loses_claims: AtomicUsize,
+    pub releases: AtomicUsize,
 }
 
 impl Faulty {
@@ -245,7 +248,15 @@ impl Faulty {
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
+            loses_claims: AtomicUsize::new(0),
+            releases: AtomicUsize::new(0),
         }
+    }
+
+    /// Was the claim made, and its answer lost?
+    fn lost_answer(&self) -> Result<(), Error> {
+        let left = self.loses_claims.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        left.map_or(Ok(()), |_| Err(Error::new(Class::Transient, "the connection dropped after the commit")))
     }
 
     fn answer(&self) -> Result<(), Error> {
@@ -272,7 +283,9 @@ impl Store for Faulty {
             return Ok(Vec::new());
         }
         tokio::time::sleep(self.claim_takes).await;
-        self.inner.claim(want).await
+        let rows = self.inner.claim(want).await;
+        self.lost_answer()?;
+        rows
     }
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         self.answer()?;
@@ -308,6 +321,11 @@ impl Store for Faulty {
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
         self.answer()?;
         self.inner.reclaim(limit).await
+    }
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.answer()?;
+        self.releases.fetch_add(1, SeqCst);
+        self.inner.release_unheld(held).await
     }
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         self.answer()?;
@@ -356,7 +374,9 @@ impl Handoff for Faulty {
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
         self.answer()?;
         tokio::time::sleep(self.claim_takes).await;
-        self.handing().claim_named(rows).await
+        let taken = self.handing().claim_named(rows).await;
+        self.lost_answer()?;
+        taken
     }
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
         self.answer()?;

@@ -11,3 +11,4 @@ mod pools;
 mod queue;
 mod suspects;
 mod target;
+mod unanswered;

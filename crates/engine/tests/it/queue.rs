@@ -441,3 +441,24 @@ async fn j3_messages_that_nobody_receives_are_a_stall() {
     until("it moves", Duration::from_secs(10), || health(&engine) == Health::Running).await;
     assert_eq!(count(&table, "COMPLETED"), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_lost_answer_to_a_claim_by_pointer_costs_neither_the_row_nor_its_pointer() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers());
+    for id in ["a", "b", "c"] {
+        job(&table, id, &[]);
+        queue.put(Some(id));
+    }
+    let mut store = Faulty::new(&table, "one");
+    store.inner = MemoryStore::open(&table, 0, "one");
+    store.loses_claims.store(2, SeqCst);
+    let _engine = start_on(Arc::new(store), &queue, &transport, limits());
+    until("delivered long before the lease ends", Duration::from_secs(5), || count(&table, "COMPLETED") == 3)
+        .await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!((transport.times("a"), transport.times("b"), transport.total()), (1, 1, 3), "each once");
+    let attempts = |row: &Row| row.get("attempt_count") == Some(&Value::Int(1));
+    assert!(table.rows().iter().all(attempts), "one attempt each");
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use postrider_contract::{Role, StateId, Transition};
 use postrider_rows::{counters, due_at, extended, has_attempts_left, is_barred, is_ours, state_of};
 use postrider_seams::row::Detail;
-use postrider_seams::store::Error;
+use postrider_seams::store::{Class, Error};
 use postrider_seams::{Claimed, Fields, Lease, RowId, Value};
 use rand::seq::SliceRandom as _;
 
@@ -16,6 +16,8 @@ use crate::store::DynamoStore;
 
 impl DynamoStore {
     pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<Claimed>, Error> {
+        // Those of the last claim that failed beside others may have been made all the same: the caller looks for them.
+        self.missed().take().map_or(Ok(()), Err)?;
         let mut taken = Vec::new();
         let mut next = Some(i64::MAX);
         for status in self.statuses(&self.stage().ready) {
@@ -68,8 +70,10 @@ impl DynamoStore {
         // One that failed does not take with it what was claimed beside it.
         let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
         let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
-        if let (true, Some(Err(error))) = (claimed.is_empty(), failed.into_iter().next()) {
-            return Err(error);
+        match failed.into_iter().find_map(Result::err) {
+            Some(error) if claimed.is_empty() => return Err(error),
+            Some(error) if error.class == Class::Transient => *self.missed() = Some(error),
+            Some(_) | None => {}
         }
         self.contended.store(claimed.len() < wanted, Relaxed);
         Ok(claimed)

@@ -137,6 +137,7 @@ fn attribute_of(role: Role) -> Option<&'static str> {
         Role::Created => "CreatedAt",
         Role::Attempts => "Attempts",
         Role::Due => "NextAttemptAt",
+        Role::Owner => "ClaimedBy",
         _ => return None,
     })
 }

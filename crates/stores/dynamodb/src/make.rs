@@ -30,7 +30,7 @@ impl DynamoStore {
     pub(crate) fn given<'a>(&'a self, nothing: &'a Detail, reason: Option<&'a str>) -> Given<'a> {
         Given {
             now: self.database.clock.now(),
-            worker: &self.database.settings.instance,
+            worker: &self.marks,
             delay: Duration::ZERO,
             reason,
             receipt: None,

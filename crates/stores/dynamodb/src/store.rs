@@ -41,8 +41,10 @@ pub struct DynamoStore {
     /// Another worker took what the last claim wanted.
     pub(crate) contended: AtomicBool,
     pub(crate) made: Made,
-    /// Under which name this store lists the rows that it has begun.
+    /// Under which name this store claims rows, and lists those that it has begun.
     pub(crate) marks: String,
+    /// The error of a claim that brought rows all the same.
+    pub(crate) missed: Mutex<Option<Error>>,
     /// Rows held here that crashes are counted against.
     crashed: Mutex<HashSet<String>>,
     next_due: Mutex<Option<(Instant, i64)>>,
@@ -66,6 +68,7 @@ impl DynamoStore {
             contended: AtomicBool::new(false),
             made: Made::default(),
             marks: format!("{:016x}", rand::random::<u64>()),
+            missed: Mutex::default(),
             crashed: Mutex::default(),
             next_due: Mutex::default(),
             lag: Mutex::default(),
@@ -77,6 +80,10 @@ impl DynamoStore {
 
     pub(crate) fn stage(&self) -> &Stage {
         &self.contract.stages[self.stage]
+    }
+
+    pub(crate) fn missed(&self) -> MutexGuard<'_, Option<Error>> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn crashed(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -160,6 +167,10 @@ impl Store for DynamoStore {
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
         self.reclaim_records(limit as usize).await
+    }
+
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.release_others(held).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {

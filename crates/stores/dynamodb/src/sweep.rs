@@ -1,7 +1,10 @@
 //! The moves that no lease guards: sweeps. Each still names the state and the time that it saw.
 
-use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
-use postrider_rows::{has_attempts_left, is_ours, is_time, state_of};
+use std::collections::HashSet;
+
+use postrider_contract::{ATTEMPTS_SPENT, Move, Role, StateId, Transition};
+use postrider_rows::{has_attempts_left, is_ours, is_time, role, state_of};
+use postrider_seams::Lease;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Error;
 
@@ -56,6 +59,18 @@ impl DynamoStore {
             made += u64::from(self.make(step, record, &given).await?.is_some());
         }
         Ok(made)
+    }
+
+    /// Hands back what this store has claimed and does not hold.
+    pub(crate) async fn release_others(&self, held: &[Lease]) -> Result<u64, Error> {
+        let held: HashSet<String> = held.iter().map(|lease| lease.id.to_string()).collect();
+        let unheld = |record: &Record| {
+            role(&self.contract, &record.row, Role::Owner).as_text() == Some(&self.marks)
+                && !held.contains(&record.id)
+        };
+        let found = self.choose("release", &self.claimed_states(), usize::MAX, unheld).await?;
+        let step = self.contract.lease_move(self.stage(), Transition::Released);
+        self.make_each(&found, &step, None).await
     }
 
     pub(crate) async fn sweep_spent(&self, limit: usize) -> Result<u64, Error> {

@@ -1,7 +1,9 @@
 //! Rows whose delivery has begun, and what becomes of rows whose worker is gone.
 
-use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Transition};
-use postrider_rows::{Row, crash, lease_end};
+use std::collections::HashSet;
+
+use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Role, Transition};
+use postrider_rows::{Row, crash, lease_end, role};
 use postrider_seams::store::{Held, Reclaimed};
 use postrider_seams::{Lease, RowId, Value};
 
@@ -39,6 +41,23 @@ impl MemoryStore {
             }
         }
         reclaimed
+    }
+
+    /// Hands back what this worker has claimed and does not hold.
+    pub(crate) fn release_others(&self, held: &[Lease]) -> u64 {
+        if self.contract().column(Role::Owner).is_none() {
+            return 0;
+        }
+        let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
+        let mut table = self.table.lock();
+        let claimed = self.choose(&table, &self.claimed_states(), u32::MAX, |row| {
+            role(self.contract(), row, Role::Owner).as_text() == Some(&self.worker)
+        });
+        let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
+        for id in &unheld {
+            self.give_back(&mut table, id);
+        }
+        unheld.len() as u64
     }
 
     fn has_run_out(&self, row: &Row, now: i64) -> bool {

@@ -121,6 +121,10 @@ impl Store for MemoryStore {
         Ok(self.reclaim_rows(limit))
     }
 
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        Ok(self.release_others(held))
+    }
+
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         Ok(match sweep {
             SweepKind::Spent => self.sweep_spent(limit),

@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
     attempts INT,
     next_attempt_at DATETIME(6),
+    claimed_by VARCHAR(64),
     INDEX idx_status (status),
     INDEX idx_status_updated (status, updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

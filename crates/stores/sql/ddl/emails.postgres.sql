@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     updated_at timestamptz NOT NULL DEFAULT now(),
     attempts integer,
     next_attempt_at timestamptz,
+    claimed_by varchar(64),
     CHECK (status IN ('ACCEPTED', 'INTAKING', 'READY', 'PROCESSING', 'SENT', 'FAILED', 'INVALID', 'CALLING-SENT-CALLBACK', 'CALLING-FAILED-CALLBACK', 'SENT-ACKNOWLEDGED', 'FAILED-ACKNOWLEDGED'))
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 

@@ -13,5 +13,6 @@ CREATE TABLE IF NOT EXISTS {table} (
     processed_at DATETIME(6),
     next_attempt_at DATETIME(6),
     claimed_at DATETIME(6),
+    claimed_by VARCHAR(64),
     last_error LONGTEXT
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

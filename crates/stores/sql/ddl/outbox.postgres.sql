@@ -13,5 +13,6 @@ CREATE TABLE IF NOT EXISTS {table} (
     processed_at timestamptz,
     next_attempt_at timestamptz,
     claimed_at timestamptz,
+    claimed_by varchar(64),
     last_error text
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);

@@ -13,5 +13,6 @@ CREATE TABLE IF NOT EXISTS {table} (
     processed_at TEXT,
     next_attempt_at TEXT,
     claimed_at TEXT,
+    claimed_by TEXT,
     last_error TEXT
 );

@@ -2346,6 +2346,29 @@ WHERE t.`id` = v.`id`
     )
   ) IS NOT TRUE;
 
+-- deliver: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+  AND t.`claimed_by` = ?;
+
+-- deliver: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- deliver: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET
+  t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END,
+  t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
 -- deliver: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS CHAR),

@@ -3141,6 +3141,32 @@ WHERE t."id" = v."id"
     )
   ) IS NOT TRUE;
 
+-- deliver: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND t."claimed_by" = $1::text;
+
+-- deliver: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET
+  "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END,
+  "next_attempt_at" = COALESCE(t."next_attempt_at", now()),
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- deliver: look for expired leases: [Limit] -> Other
 SELECT
   (t."id")::text,

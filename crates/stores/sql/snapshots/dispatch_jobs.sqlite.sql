@@ -4677,6 +4677,60 @@ WHERE t."id" = v."id"
     )
   ) IS NOT TRUE;
 
+-- deliver: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND t."claimed_by" = ?1;
+
+-- deliver: release rows of a lost claim: [Ids, Owner] -> Keys
+UPDATE "dispatch_jobs" AS t SET
+  "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END,
+  "next_attempt_at" = COALESCE(
+    t."next_attempt_at",
+      CASE
+        WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+        OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+          THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+        WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+          THEN strftime(
+            '%Y-%m-%d %H:%M:%f',
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+              'unixepoch'
+          )
+        ELSE strftime(
+          '%Y-%m-%dT%H:%M:%fZ',
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+            'unixepoch'
+        )
+        END
+  ),
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'IN_PROGRESS'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS TEXT);
+
 -- deliver: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS TEXT),

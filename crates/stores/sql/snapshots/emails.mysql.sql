@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS `emails` (
     updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
     attempts INT,
     next_attempt_at DATETIME(6),
+    claimed_by VARCHAR(64),
     INDEX idx_status (status),
     INDEX idx_status_updated (status, updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
@@ -68,7 +69,7 @@ ORDER BY t.`updated_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
--- intake: claim 1, step 2: [Held] -> Nothing
+-- intake: claim 1, step 2: [Owner, Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'INTAKING',
   t.`updated_at` = CAST(
@@ -78,6 +79,7 @@ UPDATE `emails` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -104,6 +106,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = NULL,
@@ -137,6 +140,7 @@ UPDATE `emails` AS t
   ) AS v ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = NULL,
@@ -167,6 +171,7 @@ FOR UPDATE;
 -- intake: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = ?,
@@ -202,6 +207,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
@@ -232,6 +238,7 @@ FOR UPDATE;
 -- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -263,6 +270,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -292,6 +300,7 @@ FOR UPDATE;
 -- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -323,6 +332,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -352,6 +362,7 @@ FOR UPDATE;
 -- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -383,6 +394,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -412,6 +424,7 @@ FOR UPDATE;
 -- intake: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -440,6 +453,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -468,6 +482,7 @@ FOR UPDATE;
 -- intake: settle released, uniform, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -491,6 +506,7 @@ FOR UPDATE;
 -- intake: settle released, each, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -544,6 +560,34 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
+-- intake: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INTAKING'
+  AND t.`claimed_by` = ?;
+
+-- intake: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- intake: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: release rows of a lost claim, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
 -- intake: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS CHAR),
@@ -566,6 +610,7 @@ FOR UPDATE;
 -- intake: reclaim, free, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -587,6 +632,7 @@ FOR UPDATE;
 -- intake: reclaim, spared, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -617,6 +663,7 @@ FOR UPDATE;
 -- intake: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = 'lease expired: the worker that held it is gone',
@@ -650,6 +697,7 @@ FOR UPDATE;
 -- intake: reclaim, dead, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -695,6 +743,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
   t.`status` = 'INVALID',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -824,6 +873,7 @@ FOR UPDATE;
 -- intake: requeue ids INVALID, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = NULL,
@@ -848,6 +898,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`claimed_by` = NULL,
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -870,6 +921,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`claimed_by` = NULL,
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -906,6 +958,7 @@ FOR UPDATE SKIP LOCKED;
 -- intake: requeue state INVALID, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = NULL,
@@ -945,6 +998,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`claimed_by` = NULL,
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -982,6 +1036,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`claimed_by` = NULL,
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -1003,6 +1058,7 @@ FOR UPDATE;
 -- intake: release ids INTAKING, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1038,6 +1094,7 @@ FOR UPDATE SKIP LOCKED;
 -- intake: release state INTAKING, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1090,7 +1147,7 @@ ORDER BY t.`updated_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
--- send: claim 1, step 2: [Held] -> Nothing
+-- send: claim 1, step 2: [Owner, Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'PROCESSING',
   t.`updated_at` = CAST(
@@ -1100,6 +1157,7 @@ UPDATE `emails` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -1136,6 +1194,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = ?,
@@ -1174,6 +1233,7 @@ UPDATE `emails` AS t
   ) AS v ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1218,6 +1278,7 @@ UPDATE `emails` AS t
   ) AS v ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1274,6 +1335,7 @@ FOR UPDATE;
 -- send: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = ?,
@@ -1309,6 +1371,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
@@ -1350,6 +1413,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = v.`reason`,
@@ -1400,6 +1464,7 @@ FOR UPDATE;
 -- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = ?,
@@ -1432,6 +1497,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1470,6 +1536,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1520,6 +1587,7 @@ FOR UPDATE;
 -- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = ?,
@@ -1552,6 +1620,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1590,6 +1659,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1640,6 +1710,7 @@ FOR UPDATE;
 -- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = ?,
@@ -1672,6 +1743,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1710,6 +1782,7 @@ UPDATE `emails` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = v.`reason`,
@@ -1760,6 +1833,7 @@ FOR UPDATE;
 -- send: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -1788,6 +1862,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -1816,6 +1891,7 @@ FOR UPDATE;
 -- send: settle released, uniform, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1839,6 +1915,7 @@ FOR UPDATE;
 -- send: settle released, each, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1892,6 +1969,34 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
+-- send: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?;
+
+-- send: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- send: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`claimed_by` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: release rows of a lost claim, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
 -- send: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS CHAR),
@@ -1914,6 +2019,7 @@ FOR UPDATE;
 -- send: reclaim, free, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1935,6 +2041,7 @@ FOR UPDATE;
 -- send: reclaim, spared, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -1965,6 +2072,7 @@ FOR UPDATE;
 -- send: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`reason` = 'lease expired: the worker that held it is gone',
@@ -1998,6 +2106,7 @@ FOR UPDATE;
 -- send: reclaim, dead, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
@@ -2044,6 +2153,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -2137,6 +2247,7 @@ FOR UPDATE;
 -- send: release ids PROCESSING, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2172,6 +2283,7 @@ FOR UPDATE SKIP LOCKED;
 -- send: release state PROCESSING, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'READY',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2218,7 +2330,7 @@ ORDER BY t.`updated_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
--- sent_callback: claim 1, step 2: [Held] -> Nothing
+-- sent_callback: claim 1, step 2: [Owner, Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'CALLING-SENT-CALLBACK',
   t.`updated_at` = CAST(
@@ -2228,6 +2340,7 @@ UPDATE `emails` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -2290,6 +2403,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
   t.`status` = 'SENT-ACKNOWLEDGED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2320,6 +2434,7 @@ UPDATE `emails` AS t
   ) AS v ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'SENT-ACKNOWLEDGED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2347,6 +2462,7 @@ FOR UPDATE;
 -- sent_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -2376,6 +2492,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -2406,6 +2523,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2431,6 +2549,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2460,6 +2579,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2485,6 +2605,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2514,6 +2635,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2539,6 +2661,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2567,6 +2690,7 @@ FOR UPDATE;
 -- sent_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2595,6 +2719,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2623,6 +2748,7 @@ FOR UPDATE;
 -- sent_callback: settle released, uniform, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2646,6 +2772,7 @@ FOR UPDATE;
 -- sent_callback: settle released, each, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2699,6 +2826,34 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
+-- sent_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`claimed_by` = ?;
+
+-- sent_callback: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- sent_callback: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: release rows of a lost claim, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
 -- sent_callback: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS CHAR),
@@ -2721,6 +2876,7 @@ FOR UPDATE;
 -- sent_callback: reclaim, free, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2742,6 +2898,7 @@ FOR UPDATE;
 -- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2772,6 +2929,7 @@ FOR UPDATE;
 -- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -2805,6 +2963,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -2853,6 +3012,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2933,6 +3093,7 @@ FOR UPDATE;
 -- sent_callback: requeue ids INVALID, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -2974,6 +3135,7 @@ FOR UPDATE SKIP LOCKED;
 -- sent_callback: requeue state INVALID, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'ACCEPTED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -3000,6 +3162,7 @@ FOR UPDATE;
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3035,6 +3198,7 @@ FOR UPDATE SKIP LOCKED;
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'SENT',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3081,7 +3245,7 @@ ORDER BY t.`updated_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
--- failed_callback: claim 1, step 2: [Held] -> Nothing
+-- failed_callback: claim 1, step 2: [Owner, Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'CALLING-FAILED-CALLBACK',
   t.`updated_at` = CAST(
@@ -3091,6 +3255,7 @@ UPDATE `emails` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -3150,6 +3315,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
   t.`status` = 'FAILED-ACKNOWLEDGED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3180,6 +3346,7 @@ UPDATE `emails` AS t
   ) AS v ON t.`id` = v.`id` SET
   t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
   t.`status` = 'FAILED-ACKNOWLEDGED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3207,6 +3374,7 @@ FOR UPDATE;
 -- failed_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -3236,6 +3404,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -3266,6 +3435,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3291,6 +3461,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3320,6 +3491,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3345,6 +3517,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3374,6 +3547,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3399,6 +3573,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3427,6 +3602,7 @@ FOR UPDATE;
 -- failed_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3455,6 +3631,7 @@ UPDATE `emails` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3483,6 +3660,7 @@ FOR UPDATE;
 -- failed_callback: settle released, uniform, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3506,6 +3684,7 @@ FOR UPDATE;
 -- failed_callback: settle released, each, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3559,6 +3738,34 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
+-- failed_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`claimed_by` = ?;
+
+-- failed_callback: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- failed_callback: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: release rows of a lost claim, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
 -- failed_callback: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS CHAR),
@@ -3581,6 +3788,7 @@ FOR UPDATE;
 -- failed_callback: reclaim, free, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3602,6 +3810,7 @@ FOR UPDATE;
 -- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3632,6 +3841,7 @@ FOR UPDATE;
 -- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -3665,6 +3875,7 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
@@ -3713,6 +3924,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
   t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3805,6 +4017,7 @@ FOR UPDATE;
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -3840,6 +4053,7 @@ FOR UPDATE SKIP LOCKED;
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});

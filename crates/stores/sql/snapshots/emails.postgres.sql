@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS "emails" (
     updated_at timestamptz NOT NULL DEFAULT now(),
     attempts integer,
     next_attempt_at timestamptz,
+    claimed_by varchar(64),
     CHECK (
       status IN (
         'ACCEPTED',
@@ -159,7 +160,7 @@ $postrider$;
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
 --   "payload_path", "reason"], joined: [] }
 
--- intake: claim 1: [Limit] -> Rows
+-- intake: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
 FROM "emails" AS t
@@ -177,6 +178,7 @@ UPDATE "emails" AS t SET
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
@@ -227,6 +229,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = NULL,
@@ -248,6 +251,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = NULL,
@@ -271,6 +275,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = $2::text,
@@ -291,6 +296,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
@@ -314,6 +320,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -333,6 +340,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -353,6 +361,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -372,6 +381,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -392,6 +402,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -411,6 +422,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -431,6 +443,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -449,6 +462,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -470,6 +484,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
@@ -487,6 +502,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
@@ -523,6 +539,35 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
+-- intake: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+  AND t."claimed_by" = $1::text;
+
+-- intake: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- intake: look for expired leases: [Limit] -> Other
 SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
@@ -542,6 +587,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -564,6 +610,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -591,6 +638,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = 'lease expired: the worker that held it is gone',
@@ -621,6 +669,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -653,6 +702,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "reason" = COALESCE(t."reason", 'attempts spent'),
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -806,6 +856,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = NULL,
@@ -831,6 +882,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = now(),
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -854,6 +906,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = now(),
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -885,6 +938,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = NULL,
@@ -919,6 +973,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = now(),
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -951,6 +1006,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = now(),
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -973,6 +1029,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1003,6 +1060,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1017,7 +1075,7 @@ FROM moved AS t;
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
 --   "payload_path", "reason", "results"], joined: [] }
 
--- send: claim 1: [Limit] -> Rows
+-- send: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
 FROM "emails" AS t
@@ -1035,6 +1093,7 @@ UPDATE "emails" AS t SET
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
@@ -1091,6 +1150,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = $2::text,
@@ -1112,6 +1172,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1136,6 +1197,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1171,6 +1233,7 @@ WHERE r.source = 'emails' AND r.row_id = ANY ($1::text[]) AND r.results NOT LIKE
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = $2::text,
@@ -1191,6 +1254,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
@@ -1214,6 +1278,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
@@ -1245,6 +1310,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = $1::text,
@@ -1265,6 +1331,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1286,6 +1353,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1315,6 +1383,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = $1::text,
@@ -1335,6 +1404,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1356,6 +1426,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1385,6 +1456,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = $1::text,
@@ -1405,6 +1477,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1426,6 +1499,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = v."reason",
@@ -1455,6 +1529,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -1473,6 +1548,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -1494,6 +1570,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
@@ -1511,6 +1588,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
@@ -1547,6 +1625,35 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
+-- send: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_by" = $1::text;
+
+-- send: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- send: look for expired leases: [Limit] -> Other
 SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
@@ -1566,6 +1673,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1588,6 +1696,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1615,6 +1724,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = 'lease expired: the worker that held it is gone',
@@ -1645,6 +1755,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
@@ -1678,6 +1789,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "reason" = COALESCE(t."reason", 'attempts spent'),
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -1795,6 +1907,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1825,6 +1938,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1839,7 +1953,7 @@ FROM moved AS t;
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
 --   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
--- sent_callback: claim 1: [Limit] -> Rows
+-- sent_callback: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
 FROM "emails" AS t
@@ -1857,6 +1971,7 @@ UPDATE "emails" AS t SET
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
@@ -1963,6 +2078,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
   "status" = 'SENT-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
@@ -1981,6 +2097,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
   "status" = 'SENT-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(
@@ -2001,6 +2118,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2020,6 +2138,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2043,6 +2162,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2062,6 +2182,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2082,6 +2203,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2101,6 +2223,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2121,6 +2244,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2140,6 +2264,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2159,6 +2284,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2177,6 +2303,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2198,6 +2325,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
@@ -2215,6 +2343,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
@@ -2251,6 +2380,35 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
+-- sent_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = $1::text;
+
+-- sent_callback: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- sent_callback: look for expired leases: [Limit] -> Other
 SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
@@ -2270,6 +2428,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2292,6 +2451,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2319,6 +2479,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2349,6 +2510,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2380,6 +2542,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2484,6 +2647,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2520,6 +2684,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2547,6 +2712,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2577,6 +2743,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2591,7 +2758,7 @@ FROM moved AS t;
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
 --   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
--- failed_callback: claim 1: [Limit] -> Rows
+-- failed_callback: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
 FROM "emails" AS t
@@ -2609,6 +2776,7 @@ UPDATE "emails" AS t SET
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
@@ -2712,6 +2880,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
   "status" = 'FAILED-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
@@ -2730,6 +2899,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
   "status" = 'FAILED-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(
@@ -2750,6 +2920,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2769,6 +2940,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -2792,6 +2964,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2811,6 +2984,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2831,6 +3005,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2850,6 +3025,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2870,6 +3046,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2889,6 +3066,7 @@ WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2908,6 +3086,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2926,6 +3105,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -2947,6 +3127,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
@@ -2964,6 +3145,7 @@ FROM moved AS t;
 WITH moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
@@ -3000,6 +3182,35 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
+-- failed_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = $1::text;
+
+-- failed_callback: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- failed_callback: look for expired leases: [Limit] -> Other
 SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
@@ -3019,6 +3230,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -3041,6 +3253,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -3068,6 +3281,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -3098,6 +3312,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
@@ -3129,6 +3344,7 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
   "next_attempt_at" = '9999-12-31 00:00:00',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -3245,6 +3461,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -3275,6 +3492,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))

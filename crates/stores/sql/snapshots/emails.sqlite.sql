@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS "emails" (
     updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     attempts INTEGER,
     next_attempt_at TEXT,
+    claimed_by TEXT,
     CHECK (
       status IN (
         'ACCEPTED',
@@ -301,7 +302,7 @@ ORDER BY CASE
   t."id"
 LIMIT ?1;
 
--- intake: claim 1, step 2: [Held] -> Rows
+-- intake: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "emails" AS t SET
   "status" = 'INTAKING',
   "updated_at" = CASE
@@ -365,8 +366,9 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 RETURNING
   CAST("id" AS TEXT),
   CAST("version" AS TEXT),
@@ -438,6 +440,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(?1, t."eml_file_path"),
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -507,6 +510,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -584,6 +588,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -662,6 +667,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -750,6 +756,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -802,6 +809,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -863,6 +871,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -915,6 +924,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -976,6 +986,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -1028,6 +1039,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -1089,6 +1101,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1165,6 +1178,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1250,6 +1264,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -1300,6 +1315,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -1470,6 +1486,66 @@ WHERE t."id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
   ) IS NOT TRUE;
 
+-- intake: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+  AND t."claimed_by" = ?1;
+
+-- intake: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: release rows of a lost claim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
 -- intake: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS TEXT),
@@ -1493,6 +1569,7 @@ LIMIT ?1;
 -- intake: reclaim, free, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -1550,6 +1627,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- intake: reclaim, spared, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -1616,6 +1694,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1700,6 +1779,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -1766,6 +1846,7 @@ DELETE
 UPDATE "emails" AS t SET
   "reason" = COALESCE(t."reason", 'attempts spent'),
   "status" = 'INVALID',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -2011,6 +2092,7 @@ FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED-ACKNOWLEDGED
 -- intake: requeue ids INVALID, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -2097,6 +2179,7 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -2171,6 +2254,7 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -2229,6 +2313,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- intake: requeue state INVALID, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -2342,6 +2427,7 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -2443,6 +2529,7 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = NULL,
   "attempts" = 0,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -2528,6 +2615,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- intake: release ids INTAKING, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -2580,6 +2668,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- intake: release state INTAKING, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -2680,7 +2769,7 @@ ORDER BY CASE
   t."id"
 LIMIT ?1;
 
--- send: claim 1, step 2: [Held] -> Rows
+-- send: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "emails" AS t SET
   "status" = 'PROCESSING',
   "updated_at" = CASE
@@ -2744,8 +2833,9 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 RETURNING
   CAST("id" AS TEXT),
   CAST("version" AS TEXT),
@@ -2833,6 +2923,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(?1, t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -2902,6 +2993,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -2981,6 +3073,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3077,6 +3170,7 @@ WHERE r.source = 'emails'
 -- send: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3155,6 +3249,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3243,6 +3338,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle retry, remembering, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3343,6 +3439,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 -- send: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3411,6 +3508,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3488,6 +3586,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle dead, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3577,6 +3676,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 -- send: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3645,6 +3745,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3722,6 +3823,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3811,6 +3913,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 -- send: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3879,6 +3982,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -3956,6 +4060,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4045,6 +4150,7 @@ ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_a
 -- send: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4121,6 +4227,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4206,6 +4313,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4256,6 +4364,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4426,6 +4535,66 @@ WHERE t."id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
   ) IS NOT TRUE;
 
+-- send: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?1;
+
+-- send: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- send: release rows of a lost claim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
 -- send: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS TEXT),
@@ -4449,6 +4618,7 @@ LIMIT ?1;
 -- send: reclaim, free, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4506,6 +4676,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- send: reclaim, spared, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4572,6 +4743,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- send: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4656,6 +4828,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- send: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4738,6 +4911,7 @@ DELETE
 UPDATE "emails" AS t SET
   "reason" = COALESCE(t."reason", 'attempts spent'),
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -4932,6 +5106,7 @@ SELECT (
 -- send: release ids PROCESSING, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4984,6 +5159,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- send: release state PROCESSING, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -5096,7 +5272,7 @@ ORDER BY CASE
   t."id"
 LIMIT ?1;
 
--- sent_callback: claim 1, step 2: [Held] -> Rows
+-- sent_callback: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "emails" AS t SET
   "status" = 'CALLING-SENT-CALLBACK',
   "updated_at" = CASE
@@ -5160,8 +5336,9 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 RETURNING
   CAST("id" AS TEXT),
   CAST("version" AS TEXT),
@@ -5330,6 +5507,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(?1, t."eml_file_path"),
   "status" = 'SENT-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -5381,6 +5559,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
   "status" = 'SENT-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -5440,6 +5619,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -5517,6 +5697,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -5610,6 +5791,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5668,6 +5850,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5730,6 +5913,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5788,6 +5972,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5850,6 +6035,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5908,6 +6094,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -5963,6 +6150,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -6039,6 +6227,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -6124,6 +6313,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6174,6 +6364,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6344,6 +6535,66 @@ WHERE t."id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
   ) IS NOT TRUE;
 
+-- sent_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = ?1;
+
+-- sent_callback: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: release rows of a lost claim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
 -- sent_callback: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS TEXT),
@@ -6367,6 +6618,7 @@ LIMIT ?1;
 -- sent_callback: reclaim, free, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6424,6 +6676,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: reclaim, spared, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6490,6 +6743,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -6580,6 +6834,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -6651,6 +6906,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6852,6 +7108,7 @@ SELECT (
 -- sent_callback: requeue ids INVALID, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -6925,6 +7182,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: requeue state INVALID, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'ACCEPTED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -7025,6 +7283,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -7077,6 +7336,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'SENT',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -7189,7 +7449,7 @@ ORDER BY CASE
   t."id"
 LIMIT ?1;
 
--- failed_callback: claim 1, step 2: [Held] -> Rows
+-- failed_callback: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "emails" AS t SET
   "status" = 'CALLING-FAILED-CALLBACK',
   "updated_at" = CASE
@@ -7253,8 +7513,9 @@ UPDATE "emails" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 RETURNING
   CAST("id" AS TEXT),
   CAST("version" AS TEXT),
@@ -7420,6 +7681,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(?1, t."eml_file_path"),
   "status" = 'FAILED-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -7471,6 +7733,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 UPDATE "emails" AS t SET
   "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
   "status" = 'FAILED-ACKNOWLEDGED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -7530,6 +7793,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -7607,6 +7871,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -7700,6 +7965,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -7758,6 +8024,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -7820,6 +8087,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -7878,6 +8146,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -7940,6 +8209,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -7998,6 +8268,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -8053,6 +8324,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -8129,6 +8401,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -8214,6 +8487,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -8264,6 +8538,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 -- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -8434,6 +8709,66 @@ WHERE t."id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
   ) IS NOT TRUE;
 
+-- failed_callback: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = ?1;
+
+-- failed_callback: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: release rows of a lost claim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
 -- failed_callback: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS TEXT),
@@ -8457,6 +8792,7 @@ LIMIT ?1;
 -- failed_callback: reclaim, free, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -8514,6 +8850,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- failed_callback: reclaim, spared, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -8580,6 +8917,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -8670,6 +9008,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
@@ -8741,6 +9080,7 @@ UPDATE "emails" AS t SET
       THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
     ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
     END,
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -8954,6 +9294,7 @@ SELECT (
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -9006,6 +9347,7 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 1: [Since, Limit] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')

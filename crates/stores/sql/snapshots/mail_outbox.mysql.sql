@@ -519,6 +519,24 @@ WHERE t.`id` = v.`id`
     )
   ) IS NOT TRUE;
 
+-- dispatch: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`status` = 'dispatching'
+  AND t.`claimed_by` = ?;
+
+-- dispatch: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'dispatching'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- dispatch: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+WHERE t.`id` IN ({held});
+
 -- dispatch: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS SIGNED),

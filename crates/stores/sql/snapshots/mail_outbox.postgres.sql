@@ -433,6 +433,27 @@ WHERE t."id" = v."id"
     )
   ) IS NOT TRUE;
 
+-- dispatch: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::bigint
+FROM "mail_outbox" AS t
+WHERE t."status" = 'dispatching'
+  AND t."claimed_by" = $1::text;
+
+-- dispatch: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "mail_outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
 -- dispatch: look for expired leases: [Limit] -> Other
 SELECT (t."id")::bigint, (t."last_attempt_at")::text, CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "mail_outbox" AS t

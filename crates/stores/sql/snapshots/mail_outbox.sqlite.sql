@@ -785,6 +785,22 @@ WHERE t."id" = v."id"
     )
   ) IS NOT TRUE;
 
+-- dispatch: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "mail_outbox" AS t
+WHERE t."status" = 'dispatching'
+  AND t."claimed_by" = ?1;
+
+-- dispatch: release rows of a lost claim: [Ids, Owner] -> Keys
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'dispatching'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS INTEGER);
+
 -- dispatch: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS INTEGER),

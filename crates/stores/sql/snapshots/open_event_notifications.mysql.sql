@@ -774,6 +774,27 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
   AND (t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND) IS NOT TRUE;
 
+-- notify: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_by` = ?;
+
+-- notify: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_by` = ?
+FOR UPDATE;
+
+-- notify: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET
+  t.`locked_at` = NULL,
+  t.`fanout_status` = 'pending',
+  t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
+
 -- notify: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`notification_id` AS SIGNED),

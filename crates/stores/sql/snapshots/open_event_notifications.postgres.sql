@@ -680,6 +680,27 @@ WHERE t."notification_id" = v."id"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
   AND (t."locked_at" < now() - interval '120 seconds') IS NOT TRUE;
 
+-- notify: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."notification_id")::bigint
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = $1::text;
+
+-- notify: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
+
 -- notify: look for expired leases: [Limit] -> Other
 SELECT
   (t."notification_id")::bigint,

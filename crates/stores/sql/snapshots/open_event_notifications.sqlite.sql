@@ -1108,6 +1108,22 @@ WHERE t."notification_id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000
   ) IS NOT TRUE;
 
+-- notify: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."notification_id" AS INTEGER)
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = ?1;
+
+-- notify: release rows of a lost claim: [Ids, Owner] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = ?2)
+RETURNING CAST("notification_id" AS INTEGER);
+
 -- notify: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."notification_id" AS INTEGER),

@@ -753,6 +753,26 @@ WHERE t.`orderId` = v.`id`
   AND t.`lastAttemptAt` <=> v.`f1`
   AND (t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND) IS NOT TRUE;
 
+-- mail: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1
+  AND t.`group` = ?
+  AND t.`tenant` = 'it''s us';
+
+-- mail: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` = ?
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
+
+-- mail: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
 -- mail: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`orderId` AS CHAR),

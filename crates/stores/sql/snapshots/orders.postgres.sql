@@ -500,6 +500,29 @@ WHERE t."orderId" = v."id"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
   AND (t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')) IS NOT TRUE;
 
+-- mail: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."orderId")::text
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."group" = $1::text
+  AND t."tenant" = 'it''s us';
+
+-- mail: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" = $2::text
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
 -- mail: look for expired leases: [Limit] -> Other
 SELECT
   (t."orderId")::text,

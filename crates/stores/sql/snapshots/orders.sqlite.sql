@@ -831,6 +831,24 @@ WHERE t."orderId" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
   ) IS NOT TRUE;
 
+-- mail: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."orderId" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."group" = ?1
+  AND t."tenant" = 'it''s us';
+
+-- mail: release rows of a lost claim: [Ids, Owner] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND t."group" = ?2
+  AND t."tenant" = 'it''s us')
+RETURNING CAST("orderId" AS TEXT);
+
 -- mail: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."orderId" AS TEXT),

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS `outbox` (
     processed_at DATETIME(6),
     next_attempt_at DATETIME(6),
     claimed_at DATETIME(6),
+    claimed_by VARCHAR(64),
     last_error LONGTEXT
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
@@ -86,7 +87,7 @@ ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
--- publish: claim 1, step 2: [Held] -> Nothing
+-- publish: claim 1, step 2: [Owner, Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
@@ -96,6 +97,7 @@ UPDATE `outbox` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -199,7 +201,7 @@ ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
 
--- publish: claim groups from the start 2, step 3: [Held] -> Nothing
+-- publish: claim groups from the start 2, step 3: [Owner, Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
@@ -209,6 +211,7 @@ UPDATE `outbox` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -312,7 +315,7 @@ ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
 
--- publish: claim groups from the cursor 2, step 3: [Held] -> Nothing
+-- publish: claim groups from the cursor 2, step 3: [Owner, Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
@@ -322,6 +325,7 @@ UPDATE `outbox` AS t SET
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
   ),
+  t.`claimed_by` = LEFT(?, 64),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -348,6 +352,7 @@ FOR UPDATE;
 -- publish: settle delivered, uniform, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'DELIVERED',
+  t.`claimed_by` = NULL,
   t.`last_error` = NULL,
   t.`processed_at` = UTC_TIMESTAMP(6),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
@@ -366,6 +371,7 @@ FOR UPDATE;
 -- publish: settle delivered, each, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'DELIVERED',
+  t.`claimed_by` = NULL,
   t.`last_error` = NULL,
   t.`processed_at` = UTC_TIMESTAMP(6),
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
@@ -382,6 +388,7 @@ FOR UPDATE;
 -- publish: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`retry_count` = t.`retry_count` + 1,
   t.`last_error` = ?,
@@ -410,6 +417,7 @@ UPDATE `outbox` AS t
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`retry_count` = t.`retry_count` + 1,
   t.`last_error` = v.`reason`,
@@ -427,6 +435,7 @@ FOR UPDATE;
 -- publish: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -448,6 +457,7 @@ UPDATE `outbox` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -463,6 +473,7 @@ FOR UPDATE;
 -- publish: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -484,6 +495,7 @@ UPDATE `outbox` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -499,6 +511,7 @@ FOR UPDATE;
 -- publish: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = ?,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -520,6 +533,7 @@ UPDATE `outbox` AS t
       FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = v.`reason`,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -535,6 +549,7 @@ FOR UPDATE;
 -- publish: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -555,6 +570,7 @@ UPDATE `outbox` AS t
     SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -570,6 +586,7 @@ FOR UPDATE;
 -- publish: settle released, uniform, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -586,6 +603,7 @@ FOR UPDATE;
 -- publish: settle released, each, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -645,6 +663,27 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
   AND (t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND) IS NOT TRUE;
 
+-- publish: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?;
+
+-- publish: release rows of a lost claim, step 1: [Ids, Owner] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?
+FOR UPDATE;
+
+-- publish: release rows of a lost claim, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+WHERE t.`id` IN ({held});
+
 -- publish: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t.`id` AS SIGNED),
@@ -667,6 +706,7 @@ FOR UPDATE;
 -- publish: reclaim, free, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -681,6 +721,7 @@ FOR UPDATE;
 -- publish: reclaim, spared, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -704,6 +745,7 @@ FOR UPDATE;
 -- publish: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`retry_count` = t.`retry_count` + 1,
   t.`last_error` = 'lease expired: the worker that held it is gone',
@@ -730,6 +772,7 @@ FOR UPDATE;
 -- publish: reclaim, dead, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone',
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
@@ -759,6 +802,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `outbox` AS t SET
   t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'),
   t.`status` = 'FAILED',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -838,6 +882,7 @@ FOR UPDATE;
 -- publish: requeue ids FAILED, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`retry_count` = 0,
   t.`last_error` = NULL,
@@ -867,6 +912,7 @@ FOR UPDATE SKIP LOCKED;
 -- publish: requeue state FAILED, step 3: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`retry_count` = 0,
   t.`last_error` = NULL,
@@ -884,6 +930,7 @@ FOR UPDATE;
 -- publish: release ids PROCESSING, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -909,5 +956,6 @@ FOR UPDATE SKIP LOCKED;
 -- publish: release state PROCESSING, step 3: [Held] -> Nothing
 UPDATE `outbox` AS t SET
   t.`status` = 'PENDING',
+  t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS "outbox" (
     processed_at timestamptz,
     next_attempt_at timestamptz,
     claimed_at timestamptz,
+    claimed_by varchar(64),
     last_error text
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
@@ -84,7 +85,7 @@ $postrider$;
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe",
 --   "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
--- publish: claim 1: [Limit] -> Rows
+-- publish: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
@@ -104,6 +105,7 @@ UPDATE "outbox" AS t SET
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($2::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING
@@ -230,7 +232,7 @@ SELECT (c.g)::text, c.kind FROM (
 WHERE c.mine
 LIMIT $2 + 1;
 
--- publish: claim groups from the start 1, step 2: [Groups, Run, Limit] -> Rows
+-- publish: claim groups from the start 1, step 2: [Groups, Run, Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT r.k, g.place, r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
@@ -285,6 +287,7 @@ UPDATE "outbox" AS t SET
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($4::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING
@@ -413,7 +416,7 @@ SELECT (c.g)::text, c.kind FROM (
 WHERE c.mine
 LIMIT $3 + 1;
 
--- publish: claim groups from the cursor 1, step 2: [Groups, Run, Limit] -> Rows
+-- publish: claim groups from the cursor 1, step 2: [Groups, Run, Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT r.k, g.place, r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
@@ -468,6 +471,7 @@ UPDATE "outbox" AS t SET
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
+  "claimed_by" = LEFT($4::text, 64),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING
@@ -536,6 +540,7 @@ WHERE t."id" = ANY (($1::text[])::bigint[]);
 -- publish: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'DELIVERED',
+  "claimed_by" = NULL,
   "last_error" = NULL,
   "processed_at" = now(),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
@@ -547,6 +552,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle delivered, each: [Array(Id), Array(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'DELIVERED',
+  "claimed_by" = NULL,
   "last_error" = NULL,
   "processed_at" = now(),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
@@ -559,6 +565,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "retry_count" = t."retry_count" + 1,
   "last_error" = $2::text,
@@ -571,6 +578,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "retry_count" = t."retry_count" + 1,
   "last_error" = v."reason",
@@ -586,6 +594,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
@@ -596,6 +605,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
@@ -607,6 +617,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
@@ -617,6 +628,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
@@ -628,6 +640,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = $1::text,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
@@ -638,6 +651,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
@@ -649,6 +663,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $1::float8),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
@@ -659,6 +674,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay"),
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[]) AS v("id", "f0", "delay")
@@ -670,6 +686,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -679,6 +696,7 @@ RETURNING (t."id")::bigint;
 -- publish: settle released, each: [Array(Id), Array(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
@@ -723,6 +741,30 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
   AND (t."claimed_at" < now() - interval '60 seconds') IS NOT TRUE;
 
+-- publish: look for rows of a lost claim: [Owner] -> Keys
+SELECT (t."id")::bigint
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_by" = $1::text;
+
+-- publish: release rows of a lost claim: [Ids, Owner] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_by" = $2::text
+FOR UPDATE),
+moved AS (
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
 -- publish: look for expired leases: [Limit] -> Other
 SELECT (t."id")::bigint, (t."version")::text, CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END, 3
 FROM "outbox" AS t
@@ -742,6 +784,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
@@ -759,6 +802,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
@@ -781,6 +825,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "retry_count" = t."retry_count" + 1,
   "last_error" = 'lease expired: the worker that held it is gone',
@@ -806,6 +851,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -828,6 +874,7 @@ moved AS (
 UPDATE "outbox" AS t SET
   "last_error" = COALESCE(t."last_error", 'attempts spent'),
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
@@ -980,6 +1027,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "retry_count" = 0,
   "last_error" = NULL,
@@ -1006,6 +1054,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "retry_count" = 0,
   "last_error" = NULL,
@@ -1026,6 +1075,7 @@ FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
@@ -1048,6 +1098,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")

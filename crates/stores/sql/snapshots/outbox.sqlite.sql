@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS "outbox" (
     processed_at TEXT,
     next_attempt_at TEXT,
     claimed_at TEXT,
+    claimed_by TEXT,
     last_error TEXT
 );
 
@@ -152,7 +153,7 @@ ORDER BY CASE
   t."id"
 LIMIT ?1;
 
--- publish: claim 1, step 2: [Held] -> Rows
+-- publish: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
@@ -216,8 +217,9 @@ UPDATE "outbox" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
 RETURNING
   CAST("id" AS INTEGER),
   CAST("version" AS TEXT),
@@ -416,7 +418,7 @@ WHERE y.ok
 ORDER BY y.place, y.ord
 LIMIT ?3;
 
--- publish: claim groups from the start 2, step 2: [Held] -> Rows
+-- publish: claim groups from the start 2, step 2: [Owner, Held] -> Rows
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
@@ -480,8 +482,9 @@ UPDATE "outbox" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
 RETURNING
   CAST("id" AS INTEGER),
   CAST("version" AS TEXT),
@@ -681,7 +684,7 @@ WHERE y.ok
 ORDER BY y.place, y.ord
 LIMIT ?3;
 
--- publish: claim groups from the cursor 2, step 2: [Held] -> Rows
+-- publish: claim groups from the cursor 2, step 2: [Owner, Held] -> Rows
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
@@ -745,8 +748,9 @@ UPDATE "outbox" AS t SET
         'unixepoch'
     )
     END,
+  "claimed_by" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
 RETURNING
   CAST("id" AS INTEGER),
   CAST("version" AS TEXT),
@@ -808,6 +812,7 @@ WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
 -- publish: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'DELIVERED',
+  "claimed_by" = NULL,
   "last_error" = NULL,
   "processed_at" = CASE
     WHEN typeof(COALESCE(t."processed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -834,6 +839,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle delivered, each: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'DELIVERED',
+  "claimed_by" = NULL,
   "last_error" = NULL,
   "processed_at" = CASE
     WHEN typeof(COALESCE(t."processed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -863,6 +869,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -900,6 +907,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle retry, each: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -944,6 +952,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
@@ -954,6 +963,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle dead, each: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
@@ -970,6 +980,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
@@ -980,6 +991,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle rejected, each: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
@@ -996,6 +1008,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = ?1,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
@@ -1006,6 +1019,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle skipped, each: [Rows([Id, Fence(0), Reason])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = v."reason",
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
@@ -1022,6 +1036,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1057,6 +1072,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle deferred, each: [Rows([Id, Fence(0), Delay])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1098,6 +1114,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
@@ -1107,6 +1124,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: settle released, each: [Rows([Id, Fence(0)])] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
   SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
@@ -1234,6 +1252,25 @@ WHERE t."id" = v."id"
       END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
   ) IS NOT TRUE;
 
+-- publish: look for rows of a lost claim: [Owner] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?1;
+
+-- publish: release rows of a lost claim: [Ids, Owner] -> Keys
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "claimed_by" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?2)
+RETURNING CAST("id" AS INTEGER);
+
 -- publish: look for expired leases: [Limit] -> Other
 SELECT
   CAST(t."id" AS INTEGER),
@@ -1257,6 +1294,7 @@ LIMIT ?1;
 -- publish: reclaim, free: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1273,6 +1311,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: reclaim, spared, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1298,6 +1337,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- publish: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1341,6 +1381,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = ex
 -- publish: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
@@ -1365,6 +1406,7 @@ DELETE
 UPDATE "outbox" AS t SET
   "last_error" = COALESCE(t."last_error", 'attempts spent'),
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1392,6 +1434,7 @@ LIMIT ?1;
 UPDATE "outbox" AS t SET
   "last_error" = 'created_at holds a time that can''t be read',
   "status" = 'FAILED',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1644,6 +1687,7 @@ FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'FAILED' LIMIT 10001
 -- publish: requeue ids FAILED: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1674,6 +1718,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: requeue state FAILED: [Since, Limit] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -1722,6 +1767,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: release ids PROCESSING: [Ids] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1733,6 +1779,7 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: release state PROCESSING: [Since, Limit] -> Keys
 UPDATE "outbox" AS t SET
   "status" = 'PENDING',
+  "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"

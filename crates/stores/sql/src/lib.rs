@@ -36,9 +36,11 @@ mod takeover;
 mod tally;
 mod time;
 mod tsid;
+mod unheld;
 mod unreadable;
 mod value;
 
 pub use error::Error;
 pub use program::*;
 pub use render::render;
+pub use unheld::UnheldScripts;

@@ -21,12 +21,18 @@ pub(crate) enum Pick {
     Front { conditions: Vec<String> },
     /// The caller's keys, as far as they satisfy these.
     Named { conditions: Vec<String> },
+    /// The caller's keys, as far as this worker has claimed them.
+    Claimed { owner: String },
 }
 
 /// Rows that a look at the front reads at most.
 const FRONT: u32 = 10_000;
 
 impl Pick {
+    fn names_rows(&self) -> bool {
+        matches!(self, Self::Named { .. } | Self::Claimed { .. })
+    }
+
     pub fn among(conditions: Vec<String>) -> Self {
         Self::Some { conditions, order: None, since: Vec::new(), lookup: Lookup::Index }
     }
@@ -215,6 +221,11 @@ impl Table<'_> {
                 parts.push(self.in_states(writes.step.from, Lookup::Check));
                 parts.extend(conditions.iter().cloned());
             }
+            Pick::Claimed { owner } => {
+                parts.push(draft.among(&self.id(), Bind::Ids));
+                parts.push(self.in_states(writes.step.from, Lookup::Check));
+                parts.push(format!("{owner} = {}", draft.worker()));
+            }
             Pick::Some { conditions, order, since, lookup } => {
                 parts.push(self.in_states(writes.step.from, *lookup));
                 parts.extend(conditions.iter().cloned());
@@ -262,7 +273,7 @@ impl Table<'_> {
     ) -> Script {
         let draft = Draft::new(self, source.clone());
         let picking = self.picking(&draft, writes, pick);
-        let lock = if matches!(pick, Pick::Named { .. }) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        let lock = if pick.names_rows() { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
         let sets = draft.set_list(writes);
         let effects = draft.effect_parts(transitions, writes);
         let returned = if effects.is_empty() { self.id() } else { "t.*".to_owned() };
@@ -301,7 +312,7 @@ impl Table<'_> {
     fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
         let draft = Draft::own(self);
         let picking = self.picking(&draft, writes, pick);
-        let lock = if matches!(pick, Pick::Named { .. }) { "\nFOR UPDATE" } else { "" };
+        let lock = if pick.names_rows() { "\nFOR UPDATE" } else { "" };
         draft.finish(&format!("SELECT {}\n{picking}{lock}", self.key()), Yields::Keys)
     }
 

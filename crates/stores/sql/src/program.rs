@@ -6,6 +6,7 @@ use std::sync::Arc;
 use postrider_contract::{Contract, Transition};
 
 use crate::ddl;
+use crate::unheld::UnheldScripts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
@@ -272,6 +273,8 @@ pub struct Program {
     pub standing_leases: Script,
     /// Absent where a lease ends without a move (`lease.by = "due"`).
     pub reclaim: Option<ReclaimScripts>,
+    /// Absent where the table does not say who claimed a row.
+    pub unheld: Option<UnheldScripts>,
     pub spent: Option<Script>,
     /// SQLite alone: one for each time without which no claim takes a row.
     pub unreadable: Vec<UnreadableScripts>,
@@ -423,6 +426,10 @@ impl Program {
         // The other moves of a reclaim write into our own tables, which need not be there.
         if let Some(reclaim) = &self.reclaim {
             scripts.extend([("look for expired leases", &reclaim.look), ("reclaim", &reclaim.free)]);
+        }
+        if let Some(unheld) = &self.unheld {
+            scripts
+                .extend([("look for rows of a lost claim", &unheld.look), ("release of them", &unheld.free)]);
         }
         scripts.extend(self.spent.iter().map(|script| ("spent", script)));
         for unreadable in &self.unreadable {

@@ -27,6 +27,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
         place: table.place(),
         standing_leases: table.standing_leases(),
         reclaim: table.reclaim(),
+        unheld: table.unheld(),
         spent: table.spent(),
         unreadable: table.unreadable(),
         sweeps: table.sweeps(),

@@ -28,6 +28,7 @@ pub mod store;
 mod strange;
 pub mod suppressions;
 mod sweep;
+mod unheld;
 mod unreadable;
 pub mod verify;
 mod writable;
@@ -46,6 +47,7 @@ pub use progress::Progress;
 use self::begin::Crashed;
 use self::known::Known;
 use self::ring::Ring;
+use self::unheld::Missed;
 use crate::bind::Given;
 use crate::{Dialect, Program, Script, Shape, join, render};
 
@@ -156,6 +158,8 @@ pub struct Opened {
     marks: Arc<str>,
     /// Rows held here that crashes are counted against.
     crashed: Arc<Crashed>,
+    /// The error of a claim that brought rows all the same.
+    missed: Arc<Missed>,
 }
 
 impl Opened {
@@ -193,6 +197,7 @@ impl Opened {
             known: Arc::default(),
             marks: crate::bind::instance_id().into(),
             crashed: Arc::default(),
+            missed: Arc::default(),
         })
     }
 

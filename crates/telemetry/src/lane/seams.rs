@@ -83,6 +83,10 @@ impl Store for TracedStore {
         self.inner.reclaim(limit).await
     }
 
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.inner.release_unheld(held).await
+    }
+
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         self.inner.sweep(sweep, limit).await
     }

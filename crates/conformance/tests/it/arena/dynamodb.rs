@@ -15,13 +15,14 @@ use postrider_store_dynamodb::{Database, Settings};
 use super::{fresh_name, server};
 
 /// Column of the contract, attribute of the specification's layout.
-const NAMES: [(&str, &str, ColumnKind); 8] = [
+const NAMES: [(&str, &str, ColumnKind); 9] = [
     ("status", "Latest", ColumnKind::Text),
     ("updated_at", "UpdatedAt", ColumnKind::Time),
     ("reason", "Reason", ColumnKind::Text),
     ("created_at", "CreatedAt", ColumnKind::Time),
     ("attempts", "Attempts", ColumnKind::Int),
     ("next_attempt_at", "NextAttemptAt", ColumnKind::Time),
+    ("claimed_by", "ClaimedBy", ColumnKind::Text),
     ("payload_file_path", "PayloadFilePath", ColumnKind::Text),
     ("eml_file_path", "EmlFilePath", ColumnKind::Text),
 ];

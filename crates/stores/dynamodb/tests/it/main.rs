@@ -1,6 +1,7 @@
 //! The store on an emulator, and a second client, boto3, that knows only the specification.
 
 mod clock;
+mod cut;
 mod guards;
 mod layout;
 mod migrate;

@@ -48,6 +48,7 @@ fn program() -> Program {
         place: "mail_outbox/dispatch".to_owned(),
         standing_leases: Script { steps: Vec::new() },
         reclaim: None,
+        unheld: None,
         spent: None,
         unreadable: Vec::new(),
         sweeps: Vec::new(),

@@ -192,7 +192,7 @@ impl Opened {
         Ok(Reclaimed { free, retried: spared + charged, dead })
     }
 
-    async fn take_back_part(
+    pub(super) async fn take_back_part(
         &self,
         on: &impl Run,
         doing: &str,

@@ -22,6 +22,7 @@ impl Opened {
         limit: u32,
         free: Free,
     ) -> Result<Vec<Claimed>, Error> {
+        self.kept_error()?;
         self.keep_known(on).await?;
         let mut claimed = match &self.program.groups {
             None => self.claim_rows(on, limit, free).await?,
@@ -53,9 +54,8 @@ impl Opened {
             let given = Given { claim_time: self.claim_time(), ..Given::limit(on.owner(), left) };
             let done = match on.run("claim rows", script, &given).await {
                 Ok(done) => done,
-                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
                 Err(error) if !claimed.is_empty() => {
-                    tracing::warn!(%error, "claiming from one of several states failed");
+                    self.keep_error(error);
                     break;
                 }
                 Err(error) => return Err(error),

@@ -44,9 +44,8 @@ impl Opened {
             };
             match more {
                 Ok(more) => claimed.extend(more),
-                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
                 Err(error) if !claimed.is_empty() => {
-                    tracing::warn!(%error, "claiming one of two kinds of rows failed");
+                    self.keep_error(error);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -74,7 +73,7 @@ impl Opened {
             let (look, got) = match self.claim_round(on, groups, &asked, &pools, left).await {
                 Ok(found) => found,
                 Err(error) if !claimed.is_empty() => {
-                    tracing::warn!(%error, "claiming more groups failed");
+                    self.keep_error(error);
                     break;
                 }
                 Err(error) => return Err(error),

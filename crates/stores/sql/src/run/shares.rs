@@ -136,9 +136,8 @@ impl Opened {
                     self.known.yielded(&plan, &got);
                     claimed.extend(got);
                 }
-                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
                 Err(error) if !claimed.is_empty() => {
-                    tracing::warn!(%error, "claiming from more shares failed");
+                    self.keep_error(error);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -173,9 +172,7 @@ impl Opened {
                 Given { shares: asked, claim_time: self.claim_time(), ..Given::limit(on.owner(), limit) };
             match on.run("claim rows", script, &given).await {
                 Ok(done) => claimed.extend(self.read_claimed(done, None)),
-                Err(error) if !claimed.is_empty() => {
-                    tracing::warn!(%error, "claiming from limited pools failed");
-                }
+                Err(error) if !claimed.is_empty() => self.keep_error(error),
                 Err(error) => return Err(error),
             }
         }

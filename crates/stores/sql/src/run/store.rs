@@ -114,6 +114,10 @@ impl<T: SqlTable> Store for SqlStore<T> {
         self.opened().reclaim(&self.unhurried(), limit).await
     }
 
+    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.opened().release_unheld(self.database(), held).await
+    }
+
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         self.opened().sweep(&self.unhurried(), sweep, limit).await
     }

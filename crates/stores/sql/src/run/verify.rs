@@ -61,6 +61,7 @@ impl Opened {
         findings.push(ok(format!("claims are exclusive: {}", exclusion(dialect))));
         findings.extend(self.fence_findings(dialect));
         findings.push(self.lease_finding());
+        findings.push(self.owner_finding());
         findings.extend(self.counter_finding());
         findings.extend(self.recipients_finding(dialect));
         findings.extend(self.order_finding().filter(|_| facts.hazards.ordered));
@@ -181,6 +182,19 @@ impl Opened {
              retry.{column} = \"$outcome.recipients?\" to the contract, or take {RESULTS} out of [message]"
         );
         Finding { level: Level::Warning, text, mend: None }
+    }
+
+    /// What the owner column adds; where the contract has one and the table lacks it, that is named as well.
+    fn owner_finding(&self) -> Finding {
+        let seconds = self.stage.lease.duration.as_secs();
+        ok(if self.contract.column(Role::Owner).is_some() {
+            "rows of a claim whose answer is lost are released within seconds".to_owned()
+        } else {
+            format!(
+                "rows of a claim whose answer is lost wait for their lease ({seconds} s): the table has no column that \
+                 says who claimed a row"
+            )
+        })
     }
 
     /// Only where the contract knows such a column and the table lacks it.

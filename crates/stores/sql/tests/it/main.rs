@@ -1,6 +1,6 @@
 //! The crate's one integration test binary.
 
-mod pretty;
 mod every_key;
+mod pretty;
 mod snapshots;
 mod sqlite;

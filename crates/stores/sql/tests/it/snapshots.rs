@@ -226,6 +226,10 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
     all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
     all.push(("leases that still hold".to_owned(), &program.standing_leases));
+    if let Some(unheld) = &program.unheld {
+        all.push(("look for rows of a lost claim".to_owned(), &unheld.look));
+        all.push(("release rows of a lost claim".to_owned(), &unheld.free));
+    }
     if let Some(reclaim) = &program.reclaim {
         all.extend([
             ("look for expired leases".to_owned(), &reclaim.look),

@@ -6,7 +6,7 @@ use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
 use postrider_seams::row::RowId;
 use postrider_seams::store::{Held, Reclaimed, Settlement, Store as _};
 
-use crate::file::{File, claim, settlement};
+use crate::file::{File, claim, contract, settlement};
 
 /// What the tests look at, in one line.
 const ROW: &str = "SELECT status || '|' || retry_count || '|' || coalesce(last_error, '-') || '|' || \
@@ -153,4 +153,18 @@ async fn locks_and_pauses_hold_for_all_processes() {
     assert!(one.lock("purge", long).await.expect("given back"));
     one.set_paused("mail", true).await.expect("pause");
     assert!(two.paused("mail").await.expect("paused") && !two.paused("other").await.expect("paused"));
+}
+
+/// Lanes on one table share their database and nothing else: none releases what another has claimed.
+#[tokio::test(flavor = "multi_thread")]
+async fn g2_two_lanes_of_one_process_do_not_release_each_others_rows() {
+    let file = File::new();
+    file.mail_store().await;
+    file.insert_mails(4).await;
+    let database = file.database();
+    let open = || database.open(contract("mail_outbox"), "dispatch", "test");
+    let (one, other) = (open().await.expect("open"), open().await.expect("open"));
+    assert_eq!((claim(&one, 2).await.len(), claim(&other, 2).await.len()), (2, 2));
+    assert_eq!(one.release_unheld(&[]).await.expect("release"), 2);
+    assert_eq!(claim(&one, 10).await.len(), 2, "its own are back, the others' are not");
 }

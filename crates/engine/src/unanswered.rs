@@ -1,0 +1,190 @@
+//! Claims whose answer never arrived. The database may have made such a claim, and its rows would wait out their lease
+//! although nobody holds them: they are released once the store answers again.
+//!
+//! Owns: when to look for such rows. Invariant: while a look runs no claim is in flight, and every row of an answered
+//! claim is held, so that a row of this store which nobody holds is of a claim without an answer.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_seams::store::{Class, Error};
+use postrider_seams::{Lease, RowId};
+use tokio::sync::{Notify, RwLock, RwLockReadGuard};
+use tokio::time::Instant;
+
+use crate::runner::Runner;
+
+/// When to look, counted from the failure of the claim. The database may still be at work on it: it can commit for as
+/// long as its side of the connection lives, which is a matter of seconds.
+const LOOKS: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_secs(2),
+    Duration::from_secs(8),
+    Duration::from_secs(20),
+    Duration::from_secs(40),
+];
+
+/// So many failed looks hold claims up; then these go on, and the looks beside them.
+const HOLDS_CLAIMS: u32 = 3;
+
+/// Between two tries of a look that failed.
+const AGAIN: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(crate) struct Unanswered {
+    /// Claims read, a look writes.
+    gate: RwLock<()>,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last claim without an answer, while there are looks to come.
+    since: Option<Instant>,
+    /// Looks made since then, and tries of the next one that failed.
+    looks: usize,
+    failed: u32,
+    /// Rows that this lane held and lost: whatever the database says of them, they are left to their lease.
+    given_up: Vec<(Instant, RowId)>,
+}
+
+impl Unanswered {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Plain values: a panic elsewhere can't have left them half written.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self) {
+        let mut state = self.state();
+        (state.since, state.looks, state.failed) = (Some(Instant::now()), 0, 0);
+        self.changed.notify_one();
+    }
+
+    /// When the next look is due; `None` where no claim was left without an answer.
+    fn due(&self) -> Option<Instant> {
+        let state = self.state();
+        state.since.map(|since| since + LOOKS[state.looks.min(LOOKS.len() - 1)])
+    }
+
+    fn is_due(&self) -> bool {
+        self.due().is_some_and(|due| due <= Instant::now())
+    }
+
+    fn holds_claims(&self) -> bool {
+        self.is_due() && self.state().failed < HOLDS_CLAIMS
+    }
+
+    fn looked(&self) {
+        let mut state = self.state();
+        (state.looks, state.failed) = (state.looks + 1, 0);
+        if state.looks >= LOOKS.len() {
+            state.since = None;
+        }
+    }
+
+    fn failed(&self) {
+        self.state().failed += 1;
+    }
+
+    /// Stops looking: the rows wait for their lease.
+    fn forget(&self) {
+        self.state().since = None;
+    }
+
+    async fn wait(&self) {
+        loop {
+            let due = self.due();
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => return,
+                () = self.changed.notified() => {}
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Waits until the lane may claim. What it returns is kept until the rows of the claim are held.
+    pub async fn may_claim(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
+        if self.unanswered.holds_claims() {
+            self.release_unanswered().await?;
+        }
+        Ok(self.unanswered.gate.read().await)
+    }
+
+    /// Remembers a claim that may have been made all the same.
+    pub fn answered<T>(&self, claimed: Result<T, Error>) -> Result<T, Error> {
+        if claimed.as_ref().is_err_and(|error| error.class == Class::Transient) {
+            self.unanswered.note();
+        }
+        claimed
+    }
+
+    /// The lane held these rows and lost them.
+    pub fn gave_up<'a>(&self, leases: impl Iterator<Item = &'a Lease>) {
+        let now = Instant::now();
+        let lease = self.store.capabilities().lease;
+        let mut state = self.unanswered.state();
+        state.given_up.retain(|(at, _)| now - *at < lease);
+        state.given_up.extend(leases.map(|lease| (now, lease.id.clone())));
+    }
+
+    /// Releases rows of claims without an answer, if that is due.
+    pub async fn release_unanswered(&self) -> Result<(), Error> {
+        let _none_in_flight = self.unanswered.gate.write().await;
+        if !self.unanswered.is_due() {
+            return Ok(());
+        }
+        match self.store.release_unheld(&self.held()).await {
+            Ok(rows) => {
+                self.unanswered.looked();
+                self.note_released(rows);
+                Ok(())
+            }
+            Err(error) if error.class == Class::Transient => {
+                self.unanswered.failed();
+                Err(error)
+            }
+            Err(error) => {
+                self.unanswered.forget();
+                tracing::warn!(lane = self.state.name, %error, "rows of a claim without an answer wait for their lease");
+                Ok(())
+            }
+        }
+    }
+
+    /// The leases of all rows that the lane holds, or held and left to their lease.
+    fn held(&self) -> Vec<Lease> {
+        let mut held: Vec<Lease> =
+            self.kept().iter().flat_map(|batch| batch.leases()).map(|(_, lease)| lease).collect();
+        let state = self.unanswered.state();
+        held.extend(state.given_up.iter().map(|(_, id)| Lease { id: id.clone(), fence: Box::default() }));
+        held
+    }
+
+    fn note_released(&self, rows: u64) {
+        if rows == 0 {
+            return;
+        }
+        self.state.counters.reclaimed.fetch_add(rows, Relaxed);
+        tracing::warn!(lane = self.state.name, rows, "released rows of a claim whose answer was lost");
+        // Somebody should look: at the table, or at what is to be published again.
+        self.freed.notify_one();
+        if self.lane.queue.is_some() {
+            self.soon.falls_due(Duration::ZERO);
+        }
+    }
+}
+
+/// Makes the looks that no claim waits for.
+pub(crate) async fn run(runner: Arc<Runner>) {
+    loop {
+        runner.unanswered.wait().await;
+        if let Err(error) = runner.release_unanswered().await {
+            tracing::debug!(lane = runner.state.name, %error, "could not look for rows of a claim without an answer");
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}

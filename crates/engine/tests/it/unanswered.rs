@@ -1,0 +1,113 @@
+//! Claims that the database makes and whose answer never arrives: their rows do not wait for their lease (G2).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use postrider_engine::Engine;
+use postrider_seams::{Store as _, Transport, Want};
+use postrider_store_memory::{MemoryStore, MemoryTable};
+use tokio::time::Instant;
+
+use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, table, text, until};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Far less than the lease of a minute.
+const SECONDS: Duration = Duration::from_secs(3);
+
+fn start(store: &Arc<Faulty>, transport: &Arc<Scripted>) -> Engine {
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(lane(store.clone(), transport.clone() as Arc<dyn Transport>, limits()));
+    engine
+}
+
+fn assert_unspent(table: &MemoryTable, rows: i64) {
+    assert!((1..=rows).all(|id| int(table, id, "retry_count") == Some(0)), "an attempt was charged");
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_rows_of_a_claim_whose_answer_was_lost_are_delivered_within_seconds() {
+    let table = table();
+    fill(&table, 100);
+    let transport = Arc::new(Scripted::delivers());
+    let store = Arc::new(Faulty::new(&table, "w"));
+    store.loses_claims.store(3, SeqCst);
+    let _engine = start(&store, &transport);
+    until("all sent", SECONDS, || count(&table, "sent") == 100).await;
+    assert_eq!(transport.total(), 100, "each once");
+    assert_unspent(&table, 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
+    let table = table();
+    fill(&table, 60);
+    let transport = Arc::new(Scripted::delivers().taking(Duration::from_secs(5)));
+    let store = Arc::new(Faulty::new(&table, "w"));
+    let _engine = start(&store, &transport);
+    until("under way", MINUTE, || transport.most_at_once.load(SeqCst) == 4).await;
+    let other = MemoryStore::open(&table, 0, "other");
+    let others = other.claim(&Want { limit: 3 }).await.expect("claimed");
+    store.loses_claims.store(1, SeqCst);
+    until("looked", MINUTE, || store.releases.load(SeqCst) > 0).await;
+    let foreign = |id| text(&table, id, "claimed_by").as_deref() == Some("other");
+    assert_eq!(
+        (1..=60).filter(|id| foreign(*id)).count(),
+        others.len(),
+        "another worker's rows stay with it"
+    );
+    // Theirs once their lease has run out.
+    until("all sent", MINUTE * 3, || count(&table, "sent") == 60).await;
+    assert_eq!(transport.total(), 60, "each once");
+    assert_unspent(&table, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well() {
+    let table = table();
+    let transport = Arc::new(Scripted::delivers());
+    let store = Arc::new(Faulty::new(&table, "w"));
+    store.loses_claims.store(1, SeqCst);
+    let _engine = start(&store, &transport);
+    until("looked", MINUTE, || store.releases.load(SeqCst) == 1).await;
+    // The server was still at work on it.
+    fill(&table, 5);
+    let late = store.inner.claim(&Want { limit: 5 }).await.expect("claimed");
+    assert_eq!(late.len(), 5);
+    let began = Instant::now();
+    until("all sent", MINUTE, || count(&table, "sent") == 5).await;
+    assert!(began.elapsed() < SECONDS, "{:?}", began.elapsed());
+    assert_unspent(&table, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_looked_for_while_every_claim_is_answered() {
+    let table = table();
+    fill(&table, 50);
+    let transport = Arc::new(Scripted::delivers());
+    let store = Arc::new(Faulty::new(&table, "w"));
+    let _engine = start(&store, &transport);
+    until("all sent", MINUTE, || count(&table, "sent") == 50).await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(store.releases.load(SeqCst), 0);
+    store.loses_claims.store(1, SeqCst);
+    tokio::time::sleep(MINUTE * 10).await;
+    assert_eq!(store.releases.load(SeqCst), 5, "a few looks, and then no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_drain_releases_rows_of_a_lost_answer() {
+    let table = table();
+    fill(&table, 10);
+    let transport = Arc::new(Scripted::delivers());
+    let store = Faulty { claim_takes: SECONDS, ..Faulty::new(&table, "w") };
+    let store = Arc::new(store);
+    store.loses_claims.store(1, SeqCst);
+    let engine = start(&store, &transport);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The claim is under way: it is made, and answered to nobody.
+    engine.drain(Duration::from_secs(25)).await;
+    assert_eq!((store.claims.load(SeqCst), count(&table, "queued")), (1, 10));
+    assert_unspent(&table, 10);
+}

@@ -1,0 +1,48 @@
+//! Claims whose answer never arrived: their rows are released, and errors of claims that brought rows all the same are
+//! kept for the next one.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use postrider_seams::row::{Lease, RowId};
+use postrider_seams::store::{Class, Error};
+
+use super::{Opened, Run};
+use crate::bind::Given;
+
+/// The error of a claim of several transactions, of which some were answered.
+#[derive(Debug, Default)]
+pub(super) struct Missed(Mutex<Option<Error>>);
+
+impl Missed {
+    fn lock(&self) -> MutexGuard<'_, Option<Error>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Opened {
+    /// What was claimed by now is ours: it is worked on. The next claim answers with the error, so that the caller
+    /// looks for rows of the transaction that was not answered.
+    pub(super) fn keep_error(&self, error: Error) {
+        tracing::warn!(%error, "a part of a claim failed");
+        if error.class == Class::Transient {
+            *self.missed.lock() = Some(error);
+        }
+    }
+
+    pub(super) fn kept_error(&self) -> Result<(), Error> {
+        self.missed.lock().take().map_or(Ok(()), Err)
+    }
+
+    pub async fn release_unheld(&self, on: &impl Run, held: &[Lease]) -> Result<u64, Error> {
+        let Some(scripts) = &self.program.unheld else { return Ok(0) };
+        let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
+        let given = Given::limit(on.owner(), u32::MAX);
+        let claimed = on.run("look for rows of a lost claim", &scripts.look, &given).await?.keys();
+        let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
+        let released =
+            self.take_back_part(on, "release rows of a lost claim", &scripts.free, unheld.clone()).await?;
+        self.refund(on, unheld).await;
+        Ok(released)
+    }
+}
