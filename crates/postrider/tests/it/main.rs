@@ -14,6 +14,7 @@ mod hazards;
 mod help;
 mod hints;
 mod json;
+mod lost_answers;
 mod notifications;
 mod outage;
 mod outbox;

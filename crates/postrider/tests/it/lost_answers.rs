@@ -1,0 +1,78 @@
+//! Claims that the database commits and whose answer never arrives, on real servers behind a proxy that cuts the connection
+//! at that very moment. The lease is a minute: rows that are delivered within seconds did not wait for it.
+
+use std::time::{Duration, Instant};
+
+use postrider_services::{LostAnswer, Proxy};
+
+use crate::databases::{fresh, server};
+use crate::shop::{SQLITE, Shop, eventually};
+
+const MAILS: usize = 10;
+
+/// Leaves a margin of half the lease on a busy machine.
+const SOON: Duration = Duration::from_secs(30);
+
+/// The URL through the proxy.
+fn through(proxy: &Proxy, url: &str) -> String {
+    let mut url = url::Url::parse(url).unwrap();
+    url.set_port(Some(proxy.port())).unwrap();
+    url.to_string()
+}
+
+fn target(url: &str) -> std::net::SocketAddr {
+    let port = url::Url::parse(url).unwrap().port().expect("a port");
+    ([127, 0, 0, 1], port).into()
+}
+
+/// `answer` is what only the answer to a claim has, or what it answers.
+fn loses_claims(url: &str, answer: LostAnswer) {
+    let proxy = Proxy::start(target(url)).unwrap();
+    let on = |url: &str| Shop::new(Some(&SQLITE.replace("sqlite:app.db", url)));
+    // Only the worker goes through the proxy.
+    let (shop, worker) = (on(url), on(&through(&proxy, url)));
+    shop.run(&["migrate"]).fine();
+    for number in 0..MAILS {
+        let to = format!("lost-answer-{number}@example.com");
+        shop.run(&["send", "mail", "--to", &to, "--subject", "Hi", "--text", "Body"]).fine();
+    }
+    proxy.lose_answers(answer, 3);
+    let began = Instant::now();
+    let running = worker.start();
+    let released = "postrider_rows_reclaimed_total{lane=\"mail\",to=\"unanswered\"}";
+    let figure = |figures: &str, name: &str| {
+        let line = figures.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.trim().parse::<u64>().ok())
+    };
+    eventually("all are sent", || {
+        let status = &shop.run(&["status", "--json"]).fine().json()[0];
+        let states = status["states"].as_array().expect("it counts rows");
+        states.iter().any(|one| one["state"] == "sent" && one["rows"] == MAILS).then_some(())
+    });
+    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), running.log());
+    assert_eq!(proxy.answers_to_lose(), 0, "answers were lost");
+    let (_, figures) = running.get("/metrics");
+    assert!(figure(&figures, released).is_some_and(|rows| rows > 0), "{figures}\n{}", running.log());
+    let delivered = "postrider_deliveries_total{lane=\"mail\",outcome=\"delivered\"}";
+    assert_eq!(figure(&figures, delivered), Some(MAILS as u64), "each once: {figures}");
+    drop(running);
+    for row in shop.run(&["list", "mail", "--json"]).fine().json() {
+        let id = row["id"].to_string();
+        let shown = &shop.run(&["show", "mail", id.trim_matches('"'), "--json"]).fine().json()[0];
+        assert_eq!(shown["columns"]["retry_count"].to_string().trim_matches('"'), "0", "{shown}");
+    }
+}
+
+/// One statement is the whole transaction: its answer holds the rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_postgres() {
+    let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_lost_answers").await;
+    tokio::task::spawn_blocking(move || loses_claims(&url, LostAnswer::With(b"lost-answer-"))).await.unwrap();
+}
+
+/// The request is its kind (3: a query) and the text.
+#[tokio::test(flavor = "multi_thread")]
+async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_mariadb() {
+    let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_lost_answers").await;
+    tokio::task::spawn_blocking(move || loses_claims(&url, LostAnswer::To(b"\x03COMMIT"))).await.unwrap();
+}
