@@ -1,4 +1,4 @@
-//! E8's fall-back: the specification's tables as they are, without the two columns that `migrate` adds. Tries are counted in
+//! E8's fall-back: the specification's tables as they are, without the columns that `migrate` adds. Tries are counted in
 //! the history, and a row is due at its last change and its backoff.
 
 use std::time::Duration;

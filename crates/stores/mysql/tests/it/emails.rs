@@ -81,7 +81,7 @@ fn ids(claimed: &[postrider_seams::Claimed]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e02_the_tables_are_the_specifications_and_two_columns_more() {
+async fn e02_the_tables_are_the_specifications_and_three_columns_more() {
     with_database(|server| async move {
         server.run(SPECIFIED).await;
         server.open("emails", "intake").await;
@@ -94,7 +94,7 @@ async fn e02_the_tables_are_the_specifications_and_two_columns_more() {
         let more = "SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY COLUMN_NAME) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA \
                     = DATABASE() AND TABLE_NAME = 'emails' AND COLUMN_NAME NOT IN (SELECT COLUMN_NAME FROM \
                     information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'spec_emails')";
-        assert_eq!(server.text(more).await.as_deref(), Some("attempts,next_attempt_at"));
+        assert_eq!(server.text(more).await.as_deref(), Some("attempts,claimed_by,next_attempt_at"));
     })
     .await;
 }

@@ -46,6 +46,7 @@ async fn plan(server: &Server, step: &Step) -> String {
             Bind::Groups => "ARRAY['k-00001', 'k-00002', 'k-00003']",
             Bind::Run => "50",
             Bind::Limit => "500",
+            Bind::Owner => "'worker'",
             other => panic!("a claim of groups binds no {other:?}"),
         };
         sql = sql.replace(&format!("${}", index + 1), value);
