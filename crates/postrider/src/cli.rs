@@ -1,8 +1,10 @@
-//! The command line: what may be written, and what it means. The help texts are the reference (docs/reference/cli.txt).
+//! The command line: commands, options and their help texts. The help is also the reference (docs/reference/cli.txt).
 
 mod access;
 mod rows;
 mod send;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
@@ -12,19 +14,19 @@ pub use access::{AccountCommand, CredentialArgs, KeyCommand, KeyCreateArgs, Secr
 pub use rows::{LaneArgs, ListArgs, MoveArgs, ShowArgs};
 pub use send::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 
-/// Drains outbox tables: delivers the rows that an application wrote, and never loses one.
+/// Deliver the rows of outbox tables: e-mails, webhooks and records for message brokers
 #[derive(Debug, Parser)]
 #[command(name = "postrider", version, about, arg_required_else_help = true, max_term_width = 100)]
 #[command(
-    after_help = "Data goes to stdout, the rest to stderr. Exit codes: 0 fine, 1 failed, 2 misuse (arguments or \
-                        settings). With no settings file: one SQLite file, mails and records to ./outbox."
+    after_help = "Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 invalid arguments or \
+                        settings. Without a settings file: one SQLite file, mails and records in ./outbox."
 )]
 pub struct Cli {
-    /// The settings file [default: ./postrider.toml, or built-in settings if there is none]
+    /// Settings file [default: ./postrider.toml, or built-in settings if it does not exist]
     #[arg(long, short, global = true, value_name = "FILE", env = "POSTRIDER_CONFIG")]
     pub config: Option<PathBuf>,
 
-    /// How logs are written (to stderr); RUST_LOG chooses which
+    /// Format of the log on stderr; RUST_LOG sets its level
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, env = "POSTRIDER_LOG_FORMAT")]
     pub log_format: LogFormat,
 
@@ -42,75 +44,78 @@ pub enum LogFormat {
 pub enum Command {
     /// Run all lanes and the HTTP listener until SIGTERM or SIGINT
     Run(RunArgs),
-    /// Show it all working: a temporary database, a mail server of our own, some hundred mails, signed webhooks; ends by itself
+    /// Demonstrate Postrider on a temporary database, with its own mail server, a few hundred mails and signed webhooks; ends automatically
     Demo(DemoArgs),
-    /// Create the lanes' tables, or add what existing ones lack; never drops or rewrites
+    /// Create the lanes' tables, or add what is missing in existing ones; never drops or rewrites anything
     Migrate(MigrateArgs),
-    /// Compare tables with contracts, probe targets, and print the DDL that is missing; changes nothing
+    /// Compare tables with contracts, probe targets, and print the missing DDL; changes nothing
     Check(CheckArgs),
-    /// Rows by state and how far behind each lane is
+    /// Show rows by state and the lag of each lane
     Status(StatusArgs),
     /// List a lane's rows, newest first
     List(ListArgs),
-    /// Show one row, all its columns
+    /// Show one row with all its columns
     Show(ShowArgs),
-    /// Put rows back to be tried, with a fresh budget of attempts
+    /// Requeue rows, with all their attempts
     Requeue(MoveArgs),
-    /// Cancel rows, where the contract has a cancelled state
+    /// Cancel rows, if the contract has a cancelled state
     Cancel(MoveArgs),
-    /// Hand claimed rows back before their lease ends, unspent; a worker that still holds one may have delivered it
+    /// Hand claimed rows back before their lease ends, without using an attempt; a worker that still holds one may have delivered it
     Release(MoveArgs),
-    /// Stop a lane from claiming, on every instance; what is under way is finished
+    /// Pause a lane on every instance; deliveries in progress are finished
     Pause(LaneArgs),
-    /// Let a paused lane go on
+    /// Resume a paused lane
     Resume(LaneArgs),
-    /// Delete finished rows that are past their retention, in chunks
+    /// Delete finished rows that are older than their retention, in chunks
     Purge(LaneArgs),
-    /// Addresses and domains that get no mail any more
+    /// Manage the addresses and domains that get no mail
     #[command(subcommand)]
     Suppress(SuppressCommand),
-    /// Contracts: what tables mean
+    /// List, show and verify contracts, which define what tables mean
     #[command(subcommand)]
     Contract(ContractCommand),
-    /// Mail templates: the shipped ones, and those of a folder
+    /// Render and check mail templates, built-in ones and those of a folder
     #[command(subcommand)]
     Template(TemplateCommand),
     /// Write a row into a lane's table, as an application would
     #[command(subcommand)]
     Send(SendCommand),
-    /// Secrets in references: encrypted://, sealed with a key of yours
+    /// Encrypt secrets for encrypted:// references
     #[command(subcommand)]
     Secret(SecretCommand),
-    /// Keys of the HTTP API
+    /// Manage API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Service accounts, whose credentials webhooks carry
+    /// Manage service accounts, whose credentials webhooks use
     #[command(subcommand)]
     Account(AccountCommand),
-    /// Measure claim and settle on the lanes' own databases, with scratch tables, beside what the database itself can do
+    /// Measure claim and settle on the lanes' databases, in scratch tables, and compare with what the database can do
     Bench(BenchArgs),
     /// Print a settings file with every key, its meaning and its default
     Settings {
-        /// One JSON object a key
+        /// Print one JSON object per key
         #[arg(long)]
         json: bool,
     },
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages, one for each command, into a folder
-    Manual { folder: PathBuf },
+    Manual {
+        /// Folder to write to; created if it does not exist
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Where to answer /healthz, /readyz and /metrics, or `off`; wins over [server] listen
+    /// Address of /healthz, /readyz, /metrics, the API and the console, or `off`; overrides [server] listen
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// How many mails to write
+    /// Number of mails to write
     #[arg(long, default_value_t = 600, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub rows: u32,
 }
@@ -121,26 +126,26 @@ pub struct MigrateArgs {
     /// Print the statements instead of running them
     #[arg(long)]
     pub print: bool,
-    /// Also the trigger that wakes workers at once (PostgreSQL)
+    /// Also create the trigger that wakes workers at once (PostgreSQL)
     #[arg(long)]
     pub notify: bool,
-    /// Also the indexes by which the console finds rows of any age by their key, recipient or group
+    /// Also create the indexes that let the console search all rows by key, recipient or group
     #[arg(long)]
     pub search: bool,
     /// Only these lanes
     #[arg(value_name = "LANE")]
     pub lanes: Vec<String>,
-    /// One JSON object a lane
+    /// Print one JSON object per lane
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// How many rows to write, claim and settle
+    /// Number of rows to write, claim and settle
     #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = clap::value_parser!(u64).range(500..=10_000_000))]
     pub rows: u64,
-    /// One JSON object a figure
+    /// Print one JSON object per result
     #[arg(long)]
     pub json: bool,
     /// Only the stores of these lanes
@@ -150,7 +155,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// One JSON object a lane
+    /// Print one JSON object per lane
     #[arg(long)]
     pub json: bool,
     /// Only these lanes
@@ -160,96 +165,101 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// One JSON object a lane
+    /// Print one JSON object per lane
     #[arg(long)]
     pub json: bool,
-    /// Go on looking, every so many seconds, until Ctrl-C
+    /// Show live status until Ctrl-C, refreshed every SECONDS
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub watch: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum SuppressCommand {
-    /// Send no more mail to these; takes effect with the next mail, on every instance
+    /// Send no more mail to addresses or domains; takes effect with the next mail, on every instance
     Add(SuppressAddArgs),
-    /// Let these get mail again
+    /// Allow mail to addresses or domains again
     Remove(SuppressRemoveArgs),
-    /// Who gets no mail, in the order of the alphabet
+    /// List the addresses and domains that get no mail, in alphabetical order
     List(SuppressListArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct SuppressAddArgs {
-    /// Addresses and domains; a domain is that one alone, not those below it
+    /// Addresses and domains; a domain does not include its subdomains
     #[arg(required = true, value_name = "ADDRESS|DOMAIN")]
     pub entries: Vec<String>,
-    /// Why; rows that it concerns say so
+    /// Reason; it is recorded in the rows that are not sent
     #[arg(long, default_value = "by hand", value_name = "TEXT")]
     pub reason: String,
-    /// Whose list [default: of every store that mail lanes use]
+    /// Store of the list [default: every store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
-    /// One JSON object an entry and store
+    /// Print one JSON object per entry and store
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct SuppressRemoveArgs {
+    /// Addresses and domains to remove
     #[arg(required = true, value_name = "ADDRESS|DOMAIN")]
     pub entries: Vec<String>,
-    /// Whose list [default: of every store that mail lanes use]
+    /// Store of the list [default: every store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
-    /// One JSON object an entry and store
+    /// Print one JSON object per entry and store
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct SuppressListArgs {
-    /// At most this many entries
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub limit: u32,
-    /// Where the page before ended
+    /// Last entry of the previous page
     #[arg(long, value_name = "ENTRY")]
     pub after: Option<String>,
-    /// One JSON object an entry
+    /// Print one JSON object per entry
     #[arg(long)]
     pub json: bool,
-    /// Whose list [default: of the only store that mail lanes use]
+    /// Store of the list [default: the only store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum ContractCommand {
-    /// The built-in contracts
+    /// List the built-in contracts
     List {
-        /// One JSON object a contract
+        /// Print one JSON object per contract
         #[arg(long)]
         json: bool,
     },
-    /// Print a built-in contract's TOML
+    /// Print the TOML of a built-in contract
     Show {
+        /// Name of the contract
         name: String,
-        /// The whole contract as one JSON object
+        /// Print the whole contract as one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Check a contract file; every mistake at once
+    /// Check a contract file and report all mistakes at once
     Verify {
+        /// Contract file to check
         file: PathBuf,
-        /// One JSON object; mistakes as one on stderr
+        /// Print one JSON object; mistakes are one JSON object on stderr
         #[arg(long)]
         json: bool,
     },
-    /// Print the DDL of a contract's table (a built-in name or a file)
+    /// Print the DDL of a contract's table
     Ddl {
+        /// Name of a built-in contract, or a contract file
         name: String,
+        /// Database to print it for
         #[arg(long, value_enum)]
         dialect: DialectName,
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -264,13 +274,13 @@ pub enum DialectName {
 
 #[derive(Debug, Subcommand)]
 pub enum TemplateCommand {
-    /// Print what a template comes to: subject and text, or one part
+    /// Print a rendered template: subject and text, or one part
     Render(RenderArgs),
-    /// Read every template, list what each has and needs, and tell every mistake at once
+    /// Check every template: list its parts and variables, and report all mistakes at once
     Check {
-        /// The folder [default: that of the settings]
+        /// Folder of templates [default: the one in the settings]
         folder: Option<PathBuf>,
-        /// One JSON object a template and locale
+        /// Print one JSON object per template and locale
         #[arg(long)]
         json: bool,
     },
@@ -278,20 +288,21 @@ pub enum TemplateCommand {
 
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// `id`, the newest version, or `id@version`
+    /// Template id for its newest version, or ID@VERSION
     pub template: String,
+    /// Locale, for example `de` or `de-AT` [default: the one in the settings, or en-US]
     #[arg(long)]
     pub locale: Option<String>,
-    /// A JSON object; `-` reads it from stdin [default: the shipped sample]
+    /// File with a JSON object of variables; `-` reads stdin [default: the sample that ships with the template]
     #[arg(long, value_name = "FILE")]
     pub variables: Option<PathBuf>,
-    /// Only this part
+    /// Print only this part
     #[arg(long, value_enum)]
     pub part: Option<TemplatePart>,
-    /// A folder of templates over the shipped ones [default: that of the settings]
+    /// Folder of templates that override the built-in ones [default: the one in the settings]
     #[arg(long, value_name = "FOLDER")]
     pub templates: Option<PathBuf>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -305,5 +316,6 @@ pub enum TemplatePart {
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
+    /// Shell to print the script for
     pub shell: clap_complete::Shell,
 }

@@ -1,41 +1,41 @@
-//! `account`, `key`, `secret`: who may do what, and with which secrets.
+//! Arguments of `account`, `key` and `secret`.
 
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
-    /// Make one; a signing secret is made too, and shown this once, unless references are given
+    /// Create a service account; without references a signing secret is generated and shown once
     Create {
-        /// Its unique code
+        /// Code of the account; unique
         code: String,
-        /// What people call it [default: its code]
+        /// Display name [default: the code]
         #[arg(long)]
         name: Option<String>,
-        /// A client whose jobs may use it; may be repeated [default: all]
+        /// Client whose jobs may use the account; may be repeated [default: all]
         #[arg(long = "client", value_name = "ID")]
         clients: Vec<String>,
-        /// A host that its credentials may go to, *.DOMAIN, or '*' for any; may be repeated
+        /// Host that the credentials may be sent to, *.DOMAIN, or '*' for any host; may be repeated
         #[arg(long = "host", value_name = "HOST", required = true)]
         hosts: Vec<String>,
         #[command(flatten)]
         credentials: CredentialArgs,
-        /// One JSON object, and no word besides
+        /// Print one JSON object and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Give it a new signing secret, or new references; the old secret stays valid for 24 hours, and both sign
+    /// Replace the signing secret or the references of an account; the old secret stays valid for 24 hours, and requests carry both signatures
     Regenerate {
-        /// Its id
+        /// Id of the account
         id: String,
         #[command(flatten)]
         credentials: CredentialArgs,
-        /// One JSON object, and no word besides
+        /// Print one JSON object and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Seal the encrypted:// references of all accounts with the first key, so that older keys can go
+    /// Re-encrypt the encrypted:// references of all accounts with the first key, so that older keys can be removed
     Reencrypt {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -43,37 +43,37 @@ pub enum AccountCommand {
 
 #[derive(Debug, Args)]
 pub struct CredentialArgs {
-    /// Where the signing secret is, such as env://SIGNING_SECRET
+    /// Reference to the signing secret, such as env://SIGNING_SECRET
     #[arg(long, value_name = "REFERENCE")]
     pub signing: Option<String>,
-    /// Where the token of `Authorization: Bearer` is
+    /// Reference to the token for `Authorization: Bearer`
     #[arg(long, value_name = "REFERENCE", conflicts_with = "basic")]
     pub bearer: Option<String>,
-    /// Where user:password of `Authorization: Basic` is
+    /// Reference to user:password for `Authorization: Basic`
     #[arg(long, value_name = "REFERENCE")]
     pub basic: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum SecretCommand {
-    /// Print a fresh key for POSTRIDER_SECRET_KEY, or for the file that POSTRIDER_SECRET_KEY_FILE names
+    /// Generate a key for POSTRIDER_SECRET_KEY, or for the file that POSTRIDER_SECRET_KEY_FILE names, and print it
     Key {
-        /// What the key is called; references hold this name
+        /// Name of the key; references contain it
         #[arg(default_value = "k1")]
         id: String,
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
     /// Read a secret from stdin and print its encrypted:// reference
     Encrypt {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Read encrypted:// references from stdin, one a line, and print each sealed with the first key
+    /// Read encrypted:// references from stdin, one per line, and print each re-encrypted with the first key
     Reencrypt {
-        /// One JSON object a reference
+        /// Print one JSON object per reference
         #[arg(long)]
         json: bool,
     },
@@ -81,19 +81,20 @@ pub enum SecretCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key and print it; it is shown this once
+    /// Create an API key and print it; it is shown only once
     Create(KeyCreateArgs),
-    /// Every key, never what it opens with
+    /// List API keys; secrets are never shown
     List {
-        /// One JSON object a key
+        /// Print one JSON object per key
         #[arg(long)]
         json: bool,
     },
-    /// End keys at once
+    /// Revoke API keys; requests with them are refused from now on
     Revoke {
+        /// Ids of the keys
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
-        /// One JSON object a key
+        /// Print one JSON object per key
         #[arg(long)]
         json: bool,
     },
@@ -101,18 +102,18 @@ pub enum KeyCommand {
 
 #[derive(Debug, Args)]
 pub struct KeyCreateArgs {
-    /// What it is for
+    /// Name of the key
     pub name: String,
-    /// What it may do: each may do what those before it may
+    /// What the key may do; each role includes those before it
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "producer", "operator", "admin"])]
     pub role: String,
-    /// A client whose things it may see; again for more [default: all]
+    /// Client that the key may access; may be repeated [default: all]
     #[arg(long = "client", value_name = "CLIENT")]
     pub clients: Vec<String>,
-    /// When it ends: 2027-01-31T09:30:00Z
+    /// When the key stops working, for example 2027-01-31T09:30:00Z [default: never]
     #[arg(long, value_name = "TIME")]
     pub expires_at: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }

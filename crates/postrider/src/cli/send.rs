@@ -1,106 +1,111 @@
-//! `send`: what a row may be made of.
+//! Arguments of `send`.
 
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum SendCommand {
-    /// A mail
+    /// Write a mail
     Mail(MailArgs),
-    /// A record for a broker
+    /// Write a record for a message broker
     Record(RecordArgs),
-    /// A webhook
+    /// Write a webhook
     Webhook(WebhookArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct MailArgs {
-    /// The lane to write to [default: the only one that sends mail]
+    /// Lane to write to [default: the only one that sends mail]
     #[arg(long)]
     pub lane: Option<String>,
+    /// Recipient; may be repeated
     #[arg(long, required = true, value_name = "ADDRESS")]
     pub to: Vec<String>,
+    /// Recipient of a copy; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub cc: Vec<String>,
+    /// Recipient of a blind copy; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub bcc: Vec<String>,
+    /// Sender [default: the one in the settings]
     #[arg(long, value_name = "ADDRESS")]
     pub from: Option<String>,
+    /// Subject of the mail
     #[arg(long)]
     pub subject: String,
-    /// The text body; `-` reads it from stdin
+    /// Text body; `-` reads it from stdin
     #[arg(long, required_unless_present = "html")]
     pub text: Option<String>,
-    /// The HTML body
+    /// HTML body
     #[arg(long)]
     pub html: Option<String>,
-    /// The same key twice is one mail
+    /// Idempotency key; a second mail with the same key is not written
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The lane to write to [default: the only one that publishes records]
+    /// Lane to write to [default: the only one that publishes records]
     #[arg(long)]
     pub lane: Option<String>,
-    /// The topic, subject, routing key or queue
+    /// Topic, subject, routing key or queue
     #[arg(long)]
     pub topic: String,
-    /// Records of one key stay in order
+    /// Key of the record; records with the same key stay in order
     #[arg(long)]
     pub key: Option<String>,
-    /// The payload; `-` reads it from stdin
+    /// Payload; `-` reads it from stdin
     #[arg(long)]
     pub payload: String,
-    /// The W3C trace that the record belongs to
+    /// W3C trace that the record belongs to
     #[arg(long, value_name = "TRACE")]
     pub traceparent: Option<String>,
-    /// The same key twice is one record
+    /// Idempotency key; a second record with the same key is not written
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct WebhookArgs {
-    /// Where it is posted
+    /// URL that the payload is posted to
     pub url: String,
-    /// The body; `-` reads it from stdin
+    /// Body of the request; `-` reads it from stdin
     #[arg(long)]
     pub payload: String,
-    /// What it is about, such as shop:orders:order:created
+    /// Type of the event or task, such as shop:orders:order:created
     #[arg(long)]
     pub code: String,
-    /// The lane to write to [default: the only one that posts webhooks]
+    /// Lane to write to [default: the only one that sends webhooks]
     #[arg(long)]
     pub lane: Option<String>,
-    /// The body's type [default: application/json]
+    /// Media type of the body [default: application/json]
     #[arg(long, value_name = "TYPE")]
     pub content_type: Option<String>,
-    /// A header, NAME=VALUE; may be repeated
+    /// Additional header, NAME=VALUE; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE")]
     pub headers: Vec<String>,
-    /// The service account whose credentials it carries
+    /// Service account that authenticates and signs the request
     #[arg(long, value_name = "ID")]
     pub account: Option<String>,
-    /// Seconds for one attempt [default: 30]
+    /// Time limit of one attempt, in seconds [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub timeout: Option<u32>,
-    /// A CloudEvents envelope around the payload
+    /// Send the payload in a CloudEvents envelope
     #[arg(long)]
     pub envelope: bool,
-    /// The aggregate that it is about
+    /// What the event is about
     #[arg(long)]
     pub subject: Option<String>,
-    /// Where it comes from
+    /// What the event comes from
     #[arg(long)]
     pub source: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
