@@ -16,10 +16,10 @@ for (const [path, name, leads] of [
   ['/jobs/0HZXEQ5Y8JZZZ', '0HZXEQ5Y8JZZZ', '#/jobs'],
 ]) {
   await go(page, path, name);
-  await page.getByText('it was never here, or it is gone').waitFor();
+  await page.getByText('It does not exist, or no longer exists').waitFor();
   const href = await page.locator('main a').getAttribute('href');
   must(href === leads, `from ${path} one is led to ${href}`);
-  must((await button(page, 'Try again').count()) === 0, `${path} would be tried again`);
+  must((await button(page, 'Retry').count()) === 0, `${path} would be tried again`);
 }
 await go(page, '/lanes/mail?state=nobody', 'mail');
 await page.locator('main .empty', { hasText: 'state' }).waitFor();
@@ -30,36 +30,36 @@ must(await page.getByRole('toolbar', { includeHidden: true }).isHidden(), 'rows 
 await go(page, `/lanes/mail/rows/${input.strange}`, input.strange);
 await page.getByText('no state of the contract').waitFor();
 await go(page, `/jobs/${input.pending}`, input.pending);
-await page.getByText(/due in \d+ min · until \d\d:\d\d:\d\d \S+/).waitFor();
+await page.getByText(/Due in \d+ min · until \d\d:\d\d:\d\d \S+/).waitFor();
 
 // A form says all that is missing at once; a secret is not lost by a key that is pressed easily.
 const dialog = page.getByRole('dialog');
 await go(page, '/accounts', 'Service accounts');
 await button(page, 'New account').click();
 await button(dialog, 'Create').click();
-must((await dialog.getByText('is needed').count()) === 2, 'a form tells of one mistake at a time');
+must((await dialog.getByText('is required').count()) === 2, 'a form tells of one mistake at a time');
 await dialog.getByLabel('Code').fill('once');
 await dialog.getByLabel('Name').fill('<b>שלום</b> 🎉');
 await button(dialog, 'Create').click();
 await dialog.getByText('whsec_').waitFor();
 await page.keyboard.press('Escape');
 must(await dialog.getByText('whsec_').isVisible(), 'Escape took the secret away');
-await button(dialog, 'I have it').click();
+await button(dialog, 'Done').click();
 await row(page, '<b>שלום</b> 🎉').waitFor();
 
 // What is looked for stands in the address, on every page that looks for something.
 await go(page, '/events', 'Events');
 await page.getByLabel('Type').fill('shop:orders:order:lost');
-await button(page, 'Find').click();
+await button(page, 'Search').click();
 await page.waitForURL(/code=shop/);
 await go(page, '/audit', 'Audit log');
-await page.getByLabel('Kind of thing').selectOption('serviceAccount');
+await page.getByLabel('Object type').selectOption('serviceAccount');
 await page.waitForURL(/entity=serviceAccount/);
 await row(page, 'create serviceAccount').first().waitFor();
 await page.reload();
 await row(page, 'create serviceAccount').first().waitFor();
 must((await row(page, 'session').count()) === 0, 'what is looked for is lost when the page is loaded again');
-must((await page.getByLabel('Kind of thing').inputValue()) === 'serviceAccount', 'the address is not heard');
+must((await page.getByLabel('Object type').inputValue()) === 'serviceAccount', 'the address is not heard');
 
 // Texts without an end, at both widths: nothing is wider than its window, and what is long scrolls by itself.
 for (const width of [1280, 390]) {

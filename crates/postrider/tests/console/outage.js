@@ -11,7 +11,7 @@ async function until(wanted, since) {
   }
   return Date.now() - since;
 }
-await page.getByText('All well').waitFor();
+await page.getByText('All lanes are healthy').waitFor();
 await page.locator('.foot .live[data-state=live]').waitFor();
 
 await tell('stop');
@@ -27,16 +27,16 @@ const late = away ? await page.context().newPage() : null;
 if (away) {
   await page.locator('.figures dd').first().getByText('–').waitFor({ timeout: 60_000 });
   await late.goto(`${base}/#/jobs`);
-  await late.getByText('It is tried again by itself').waitFor({ timeout: 60_000 });
+  await late.getByText('Retrying automatically').waitFor({ timeout: 60_000 });
 }
 await page.screenshot({ path: `${input.folder}/outage-${input.badge.replaceAll(' ', '-')}.png` });
 
 await tell('start');
 const started = Date.now();
 const again = until(true, started);
-await page.getByText('All well').waitFor({ timeout: 60_000 });
+await page.getByText('All lanes are healthy').waitFor({ timeout: 60_000 });
 const recovered = Date.now() - started;
 const readyAfter = await again;
 await page.locator('.card.lane .mark', { hasText: 'running' }).first().waitFor({ timeout: 60_000 });
-await late?.getByText('No job is found').waitFor({ timeout: 60_000 });
+await late?.getByText('No jobs found').waitFor({ timeout: 60_000 });
 return { wrong: wrong.filter((text) => !/503|ERR_/.test(text)), noticed, unready: unreadyAfter, recovered, ready: readyAfter };

@@ -1,6 +1,6 @@
 // Every page, on a desk and on a phone, in light and dark: it shows what it is about, axe-core finds nothing, nothing is cut off.
 const PAGES = [
-  ['overview', '/', 'Overview', /can't be reached/],
+  ['overview', '/', 'Overview', /cannot be reached/],
   ['mail', '/lanes/mail', 'mail', 'dispatching'],
   ['failed', '/lanes/mail?state=failed', 'mail', 'no such mailbox'],
   ['events-lane', '/lanes/events', 'events', 'PROCESSING'],
@@ -10,8 +10,8 @@ const PAGES = [
   ['mail-row', `/lanes/mail/rows/${input.mail}`, input.mail, 'Your order'],
   ['job-row', `/lanes/webhooks/rows/${input.dead}`, input.dead, '503'],
   ['record-row', `/lanes/events/rows/${input.record}`, input.record, 'orders'],
-  ['notification-row', `/lanes/notify/rows/${input.notification}`, input.notification, 'What happened'],
-  ['email-row', `/lanes/emails/rows/${input.email}`, input.email, 'What happened'],
+  ['notification-row', `/lanes/notify/rows/${input.notification}`, input.notification, 'Timeline'],
+  ['email-row', `/lanes/emails/rows/${input.email}`, input.email, 'Timeline'],
   ['jobs', '/jobs', 'Jobs', 'COMPLETED'],
   ['job', `/jobs/${input.dead}`, input.dead, '503'],
   ['events', '/events', 'Events', 'shop:orders:order:paid'],

@@ -58,7 +58,7 @@ must((await send(client, 'GET', `/api/v1/dispatch-jobs/${input.dead}`, true)) ==
 // A producer sees that a job is there, and nothing of what another key put into it; and no rows at all.
 const producer = await tab({ key: input.producer });
 await go(producer, `/jobs/${input.dead}`, input.dead);
-await producer.getByText('None, or not yours to see.').waitFor();
+await producer.getByText('None, or not visible to your API key.').waitFor();
 must(!(await producer.locator('main').textContent()).includes('19.90'), "a producer's page shows another's payload");
 for (const path of ['rows', `rows/${input.dead}`])
   must((await send(producer, 'GET', `/api/v1/lanes/webhooks/${path}`, true)) === 403, `a producer saw ${path}`);
@@ -71,11 +71,11 @@ await forger.goto(base);
 await forger.waitForURL(/\/console\/login/);
 await forger.getByLabel('API key').fill('pr_0000000000000_nothing');
 await forger.getByRole('button', { name: 'Sign in' }).click();
-await forger.getByText('That key opens nothing here').waitFor();
+await forger.getByText('Invalid or revoked API key').waitFor();
 
 // A page that is not for one's key says so, and offers nothing that is done there.
 await go(viewer, '/keys', 'API keys');
-await viewer.getByText('Not for your key').waitFor();
+await viewer.getByText('Access denied').waitFor();
 must((await button(viewer, 'New key').count()) === 0, 'a viewer is offered a new key');
 await viewer.keyboard.press('g');
 await viewer.keyboard.press('l');

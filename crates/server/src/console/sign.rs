@@ -95,7 +95,7 @@ async fn entered(
     by_form: bool,
 ) -> Result<SignedIn, Problem> {
     if is_from_elsewhere(headers) {
-        let why = "signing in is for our own page, not for another site's";
+        let why = "signing in from another site is not allowed";
         return Err(Problem::forbidden(why).at(vec![Fault::beside("Origin", why)]));
     }
     let key = if by_form { from_form(body) } else { Some(parsed::<Entry>(body)?.key) };
@@ -124,10 +124,10 @@ fn welcomed(signed: SignedIn, headers: &HeaderMap, by_form: bool) -> Response {
 fn refusal(problem: &Problem) -> &'static str {
     match problem.status() {
         StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "Invalid or revoked API key.",
-        StatusCode::TOO_MANY_REQUESTS => "Too many wrong keys from this address: wait a minute.",
-        StatusCode::FORBIDDEN => "That came from another site.",
-        StatusCode::REQUEST_TIMEOUT => "The key came too slowly; try again.",
-        _ => "The database is away; try again later.",
+        StatusCode::TOO_MANY_REQUESTS => "Too many invalid keys from this address. Wait a minute.",
+        StatusCode::FORBIDDEN => "Signing in from another site is not allowed.",
+        StatusCode::REQUEST_TIMEOUT => "The request took too long. Try again.",
+        _ => "The database is not available. Try again later.",
     }
 }
 
@@ -167,6 +167,6 @@ pub(crate) fn session_is_meant(session: &Session, headers: &HeaderMap) -> Result
     if session.is_meant_by(given) {
         return Ok(());
     }
-    let fault = Fault::beside("x-csrf-token", "must be what GET /console/session says");
-    Err(Problem::forbidden("a change by a session needs its x-csrf-token").at(vec![fault]))
+    let fault = Fault::beside("x-csrf-token", "must be the value from GET /console/session");
+    Err(Problem::forbidden("a change with a session needs the header x-csrf-token").at(vec![fault]))
 }

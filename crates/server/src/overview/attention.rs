@@ -33,18 +33,18 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
     };
     let mut add = |level, text: String| note(u8::from(level != "bad") * 2, level, text, None);
     match &lane.health {
-        Health::StoreAway { reason } => add("bad", format!("the database is away: {reason}")),
+        Health::StoreAway { reason } => add("bad", format!("the database is not available: {reason}")),
         Health::Unreachable { reason } => {
-            add("bad", format!("the target can't be reached; rows wait and lose no attempt: {reason}"));
+            add("bad", format!("the target cannot be reached; rows wait and use no attempt: {reason}"));
         }
         Health::QueueAway { reason } => {
-            add("bad", format!("the queue is away; the jobs that it would carry wait: {reason}"));
+            add("bad", format!("the queue is not available; its jobs wait: {reason}"));
         }
         Health::Misconfigured { reason } => add("bad", format!("an operator must act: {reason}")),
         Health::Stalled { reason } => add("bad", format!("stalled: {reason}")),
         Health::Stopped => add("bad", "stopped".to_owned()),
         Health::Paused => add("warn", "paused by an operator; its rows wait".to_owned()),
-        Health::Draining => add("warn", "draining: no new rows are taken".to_owned()),
+        Health::Draining => add("warn", "draining: no new rows are claimed".to_owned()),
         Health::Starting | Health::Running => {}
     }
     if let (Some(reason), false) = (&counts.away, matches!(lane.health, Health::StoreAway { .. })) {

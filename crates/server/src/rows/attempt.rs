@@ -51,13 +51,13 @@ fn came_to(story: &Story<'_>, record: &Recorded) -> String {
         return format!("{code}{} from {host}", words.unwrap_or_default());
     }
     match value(record, "status").unwrap_or("unknown") {
-        "SUCCESS" => format!("taken by {host}"),
+        "SUCCESS" => format!("accepted by {host}"),
         "TIMEOUT" => format!("no answer from {host} in time"),
         "CONNECTION_ERROR" if value(record, "error_message") == Some("worker lost") => {
-            "whether it arrived is not known".to_owned()
+            "it is not known whether it arrived".to_owned()
         }
         "CONNECTION_ERROR" => format!("no connection to {host}"),
-        "CLIENT_ERROR" => "not sent: the job itself is at fault".to_owned(),
+        "CLIENT_ERROR" => "not sent: the job is not valid".to_owned(),
         other => other.replace('_', " ").to_lowercase(),
     }
 }
@@ -73,16 +73,16 @@ fn then(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>, is_good: 
             value(next, "duration_millis").and_then(|millis| millis.parse().ok()).unwrap_or(0) * 1000;
         let later = next.at.zip(record.at).map(|(next, at)| next - took - at)?;
         #[expect(clippy::cast_precision_loss, reason = "a span for people")]
-        return Some(format!("tried again {} later", span(later.max(0) as f64 / 1e6)));
+        return Some(format!("retried {} later", span(later.max(0) as f64 / 1e6)));
     }
     match (story.role, story.row.due_in) {
         ("ready", Some(left)) if left > 0 => {
             #[expect(clippy::cast_precision_loss, reason = "a span for people")]
             let left = span(left as f64 / 1e6);
-            Some(format!("next try in {left}"))
+            Some(format!("next attempt in {left}"))
         }
-        ("ready", _) => Some("to be tried again now".to_owned()),
-        ("failed", _) => Some("not tried again".to_owned()),
+        ("ready", _) => Some("next attempt is due now".to_owned()),
+        ("failed", _) => Some("not retried".to_owned()),
         _ => None,
     }
 }

@@ -40,11 +40,18 @@ fn why_a_row_waits_is_said_in_words() {
     let mut later = row("RETRYING", &[("last_error", "breaker open for shop.example")]);
     later.due_in = Some(240_000_000);
     let said = why(&later, &Health::Running, &none);
-    assert_eq!(said.as_deref(), Some("due in 4 min: breaker open for shop.example"));
+    assert_eq!(said.as_deref(), Some("Due in 4 min: breaker open for shop.example"));
+    let mut paused = row("RETRYING", &[("last_error", "subscription hooli-all is paused")]);
+    paused.due_in = Some(24_000_000);
+    let said = why(&paused, &Health::Running, &none);
+    assert_eq!(
+        said.as_deref(),
+        Some("Subscription hooli-all is paused. Nothing is sent until you resume it.")
+    );
     let ready = row("QUEUED", &[("group_key", "acme:orders")]);
     let behind = Standing { behind: Some("0S8885VV38M00".to_owned()), ..Standing::default() };
     let said = why(&ready, &Health::Running, &behind);
-    assert_eq!(said.as_deref(), Some("held behind 0S8885VV38M00 in acme:orders"));
+    assert_eq!(said.as_deref(), Some("Waits behind 0S8885VV38M00 in acme:orders"));
     let pool = |paused, in_flight| Standing {
         pool: Some(PoolStanding {
             name: "p".to_owned(),
@@ -55,20 +62,20 @@ fn why_a_row_waits_is_said_in_words() {
         }),
         ..Standing::default()
     };
-    assert_eq!(why(&ready, &Health::Running, &pool(true, 0)).as_deref(), Some("its pool p is paused"));
+    assert_eq!(why(&ready, &Health::Running, &pool(true, 0)).as_deref(), Some("Its pool p is paused"));
     assert_eq!(
         why(&ready, &Health::Running, &pool(false, 2)).as_deref(),
-        Some("its pool p is full: 2 of 2 in flight")
+        Some("Its pool p is full: 2 of 2 in flight")
     );
     let turn = why(&ready, &Health::Running, &pool(false, 0)).expect("a reason");
-    assert!(turn.contains("600 rows a minute"), "{turn}");
-    assert_eq!(why(&ready, &Health::Paused, &none).as_deref(), Some("the lane is paused"));
+    assert!(turn.contains("600 rows per minute"), "{turn}");
+    assert_eq!(why(&ready, &Health::Paused, &none).as_deref(), Some("The lane is paused"));
     let away = Health::Unreachable { reason: "refused".to_owned() };
     assert!(why(&ready, &away, &none).is_some_and(|text| text.contains("refused")));
     let mut claimed = row("IN_PROGRESS", &[("claimed_by", "w1")]);
     claimed.times.insert(Role::LeaseUntil, claimed.read_at + 30_000_000);
     let said = why(&claimed, &Health::Running, &none);
-    assert_eq!(said.as_deref(), Some("in flight, claimed by w1: its lease ends in 30 s"));
+    assert_eq!(said.as_deref(), Some("In flight, claimed by w1: its lease ends in 30 s"));
     assert_eq!(why(&row("COMPLETED", &[]), &Health::Running, &none), None);
     let mut strange = row("QUEUED", &[("status", "ON_FIRE")]);
     strange.state = None;
@@ -82,11 +89,11 @@ fn a_row_for_later_says_when_it_is_let_in() {
     for at in ["1970-01-01 01:16:40+00", "1970-01-01 01:16:40.000000", "1970-01-01T01:16:40.000Z", "4600000"]
     {
         let later = row("PENDING", &[("scheduled_for", at)]);
-        assert_eq!(why(&later, &Health::Running, &none).as_deref(), Some("due in 60 min"), "{at}");
+        assert_eq!(why(&later, &Health::Running, &none).as_deref(), Some("Due in 60 min"), "{at}");
     }
     let now = row("PENDING", &[]);
     let said = why(&now, &Health::Running, &none);
-    assert_eq!(said.as_deref(), Some("due now: the next sweep makes it QUEUED"));
+    assert_eq!(said.as_deref(), Some("Due now: the next sweep moves it to QUEUED"));
     let away = Health::QueueAway { reason: "refused".to_owned() };
     assert!(why(&now, &away, &none).is_some_and(|text| text.contains("queue")));
 }
@@ -119,12 +126,15 @@ fn an_open_breaker_is_told_with_its_end() {
     };
     let mut row = row("RETRYING", &[("last_error", "503")]);
     let open = told(&row, &hold(HoldReason::Breaker));
-    assert!(open.text.starts_with("breaker open for https://shop.example: "), "{open:?}");
+    assert!(open.text.starts_with("Circuit breaker open for https://shop.example after"), "{open:?}");
     assert!(open.text.ends_with("another 40 s"), "{open:?}");
     assert_eq!(open.until, Some(postrider_hub::Moment::from_micros(row.read_at + 40_000_000)));
     row.due_in = Some(240_000_000);
     let both = told(&row, &hold(HoldReason::Asked));
-    assert_eq!(both.text, "due in 4 min; https://shop.example asked to be left alone, for another 40 s");
+    assert_eq!(
+        both.text,
+        "Due in 4 min; https://shop.example asked for a pause (Retry-After); nothing is sent for another 40 s"
+    );
     assert_eq!(both.until, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
 }
 
@@ -200,19 +210,19 @@ fn attempts_are_told_as_sentences_in_order() {
         [
             "Written",
             "Attempt 1: 503 Service Unavailable from shop.example",
-            "Attempt 2: whether it arrived is not known",
-            "Next try",
+            "Attempt 2: it is not known whether it arrived",
+            "Next attempt",
         ]
     );
-    assert_eq!(told[1].detail.as_deref(), Some("120 ms · answered 503 · tried again 30 s later"));
+    assert_eq!(told[1].detail.as_deref(), Some("120 ms · answered 503 · retried 30 s later"));
     assert_eq!((told[1].tone, told[1].body.as_deref()), ("bad", Some("come back later")));
     assert_eq!(told[1].facts, [Named { name: "error_type".to_owned(), value: Some("TRANSIENT".to_owned()) }]);
-    assert_eq!(told[2].detail.as_deref(), Some("worker lost · next try in 4 min"));
+    assert_eq!(told[2].detail.as_deref(), Some("worker lost · next attempt in 4 min"));
     assert_eq!(told[3].at, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
     row.state = Some("DEAD".to_owned());
     row.due_in = None;
     let told = timeline(&contract, &row, &history);
-    assert_eq!(told.last().and_then(|last| last.detail.as_deref()), Some("worker lost · not tried again"));
+    assert_eq!(told.last().and_then(|last| last.detail.as_deref()), Some("worker lost · not retried"));
 }
 
 #[test]

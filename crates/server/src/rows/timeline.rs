@@ -121,7 +121,7 @@ impl Story<'_> {
 
     fn next_try(&self) -> Option<TimelineEntry> {
         let left = self.row.due_in.filter(|left| *left > 0 && matches!(self.role, "ready" | "waiting"))?;
-        let what = if self.role == "ready" { "Next try" } else { "Next move" };
+        let what = if self.role == "ready" { "Next attempt" } else { "Next step" };
         Some(entry(self.row.read_at.saturating_add(left), what, None, ""))
     }
 }

@@ -33,8 +33,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    fn of(text: impl Into<String>) -> Self {
-        Self { text: text.into(), behind: None, until: None }
+    fn of(text: impl AsRef<str>) -> Self {
+        Self { text: sentence(text.as_ref()), behind: None, until: None }
     }
 
     /// By the database's clock, so many microseconds after the row was read.
@@ -47,8 +47,7 @@ impl Waiting {
 pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
     let contract = around.contract;
     let Some(state) = row.state.as_deref().and_then(|state| contract.state_named(state)) else {
-        let text =
-            "its columns hold what no state of the contract does: no worker takes it until somebody mends it";
+        let text = "its columns hold no state of the contract: no worker claims it until they are corrected";
         return Some(Waiting::of(text));
     };
     if contract.is_claimed(state) {
@@ -82,9 +81,9 @@ fn sweep_words(around: &Surroundings<'_>, state: StateId) -> String {
         contract.sweeps.iter().find(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
     match (around.health, next) {
         (Health::Running, Some(sweep)) => {
-            format!("due now: the next sweep makes it {}", contract.state(sweep.to).name)
+            format!("due now: the next sweep moves it to {}", contract.state(sweep.to).name)
         }
-        (Health::Running, None) => "waits for its next move".to_owned(),
+        (Health::Running, None) => "waits for its next step".to_owned(),
         _ => health_words(around),
     }
 }
@@ -93,7 +92,7 @@ fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {
     if let Some(head) = &around.standing.behind {
         let group =
             around.contract.group.as_ref().and_then(|group| row.column(&group.by)).unwrap_or("its group");
-        let words = Waiting::of(format!("held behind {head} in {group}"));
+        let words = Waiting::of(format!("waits behind {head} in {group}"));
         return Waiting { behind: Some(head.clone()), ..words };
     }
     let left = around.hold.map(|hold| i64::try_from(hold.left.as_micros()).unwrap_or(i64::MAX));
@@ -114,17 +113,37 @@ fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {
 fn later(row: &RowView, around: &Surroundings<'_>, micros: i64) -> Waiting {
     let due = due_words(micros);
     let why = around.contract.column(Role::Error).and_then(|column| error_words(row.column(column)?));
+    // The lane asks again every few seconds; that time means nothing to a reader.
+    if let Some(why) = why.as_deref().filter(|why| is_paused_subscription(why)) {
+        return Waiting::of(format!("{why}. Nothing is sent until you resume it."));
+    }
     let text = why.map_or_else(|| due.clone(), |why| format!("{due}: {}", cut(&why, WORDS).0));
     Waiting::of(text).until(row, micros)
+}
+
+/// As the composer of webhooks writes it into the row.
+fn is_paused_subscription(why: &str) -> bool {
+    why.starts_with("subscription ") && why.ends_with(" is paused")
+}
+
+/// The text with an upper-case letter at its start.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn hold_words(hold: &Hold) -> String {
     let left = span(hold.left.as_secs_f64());
     match hold.why {
         HoldReason::Breaker => {
-            format!("breaker open for {}: it kept failing, and is left alone for another {left}", hold.target)
+            format!(
+                "circuit breaker open for {} after repeated failures; nothing is sent for another {left}",
+                hold.target
+            )
         }
-        HoldReason::Asked => format!("{} asked to be left alone, for another {left}", hold.target),
+        HoldReason::Asked => {
+            format!("{} asked for a pause (Retry-After); nothing is sent for another {left}", hold.target)
+        }
     }
 }
 
@@ -139,19 +158,21 @@ fn pool_words(pool: &PoolStanding) -> Option<String> {
         return Some(format!("its pool {name} is full: {} of {most} in flight", pool.in_flight));
     }
     let rate = pool.rate?;
-    Some(format!("due now: it goes when its turn in pool {name} comes, which lets {rate} rows a minute go"))
+    Some(format!("due now: waits for the rate limit of pool {name}, {rate} rows per minute"))
 }
 
 fn health_words(around: &Surroundings<'_>) -> String {
     match around.health {
         Health::Paused => "the lane is paused".to_owned(),
-        Health::Unreachable { reason } => format!("the target can't be reached: {reason}"),
-        Health::Misconfigured { reason } => format!("the lane stands still: {reason}"),
+        Health::Unreachable { reason } => format!("the target cannot be reached: {reason}"),
+        Health::Misconfigured { reason } => format!("the lane is stopped: {reason}"),
         Health::Stalled { reason } => format!("the lane is stalled: {reason}"),
-        Health::QueueAway { reason } => format!("the queue that hands rows over is away: {reason}"),
-        Health::StoreAway { reason } => format!("the database is away: {reason}"),
-        Health::Starting | Health::Draining | Health::Stopped => "the lane does not run here".to_owned(),
-        Health::Running => "due now: it goes with one of the next claims".to_owned(),
+        Health::QueueAway { reason } => format!("the queue is not available: {reason}"),
+        Health::StoreAway { reason } => format!("the database is not available: {reason}"),
+        Health::Starting | Health::Draining | Health::Stopped => {
+            "the lane is not running on this instance".to_owned()
+        }
+        Health::Running => "due now: one of the next claims takes it".to_owned(),
     }
 }
 
@@ -176,7 +197,7 @@ fn claimed(row: &RowView, around: &Surroundings<'_>) -> Waiting {
             Waiting::of(text).until(row, left)
         }
         Some(_) => {
-            Waiting::of(format!("claimed{by}, its lease has run out: it is taken back with the next sweep"))
+            Waiting::of(format!("claimed{by}; its lease has expired, and the next sweep takes it back"))
         }
         None => Waiting::of(format!("in flight, claimed{by}")),
     }

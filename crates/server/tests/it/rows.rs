@@ -94,7 +94,7 @@ async fn a_row_tells_its_story(site: &Site) {
     let id = &made[0];
     let row = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     assert_eq!((&row["state"], &row["role"]), (&json!("QUEUED"), &json!("ready")));
-    assert!(row["waiting"].as_str().is_some_and(|text| text.starts_with("due now")), "{row}");
+    assert!(row["waiting"].as_str().is_some_and(|text| text.starts_with("Due now")), "{row}");
     assert_eq!(row["timeline"][0]["what"], "Written");
     assert_eq!(row["message"]["kind"], "http");
     let names = |verbs: &Value| -> Vec<Value> {
@@ -105,7 +105,7 @@ async fn a_row_tells_its_story(site: &Site) {
     *desk.lanes.held.lock().unwrap() = Some(hold);
     let held = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     let told = held["waiting"].as_str().expect("words");
-    assert!(told.starts_with("breaker open for https://shop.example"), "{told}");
+    assert!(told.starts_with("Circuit breaker open for https://shop.example"), "{told}");
     assert!(held["waitingUntil"].as_str().is_some_and(|until| until.ends_with('Z')), "{held}");
     *desk.lanes.held.lock().unwrap() = None;
     assert!(row["columns"].as_array().expect("columns").iter().any(|column| column["name"] == "payload"));

@@ -94,7 +94,7 @@ async fn an_unreachable_broker_is_told_within_ten_seconds_and_so_is_its_return()
     let broker = tokio::task::block_in_place(|| Nats::start("").expect("NATS starts"));
     let site = open(&EVENTS.replace("URL", &broker.url()));
     let broker = Mutex::new(broker);
-    is_told(site, "unreachable", "can't be reached", move |up| {
+    is_told(site, "unreachable", "cannot be reached", move |up| {
         let mut broker = broker.lock().expect("no panic holds it");
         tokio::task::block_in_place(|| {
             if up { broker.start_again().expect("NATS starts again") } else { broker.kill() }

@@ -11,8 +11,8 @@ import { attempt, toast } from "./toast.js";
 const FIELDS = [
   { name: "code", label: "Code", required: true, once: true },
   { name: "name", label: "Name", required: true },
-  { name: "clientIds", label: "Clients", kind: "lines", hint: "One a line. None: jobs of every client may use it." },
-  { name: "allowedHosts", label: "Hosts", kind: "lines", required: true, hint: "One a line: hosts that its credentials may go to, such as hooks.example.com; *.example.com for all below a domain; * for any host." },
+  { name: "clientIds", label: "Clients", kind: "lines", hint: "One per line. Leave empty for all clients." },
+  { name: "allowedHosts", label: "Hosts", kind: "lines", required: true, hint: "One per line. Hosts that the credentials may be sent to: *.example.com for all subdomains, * for any host." },
   { name: "description", label: "Description" },
 ];
 
@@ -31,7 +31,7 @@ export async function accounts() {
   return [
     heading("Service accounts", {
       actions: may("admin") ? [button("New account", make, "primary", "plus")] : [],
-      under: "Who signs the requests that subscriptions send.",
+      under: "Credentials that authenticate and sign webhook requests.",
     }),
     list.frame,
   ];
@@ -41,12 +41,12 @@ const secret = (account) =>
   account.signingSecret && reveal(`Signing secret of ${account.code}`, [["Signing secret", account.signingSecret]]);
 
 function shown({ items }, look) {
-  if (!items.length) return empty("No account yet", "Make one, and name it in a subscription: its requests are then signed.");
+  if (!items.length) return empty("No service accounts", "Create one and select it in a subscription to sign its requests.");
   return table(
     "Service accounts",
     [
       { name: "Code", kind: "main", cell: (one) => one.code },
-      { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("off", "warn")) },
+      { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("inactive", "warn")) },
       { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
       { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
@@ -67,7 +67,7 @@ function acts(one, look) {
   const rotate = () =>
     attempt(async () => {
       const text =
-        "A new signing secret is made. For 24 hours requests carry both signatures, so that receivers can change over.";
+        "A new signing secret is generated. For 24 hours requests carry both signatures, so that receivers can switch.";
       if (!(await confirm(`Rotate the secret of ${one.code}?`, text, "Rotate"))) return;
       await secret(await post(`${here}/regenerate-credentials`, {}));
       await look();
@@ -76,13 +76,13 @@ function acts(one, look) {
     attempt(async () => {
       const [verb, back] = one.active ? ["deactivate", "activate"] : ["activate", "deactivate"];
       await set(verb);
-      toast(one.active ? `${one.code} is off: its jobs wait.` : `${one.code} is active again.`, { undo: () => set(back) });
+      toast(one.active ? `${one.code} is inactive. Its jobs wait.` : `${one.code} is active.`, { undo: () => set(back) });
     });
   const edit = () =>
     form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
       const roles = one.roles.map(({ roleName, assignmentSource }) => ({ roleName, assignmentSource }));
       await replace(here, { roles, ...(one.applicationId && { applicationId: one.applicationId }), ...body });
-      toast(`${one.code} is changed.`);
+      toast(`${one.code} is saved.`);
       await look();
     });
   return [

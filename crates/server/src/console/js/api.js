@@ -18,7 +18,7 @@ class Refused extends Error {
   constructor(problem, status) {
     const errors = problem.errors ?? [];
     const each = errors.map(({ field, message }) => `${field} ${message}`).join("; ");
-    super((status === 422 && each) || (problem.detail ?? problem.title ?? `the server answered ${status}`));
+    super((status === 422 && each) || (problem.detail ?? problem.title ?? `The server answered with status ${status}`));
     this.status = status;
     this.errors = errors;
   }
@@ -45,7 +45,7 @@ async function ask(method, path, body) {
       credentials: "same-origin",
     });
   } catch {
-    throw new Refused({ detail: "Postrider did not answer. Is it running, and can this browser reach it?" }, 0);
+    throw new Refused({ detail: "No response from Postrider. Check that it is running and reachable." }, 0);
   }
 }
 

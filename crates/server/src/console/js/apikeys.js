@@ -8,7 +8,7 @@ import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 
 const FIELDS = [
-  { name: "name", label: "Name", required: true, hint: "Who or what uses it." },
+  { name: "name", label: "Name", required: true, hint: "Person or program that uses the key." },
   {
     name: "role",
     label: "Role",
@@ -21,8 +21,8 @@ const FIELDS = [
       ["admin", "admin: keeps accounts and keys"],
     ],
   },
-  { name: "clientIds", label: "Clients", kind: "lines", hint: "One a line. None: it sees all." },
-  { name: "expiresAt", label: "Expires", kind: "datetime-local", hint: "Nothing: never." },
+  { name: "clientIds", label: "Clients", kind: "lines", hint: "One per line. Leave empty for all clients." },
+  { name: "expiresAt", label: "Expires", kind: "datetime-local", hint: "Leave empty for a key that does not expire." },
 ];
 
 export async function apikeys() {
@@ -40,7 +40,7 @@ export async function apikeys() {
   return [
     heading("API keys", {
       actions: may("admin") ? [button("New key", make, "primary", "plus")] : [],
-      under: "Who may ask for what. Only a hash of each is kept.",
+      under: "Keys of the HTTP API. Only a hash of each key is stored.",
     }),
     list.frame,
   ];
@@ -52,14 +52,14 @@ function state(key) {
 }
 
 function shown({ items }, look) {
-  if (!items.length) return empty("No key yet", "Make one for each program, with the least role that it needs.");
+  if (!items.length) return empty("No API keys", "Create one for each program, with the lowest role that it needs.");
   return table(
     "API keys",
     [
       { name: "Name", kind: "main", cell: (key) => key.name },
       { name: "State", kind: "state", cell: state },
       { name: "Role", kind: "", cell: (key) => key.role ?? "unknown" },
-      { name: "Begins with", kind: "mono", cell: (key) => key.prefix },
+      { name: "Prefix", kind: "mono", cell: (key) => key.prefix },
       { name: "Clients", kind: "", cell: (key) => key.clientIds.join(", ") || "all" },
       { name: "Last used", kind: "time", cell: (key) => when(key.lastUsedAt) ?? "never" },
       { name: "Expires", kind: "time", cell: (key) => when(key.expiresAt) ?? "never" },
@@ -79,7 +79,7 @@ const revoke = (key, look) =>
     if (
       !(await confirm(
         `Revoke ${key.name}?`,
-        "From now on it opens nothing, and who signed in with it is signed out. This can't be taken back.",
+        "Requests with this key will be refused, and its sessions end. This cannot be undone.",
         "Revoke",
         "danger solid",
       ))

@@ -3,10 +3,10 @@
 import { span } from "./words.js";
 
 const OUTCOMES = {
-  SUCCESS: (host) => `taken by ${host}`,
+  SUCCESS: (host) => `accepted by ${host}`,
   TIMEOUT: (host) => `no answer from ${host} in time`,
   CONNECTION_ERROR: (host) => `no connection to ${host}`,
-  CLIENT_ERROR: () => "not sent: the job itself is at fault",
+  CLIENT_ERROR: () => "not sent: the job is not valid",
 };
 
 /** What happened to a job, oldest first. */
@@ -14,7 +14,7 @@ export function story(job) {
   const attempts = (job.attempts ?? []).toSorted((one, other) => one.attemptNumber - other.attemptNumber);
   const told = attempts.map((one, at) => sentence(job, one, attempts[at + 1]));
   const next = job.nextAttemptAt && new Date(job.nextAttemptAt) > Date.now();
-  return next ? [...told, { at: job.nextAttemptAt, what: "Next try" }] : told;
+  return next ? [...told, { at: job.nextAttemptAt, what: "Next attempt" }] : told;
 }
 
 function sentence(job, one, next) {
@@ -34,12 +34,12 @@ function sentence(job, one, next) {
 function outcome(job, one) {
   const host = URL.canParse(job.targetUrl ?? "") ? new URL(job.targetUrl).host : "its target";
   if (one.responseCode) return `${one.responseCode} from ${host}`;
-  if (one.errorMessage === "worker lost") return "whether it arrived is not known";
+  if (one.errorMessage === "worker lost") return "it is not known whether it arrived";
   return OUTCOMES[one.status]?.(host) ?? String(one.status).replaceAll("_", " ").toLowerCase();
 }
 
 function then(job, one, next) {
-  if (next) return `tried again ${span(Math.round((new Date(next.attemptedAt) - new Date(one.attemptedAt)) / 1000))} later`;
+  if (next) return `retried ${span(Math.round((new Date(next.attemptedAt) - new Date(one.attemptedAt)) / 1000))} later`;
   if (job.nextAttemptAt) return null;
-  return job.status === "ERROR" ? "not tried again" : null;
+  return job.status === "ERROR" ? "not retried" : null;
 }

@@ -14,7 +14,7 @@ export async function audit({ parameters, find }) {
   const id = h("input", {
     type: "search",
     placeholder: "Id",
-    "aria-label": "Id of the thing",
+    "aria-label": "Object id",
     value: wanted.entityId,
     maxlength: 255,
     spellcheck: "false",
@@ -22,7 +22,7 @@ export async function audit({ parameters, find }) {
   const entity = h(
     "select",
     {
-      "aria-label": "Kind of thing",
+      "aria-label": "Object type",
       onchange: () => {
         wanted.entity = entity.value;
         look();
@@ -43,14 +43,14 @@ export async function audit({ parameters, find }) {
   find(() => id.focus());
   list.first();
   return [
-    heading("Audit log", { under: "Every change, and the key that asked for it." }),
-    h("form", { class: "search", role: "search", onsubmit: submit }, entity, id, h("button", {}, "Find")),
+    heading("Audit log", { under: "Every change and the API key that made it." }),
+    h("form", { class: "search", role: "search", onsubmit: submit }, entity, id, h("button", {}, "Search")),
     list.frame,
   ];
 }
 
 function shown({ items }) {
-  if (!items.length) return empty("Nothing is found", "Changes are written down as they are made.");
+  if (!items.length) return empty("No entries found", "Changes appear here when they are made.");
   return table(
     "Audit log",
     [

@@ -13,11 +13,11 @@ export async function check() {
   const all = lanes.flatMap((lane) => lane.findings);
   const amiss = all.filter((finding) => finding.level !== "ok").length;
   const under = amiss
-    ? `${plural(amiss, "thing")} to look at. The statements change nothing until you run them.`
-    : "The tables are as the lanes need them.";
+    ? `${plural(amiss, "finding")} to review. Nothing changes until you run the SQL.`
+    : "All tables match their contracts.";
   return [
     heading("Check", { actions: [button("Check again", again)], under }),
-    lanes.length ? lanes.map(told) : empty("No lane runs here", "There is nothing to check."),
+    lanes.length ? lanes.map(told) : empty("No lanes", "There is nothing to check."),
   ];
 }
 
@@ -30,7 +30,7 @@ function told(lane) {
       "ul",
       { class: "findings" },
       sorted.map(({ level, text, mend }) =>
-        h("li", {}, h("div", {}, mark(level, TONES[level]), h("span", {}, text)), mend && code(mend, "What mends it")),
+        h("li", {}, h("div", {}, mark(level, TONES[level]), h("span", {}, text)), mend && code(mend, "SQL to fix it")),
       ),
     ),
     { actions: worst === "ok" ? [mark("all well", "good")] : [] },

@@ -27,7 +27,8 @@ export function confirm(title, text, verb, kind = "primary") {
         h(
           "div",
           { class: "buttons" },
-          h("button", { type: "button", onclick: close }, "Leave it"),
+          // Beside a button that cancels something, another "Cancel" would be read as the same.
+          h("button", { type: "button", onclick: close }, verb.startsWith("Cancel") ? "Keep" : "Cancel"),
           h(
             "button",
             {
@@ -53,11 +54,11 @@ export function reveal(title, secrets) {
     const { frame } = dialog(
       title,
       (close) => [
-        h("p", {}, "Copy it now. It is shown this once: what is kept of it can't be read back."),
+        h("p", {}, "Copy it now. It is shown only once and cannot be retrieved later."),
         secrets.map(([name, value]) =>
           h("div", { class: "secret" }, h("span", { class: "name" }, name), h("code", {}, value), copyButton(value)),
         ),
-        h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: close }, "I have it")),
+        h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: close }, "Done")),
       ],
       answer,
     );

@@ -17,7 +17,7 @@ const FIELDS = () => [
     label: "Id",
     required: true,
     value: crypto.randomUUID?.() ?? String(Date.now()),
-    hint: "The same id again answers with the first event.",
+    hint: "An event with the same id is received only once.",
   },
   { name: "subject", label: "Subject" },
   { name: "clientid", label: "Client" },
@@ -39,7 +39,7 @@ export async function events({ parameters, find }) {
   const publish = () =>
     form("Publish an event", FIELDS(), null, "Publish", async (body) => {
       const made = await post("/events", { specversion: "1.0", ...body });
-      toast(made.known ? "It was there already: nothing was made." : `Taken in: ${plural(made.jobIds.length, "job")} made.`, {
+      toast(made.known ? "The event was already received. No jobs were created." : `Event received. ${plural(made.jobIds.length, "job")} created.`, {
         tone: made.known ? "warn" : "good",
       });
       list.first();
@@ -47,9 +47,9 @@ export async function events({ parameters, find }) {
   return [
     heading("Events", {
       actions: may("producer") ? [button("Publish", publish, "primary", "plus")] : [],
-      under: "What happened, newest first. Each makes a job for every subscription that matches.",
+      under: "Events, newest first. Each one creates a job for every matching subscription.",
     }),
-    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Find")),
+    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Search")),
     list.frame,
   ];
 }
@@ -57,8 +57,8 @@ export async function events({ parameters, find }) {
 function shown({ items }) {
   if (!items.length)
     return empty(
-      "No event is found",
-      may("producer") ? "Publish one here, or send it: " : "Who may publish sends them: ",
+      "No events found",
+      may("producer") ? "Publish one here, or send one with " : "Events are sent with ",
       h("code", {}, "POST /api/v1/events"),
       ".",
     );
@@ -73,7 +73,7 @@ function shown({ items }) {
       { name: "Source", kind: "text soft", cell: (event) => event.source },
       { name: "Subject", kind: "text", cell: (event) => event.subject },
       { name: "Client", kind: "", cell: (event) => event.clientId },
-      { name: "Taken in", kind: "time", cell: (event) => when(event.createdAt) },
+      { name: "Received", kind: "time", cell: (event) => when(event.createdAt) },
       {
         name: "Actions",
         kind: "acts",
@@ -90,13 +90,13 @@ const replay = (event) =>
     if (
       !(await confirm(
         "Replay the event?",
-        "A new job is made for every subscription that matches it now. Receivers may get it a second time.",
+        "A new job is created for every subscription that matches now. Receivers may get the event a second time.",
         "Replay",
       ))
     )
       return;
     const { jobIds } = await post(`/events/${segment(event.id)}/replay`);
-    toast(jobIds.length ? `${plural(jobIds.length, "job")} made.` : "No subscription matches it now: nothing was made.", {
+    toast(jobIds.length ? `${plural(jobIds.length, "job")} created.` : "No subscription matches. No jobs were created.", {
       tone: jobIds.length ? "good" : "warn",
     });
     again();
@@ -109,7 +109,7 @@ export async function event(_, id) {
     heading(seen.code, {
       trail: [["#/events", "Events"]],
       actions: [
-        h("a", { class: "button", href: `#/jobs?eventId=${segment(seen.id)}` }, "Its jobs"),
+        h("a", { class: "button", href: `#/jobs?eventId=${segment(seen.id)}` }, "Jobs"),
         may("operator") && button("Replay", () => replay(seen), "primary"),
       ],
     }),
@@ -118,7 +118,7 @@ export async function event(_, id) {
       { class: "split wide-left" },
       section("Data", seen.data ? code(pretty(seen.data), "Data") : h("p", { class: "soft" }, "None.")),
       section(
-        "About it",
+        "Details",
         facts([
           ["Id", h("code", {}, seen.id)],
           ["Event id", h("code", {}, seen.eventId)],
@@ -129,7 +129,7 @@ export async function event(_, id) {
           ["Content type", seen.dataContentType],
           ["Schema", seen.dataSchema],
           ["Occurred", when(seen.occurredAt)],
-          ["Taken in", when(seen.createdAt)],
+          ["Received", when(seen.createdAt)],
           ...Object.entries(seen.extensions ?? {}).map(([name, value]) => [name, String(value)]),
         ]),
       ),

@@ -4,7 +4,7 @@ import { h, say } from "./dom.js";
 import { rate, rows, span, zone } from "./words.js";
 
 /** Whose figures they are. */
-export const WHOSE = `Delivered/s, failed/s and the plots are of the instance that answers you, since its start. Rows waiting and in flight, the oldest due row and the states are the database's: of all instances together. Times are those of ${zone()}.`;
+export const WHOSE = `Rates and plots show this instance since it started. Rows waiting and in flight, the oldest due row and the states come from the database and cover all instances. Times are in ${zone()}.`;
 
 /** What only the database knows is not known while it is away: no figure is better than an old one or a nought. */
 const known = (said) => (lane) => (lane.states.length ? said(lane) : "–");
@@ -14,8 +14,8 @@ const FIGURES = [
   ["Waiting", known((lane) => rows(lane.backlog.rows, lane.backlog.more)), () => false],
   ["In flight", known((lane) => rows(lane.inFlight.rows, lane.inFlight.more)), () => false],
   ["Oldest due", known((lane) => span(lane.oldestDueSeconds)), (lane) => lane.oldestDueSeconds > 300],
-  ["Delivered/s", (lane) => rate(lane.deliveredPerSecond), () => false],
-  ["Failed/s", (lane) => rate(lane.failedPerSecond), (lane) => lane.failedPerSecond > 0],
+  ["Delivered per second", (lane) => rate(lane.deliveredPerSecond), () => false],
+  ["Failed per second", (lane) => rate(lane.failedPerSecond), (lane) => lane.failedPerSecond > 0],
   ["Lag", known((lane) => span(lane.lagSeconds)), () => false],
 ];
 

@@ -23,7 +23,7 @@ export function form(title, fields, values, verb, send) {
       try {
         const missing = asked.filter(([field, { input: box }]) => field.required && !box.value.trim());
         if (missing.length)
-          throw Object.assign(new Error(), { errors: missing.map(([{ name }]) => ({ field: name, message: "is needed" })) });
+          throw Object.assign(new Error(), { errors: missing.map(([{ name }]) => ({ field: name, message: "is required" })) });
         await send(read(asked));
         close();
       } catch (error) {
@@ -46,7 +46,7 @@ export function form(title, fields, values, verb, send) {
         ),
       ),
       general,
-      h("div", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Leave it"), submit),
+      h("div", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Cancel"), submit),
     );
   });
 }
@@ -117,7 +117,7 @@ function told(field, text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw Object.assign(new Error("see above"), { errors: [{ field: field.name, message: `is no JSON: ${error.message}` }] });
+    throw Object.assign(new Error("see above"), { errors: [{ field: field.name, message: `is not JSON: ${error.message}` }] });
   }
 }
 

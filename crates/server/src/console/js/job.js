@@ -14,10 +14,10 @@ import { waiting } from "./waiting.js";
 import { masked, pretty } from "./words.js";
 
 const VERBS = { ERROR: ["retry", "complete", "cancel"], PENDING: ["cancel"], QUEUED: ["cancel"], IN_PROGRESS: ["cancel"] };
-const TITLES = { retry: "Retry", cancel: "Cancel", complete: "Mark as completed" };
+const TITLES = { retry: "Retry", cancel: "Cancel job", complete: "Mark as completed" };
 const ASKED = {
-  cancel: "It is never delivered. An attempt under way may still arrive. This can't be taken back.",
-  complete: "You vouch for it: it counts as delivered, and is not tried again.",
+  cancel: "The job will not be delivered. An attempt in progress may still arrive. This cannot be undone.",
+  complete: "The job counts as delivered and is not retried.",
 };
 const ENDED = ["COMPLETED", "CANCELLED"];
 
@@ -31,7 +31,7 @@ export async function job(page, id) {
     ]),
     request: part((seen) => section("Request", request(seen))),
     story: part(({ moves, none }) => section("Attempts", timeline(moves, none))),
-    about: part((seen) => section("About it", facts(about(seen)))),
+    about: part((seen) => section("Details", facts(about(seen)))),
   };
   const show = async (seen) => {
     parts.head.show({ id: seen.id, status: seen.status, nextAttemptAt: seen.nextAttemptAt, code: seen.code });
@@ -57,8 +57,8 @@ export async function job(page, id) {
 
 /** What to say where no attempt is on record. */
 function untold({ status: now, attemptCount }) {
-  if (attemptCount > 0) return "None was recorded.";
-  return ENDED.includes(now) ? "It was never tried." : undefined;
+  if (attemptCount > 0) return "No attempt was recorded.";
+  return ENDED.includes(now) ? "No attempt was made." : undefined;
 }
 
 /** Why it waits: its lane knows, for those who may see lanes. */
@@ -92,7 +92,7 @@ const act = (id, verb) => () =>
     )
       return;
     await post(`/dispatch-jobs/${segment(id)}/${verb}`);
-    toast({ retry: "It goes again now.", cancel: "It is cancelled.", complete: "It counts as delivered." }[verb]);
+    toast({ retry: "The job is retried now.", cancel: "The job is cancelled.", complete: "The job is marked as completed." }[verb]);
     again();
   });
 
@@ -106,7 +106,7 @@ const request = (job) => [
     ),
   ],
   h("h3", {}, "Payload", h("span", { class: "soft" }, ` ${job.payloadContentType ?? ""}`)),
-  job.payload ? code(pretty(job.payload), "Payload") : h("p", { class: "soft" }, "None, or not yours to see."),
+  job.payload ? code(pretty(job.payload), "Payload") : h("p", { class: "soft" }, "None, or not visible to your API key."),
 ];
 
 const link = (path, id) => id && h("a", { href: `#/${path}${segment(id)}` }, id);

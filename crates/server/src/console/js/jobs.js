@@ -60,7 +60,7 @@ export async function jobs({ parameters, find }) {
   function press() {
     for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.dataset.status === wanted.status));
     const { status, ...filter } = wanted;
-    put(acts, status === "ERROR" && may("operator") && button("Retry the spent ones", () => retry(filter, list.first)));
+    put(acts, status === "ERROR" && may("operator") && button("Retry failed jobs", () => retry(filter, list.first)));
   }
   press();
   find(() => filters[0].focus());
@@ -68,7 +68,7 @@ export async function jobs({ parameters, find }) {
   return [
     heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }),
     tabs,
-    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Find")),
+    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Search")),
     list.frame,
   ];
 }
@@ -76,8 +76,8 @@ export async function jobs({ parameters, find }) {
 function shown({ items }) {
   if (!items.length)
     return empty(
-      "No job is found",
-      "Jobs come from events that match a subscription, or from ",
+      "No jobs found",
+      "Jobs are created by events that match a subscription, or with ",
       h("code", {}, "POST /api/v1/dispatch-jobs"),
       ".",
     );
@@ -108,8 +108,8 @@ const retry = (filter, done) =>
     const which = Object.keys(given).length ? "that match" : "of every code and target";
     if (
       !(await confirm(
-        "Retry spent jobs?",
-        `Jobs ${which} whose attempts are spent go again, the oldest first, 1,000 at a time.`,
+        "Retry failed jobs?",
+        `Jobs ${which} that have no attempts left are retried, oldest first, 1,000 at a time.`,
         "Retry",
       ))
     )
@@ -117,8 +117,8 @@ const retry = (filter, done) =>
     const { retried, more } = await post("/dispatch-jobs/retry", given);
     toast(
       retried
-        ? `${plural(retried, "job")} ${retried === 1 ? "goes" : "go"} again${more ? "; there are more" : ""}.`
-        : "No job was spent: none goes again.",
+        ? `${plural(retried, "job")} will be retried${more ? "; more remain" : ""}.`
+        : "No failed jobs to retry.",
       { tone: retried ? "good" : "warn" },
     );
     await done();

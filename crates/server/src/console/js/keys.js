@@ -20,10 +20,10 @@ const open = ([, , allowed = () => true]) => allowed();
 const HELP = [
   ["/", "search"],
   ["j", "next row"],
-  ["k", "row before"],
+  ["k", "previous row"],
   ["Enter", "open the row"],
   ["x", "select the row"],
-  ["r", "look again"],
+  ["r", "refresh"],
   ["Esc", "close a dialog"],
   ["?", "this help"],
 ];
@@ -77,7 +77,7 @@ export function help() {
       ),
       h("dd", {}, text),
     );
-  dialog("Keys", (close) => [
+  dialog("Keyboard shortcuts", (close) => [
     h(
       "div",
       { class: "keys" },

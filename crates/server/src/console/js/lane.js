@@ -78,7 +78,7 @@ function switcher(name, seen) {
     attempt(async () => {
       const wanted = !paused;
       await set(wanted);
-      toast(wanted ? `${name} pauses. What is under way is finished.` : `${name} goes on.`, { undo: () => set(!wanted) });
+      toast(wanted ? `${name} is paused. Deliveries in progress are finished.` : `${name} is resumed.`, { undo: () => set(!wanted) });
     });
   const update = (now) => {
     if (asked !== null && now !== asked) return;

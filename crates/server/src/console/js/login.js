@@ -6,7 +6,7 @@ const form = document.querySelector("form");
 const mistake = document.getElementById("mistake");
 const button = form.querySelector("button");
 
-if (new URLSearchParams(location.search).has("ended")) mistake.textContent = "Your session has ended: sign in again.";
+if (new URLSearchParams(location.search).has("ended")) mistake.textContent = "Your session has ended. Sign in again.";
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -18,7 +18,7 @@ form.addEventListener("submit", async (event) => {
     // To where the link led that one came by.
     location.assign(`/${location.hash}`);
   } catch (error) {
-    mistake.textContent = error.status === 401 ? "That key opens nothing here. Is it whole, and not revoked?" : error.message;
+    mistake.textContent = error.status === 401 ? "Invalid or revoked API key" : error.message;
     button.disabled = false;
     form.elements.key.select();
   }

@@ -33,7 +33,7 @@ function told(moves) {
 export function machine(states, every, link) {
   const crowded = every.filter((move) => move.byHand).length > FEW;
   const moves = every.filter((move) => !(crowded && move.byHand));
-  const frame = h("div", { class: "machine", tabindex: 0, role: "region", "aria-label": "States and moves" });
+  const frame = h("div", { class: "machine", tabindex: 0, role: "region", "aria-label": "States and transitions" });
   const counts = new Map();
   const across = layout(states, moves, ACROSS).main;
   let size = null;

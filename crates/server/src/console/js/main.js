@@ -81,18 +81,18 @@ async function show() {
 
 /** Of a thing that is not there, its name and the way to the others. */
 function missed(path, error) {
-  if (error.status !== 404) return [h("h1", { class: "unseen" }, "Mistake"), failure(error, again)];
+  if (error.status !== 404) return [h("h1", { class: "unseen" }, "Error"), failure(error, again)];
   const [lane] = /^\/lanes\/[^/]+(?=\/rows\/)/.exec(path) ?? [path.startsWith("/lanes/") ? "/" : path.replace(/\/[^/]*$/, "")];
   return [
     h("h1", {}, decodeURIComponent(path.split("/").at(-1))),
     failure(error),
-    h("p", {}, h("a", { href: `#${lane}` }, lane === "/" ? "To the overview" : "To the list")),
+    h("p", {}, h("a", { href: `#${lane}` }, lane === "/" ? "Go to the overview" : "Go to the list")),
   ];
 }
 
 const nowhere = () => [
   h("h1", { class: "unseen" }, "Not found"),
-  empty("There is nothing here", h("a", { href: "#/" }, "To the overview")),
+  empty("Page not found", h("a", { href: "#/" }, "Go to the overview")),
 ];
 
 async function start() {
@@ -115,7 +115,7 @@ async function start() {
 /** A database that is away when the page is opened is waited for. */
 function begin() {
   start().catch((error) => {
-    if (error.status !== 401) put(content, h("h1", { class: "unseen" }, "Mistake"), failure(error, begin));
+    if (error.status !== 401) put(content, h("h1", { class: "unseen" }, "Error"), failure(error, begin));
   });
 }
 

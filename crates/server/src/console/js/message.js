@@ -20,7 +20,7 @@ const people = (headers) =>
 
 export function message(path, carried) {
   if (!carried || carried.kind === "none") {
-    return section("Message", empty("It can't be shown", carried?.problem ?? "What the row carries is not known here."));
+    return section("Message", empty("Not available", carried?.problem ?? "The message of this row is not known."));
   }
   return section(TITLES[carried.kind] ?? "Message", [
     carried.problem && notice("bad", carried.problem),
@@ -30,7 +30,7 @@ export function message(path, carried) {
       ...(carried.facts ?? []).map(({ name, value }) => [name, value && long(value, name)]),
     ]),
     carried.kind === "mail" ? mail(path, carried) : payload(carried),
-    carried.cut && h("p", { class: "hint" }, "Only its beginning is shown."),
+    carried.cut && h("p", { class: "hint" }, "Only the beginning is shown."),
   ]);
 }
 
@@ -42,8 +42,8 @@ const payload = (carried) => [
 function mail(path, carried) {
   const views = {
     Rendered: () =>
-      h("iframe", { class: "mail", sandbox: "", title: "The mail as its reader sees it", src: `/api/v1${path}/mail.html` }),
-    Text: () => (carried.text ? code(carried.text, "Text") : empty("It has no text part", "Readers of plain text see nothing.")),
+      h("iframe", { class: "mail", sandbox: "", title: "Preview of the mail", src: `/api/v1${path}/mail.html` }),
+    Text: () => (carried.text ? code(carried.text, "Text") : empty("No text part", "This mail has no plain-text version.")),
     Source: () => original(`${path}/mail.eml`),
     Headers: () => facts(pairs(carried.headers), "wide"),
   };
@@ -52,7 +52,7 @@ function mail(path, carried) {
   const view = h("div", { class: "view" });
   const tabs = h(
     "div",
-    { class: "tabs", role: "group", "aria-label": "How to show it" },
+    { class: "tabs", role: "group", "aria-label": "View" },
     names.map((name) => h("button", { type: "button", onclick: () => open(name) }, name)),
   );
   function open(name) {
@@ -78,7 +78,7 @@ function original(path) {
       put(
         frame,
         code(text.slice(0, MOST), "Source"),
-        text.length > MOST && h("p", { class: "hint" }, "Only its beginning is shown: download it for the rest."),
+        text.length > MOST && h("p", { class: "hint" }, "Only the beginning is shown. Download the message to see all of it."),
       ),
     (error) => put(frame, h("p", { class: "mistake" }, error.message)),
   );

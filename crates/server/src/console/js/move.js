@@ -6,11 +6,11 @@ import { attempt, toast } from "./toast.js";
 import { plural } from "./words.js";
 
 const MEANING = {
-  requeue: { one: "It is tried again from the start, with all its attempts.", many: "They are tried again from the start, with all their attempts." },
-  cancel: { one: "It is never delivered. This can't be taken back.", many: "They are never delivered. This can't be taken back." },
+  requeue: { one: "The row is delivered again, with all its attempts.", many: "The rows are delivered again, with all their attempts." },
+  cancel: { one: "The row will not be delivered. This cannot be undone.", many: "The rows will not be delivered. This cannot be undone." },
   release: {
-    one: "Its claim is given up: any worker may take it now. Who holds it now may deliver it a second time.",
-    many: "Their claims are given up: any worker may take them now. Who holds them now may deliver them a second time.",
+    one: "The claim ends and any worker may take the row. If a worker still holds it, it may be delivered twice.",
+    many: "The claims end and any worker may take the rows. If a worker still holds one, it may be delivered twice.",
   },
 };
 
@@ -18,7 +18,7 @@ const MEANING = {
 export const move = (here, verb, which, done) =>
   attempt(async () => {
     const { matched, more } = await post(`${here}/${verb.name}`, { ...which, preview: true });
-    if (!matched) return toast("No row is in a state for that any more.", { tone: "warn" });
+    if (!matched) return toast("No selected row is in a state that allows this.", { tone: "warn" });
     const count = `${plural(matched, "row")}${more ? " or more" : ""}`;
     const title = `${verb.title} ${count}?`;
     if (
@@ -32,7 +32,7 @@ export const move = (here, verb, which, done) =>
       return undefined;
     const { moved } = await post(`${here}/${verb.name}`, { ...which, preview: false });
     const left = matched - moved;
-    toast(`${verb.title}: ${plural(moved, "row")} moved${left > 0 && !more ? `, ${left} ${left === 1 ? "was" : "were"} in another state by then` : ""}.`, {
+    toast(`${verb.title}: ${plural(moved, "row")} changed${left > 0 && !more ? `; ${left} had changed state in the meantime` : ""}.`, {
       tone: moved ? "good" : "warn",
     });
     return done();

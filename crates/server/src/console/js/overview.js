@@ -30,7 +30,7 @@ export async function overview({ live }) {
   });
   const none =
     cards.size === 0 &&
-    empty("No lane runs here", "Name one in the settings file: ", h("code", {}, "[lanes.mail]"), ", then start Postrider again.");
+    empty("No lanes", "Add one to the settings file, such as ", h("code", {}, "[lanes.mail]"), ", and restart Postrider.");
   return [heading("Overview"), attention, lanes, none || h("p", { class: "hint" }, WHOSE)];
 }
 
@@ -47,7 +47,7 @@ const bare = ({ text, since }) =>
   since ? text.replace(/ since (\d{4}-\d\d-\d\d )?\d\d:\d\d/, ` since ${minute(since)}`) : text;
 
 const calm = (lanes) =>
-  lanes.length ? notice("good", `All well: ${plural(lanes.length, "lane")}, and nothing waits for you.`) : null;
+  lanes.length ? notice("good", `All lanes are healthy (${plural(lanes.length, "lane")}).`) : null;
 
 function card(lane) {
   const state = h("span", {}),

@@ -43,7 +43,7 @@ export function copyButton(text, label = "Copy") {
       await navigator.clipboard.writeText(text);
       toast("Copied");
     } catch {
-      toast("The browser does not allow it here: select the text and copy it yourself", { tone: "bad" });
+      toast("The browser does not allow copying here. Select the text and copy it.", { tone: "bad" });
     }
   };
   return h("button", { type: "button", class: "small", onclick: copy }, icon("copy"), label);
@@ -69,15 +69,15 @@ const AGAIN = 5_000;
 export function failure(error, retry) {
   const refused = error.status === 403 || error.status === 404;
   const passing = retry && (error.status === 0 || error.status >= 500);
-  const title = { 403: "Not for your key", 404: "It is not here" }[error.status] ?? "That did not work";
+  const title = { 403: "Access denied", 404: "Not found" }[error.status] ?? "Something went wrong";
   const node = h(
     "div",
     { class: "empty", role: "alert" },
     icon("alert"),
     h("strong", {}, title),
-    h("p", {}, error.message, error.status === 404 && ": it was never here, or it is gone"),
-    passing && h("p", {}, "It is tried again by itself."),
-    retry && !refused && button("Try again", retry),
+    h("p", {}, error.message, error.status === 404 && ". It does not exist, or no longer exists."),
+    passing && h("p", {}, "Retrying automatically…"),
+    retry && !refused && button("Retry", retry),
   );
   if (passing) setTimeout(() => node.isConnected && retry(), AGAIN);
   return node;
@@ -97,7 +97,7 @@ export const heading = (title, { trail = [], marks = [], actions = [], under = n
     trail.length > 0 &&
       h(
         "nav",
-        { class: "trail", "aria-label": "Where you are" },
+        { class: "trail", "aria-label": "Breadcrumb" },
         trail.map(([href, text]) => h("a", { href }, text)),
       ),
     h("div", { class: "title" }, h("h1", {}, title), marks, h("div", { class: "actions" }, actions)),

@@ -13,7 +13,7 @@ export function pauseButton(one, here, look) {
   const flip = () =>
     attempt(async () => {
       await set(verb);
-      toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
+      toast(one.paused ? `${one.code} is resumed.` : `${one.code} is paused. Its jobs wait.`, { undo: () => set(back) });
     });
   return button(one.paused ? "Resume" : "Pause", flip, "small");
 }

@@ -87,8 +87,8 @@ export function plot(name) {
     area.setAttribute("d", path.length ? `M0 ${HIGH}L${path.join("L")}L${WIDE} ${HIGH}Z` : "");
     failed.setAttribute("d", bars(seen.failed));
     say(start, `${Math.round((seen.delivered.length * seen.stepSeconds) / 60)} min ago`);
-    say(peak, most > 0 ? `peak ${rate(most)}/s` : "nothing in the last hour");
-    drawing.setAttribute("aria-label", `${name}: delivered a second, at most ${rate(most)} in the last hour`);
+    say(peak, most > 0 ? `peak ${rate(most)}/s` : "no deliveries in the last hour");
+    drawing.setAttribute("aria-label", `${name}: deliveries per second, at most ${rate(most)} in the last hour`);
   }
   return { node, update };
 }

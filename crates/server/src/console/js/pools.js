@@ -12,9 +12,9 @@ import { rows } from "./words.js";
 const FIELDS = [
   { name: "code", label: "Code", required: true, once: true },
   { name: "name", label: "Name", required: true },
-  { name: "clientId", label: "Client", once: true, hint: "Nothing: for jobs of every client." },
-  { name: "concurrency", label: "Deliveries at once", kind: "number", hint: "Nothing: no limit." },
-  { name: "ratePerMinute", label: "Deliveries a minute", kind: "number", hint: "Nothing: no limit." },
+  { name: "clientId", label: "Client", once: true, hint: "Leave empty for all clients." },
+  { name: "concurrency", label: "Concurrent deliveries", kind: "number", hint: "Leave empty for no limit." },
+  { name: "ratePerMinute", label: "Deliveries per minute", kind: "number", hint: "Leave empty for no limit." },
   { name: "description", label: "Description" },
 ];
 
@@ -27,13 +27,13 @@ export async function pools() {
   const make = () =>
     form("New pool", FIELDS, null, "Create", async (body) => {
       await post("/dispatch-pools", body);
-      toast(`${body.code} is there.`);
+      toast(`${body.code} is created.`);
       list.first();
     });
   return [
     heading("Pools", {
       actions: may("operator") ? [button("New pool", make, "primary", "plus")] : [],
-      under: "Limits that jobs share, over all instances together.",
+      under: "Limits that jobs share, across all instances.",
     }),
     list.frame,
   ];
@@ -43,7 +43,7 @@ const limit = (value) => (value === null || value === undefined ? "no limit" : r
 
 function shown({ items }, look) {
   if (!items.length)
-    return empty("No pool yet", "Jobs without one go as fast as their lane. Make one where a receiver must not be flooded.");
+    return empty("No pools", "Jobs without a pool are limited only by their lane. Create a pool to protect a receiver from too many requests.");
   return table(
     "Pools",
     [
@@ -52,8 +52,8 @@ function shown({ items }, look) {
       { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
       { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
-      { name: "At once", kind: "number", cell: (one) => limit(one.concurrency) },
-      { name: "A minute", kind: "number", cell: (one) => limit(one.ratePerMinute) },
+      { name: "Concurrency", kind: "number", cell: (one) => limit(one.concurrency) },
+      { name: "Per minute", kind: "number", cell: (one) => limit(one.ratePerMinute) },
       { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
     ],
     items,
@@ -65,7 +65,7 @@ function acts(one, look) {
   const edit = () =>
     form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
       await replace(here, body);
-      toast(`${one.code} is changed.`);
+      toast(`${one.code} is saved.`);
       await look();
     });
   return [pauseButton(one, here, look), button("Edit", edit, "small")];

@@ -18,7 +18,7 @@ export async function row(page, lane, id) {
     head: part((seen) => head(here, lane, seen)),
     wait: part((seen) => waiting(here, seen)),
     message: part((carried) => message(path, carried), lasting),
-    story: part((moves) => section("What happened", timeline(moves))),
+    story: part((moves) => section("Timeline", timeline(moves))),
     columns: part((all) => section("Columns", columns(all))),
   };
   const show = (seen) => {

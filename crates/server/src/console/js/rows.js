@@ -24,7 +24,7 @@ export function finder(page, here, about) {
   const chosen = new Map();
   const search = bar(about, wanted, () => look());
   const tabs = byState(about, wanted, () => look());
-  const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "With these rows", hidden: true });
+  const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "Actions for the selected rows", hidden: true });
   const ask = (cursor, quiet) => (quiet ? peek : get)(`${here}/rows`, { ...query(about, wanted), cursor, limit: LIMIT });
   const list = pages(ask, shown, () => chosen.size > 0 || document.hidden);
 
@@ -46,7 +46,7 @@ export function finder(page, here, about) {
     const boxes = new Map();
     const all = h("input", {
       type: "checkbox",
-      "aria-label": "Select every row shown",
+      "aria-label": "Select all rows on this page",
       onchange: () => items.forEach((item) => choose(item, all.checked)),
     });
     const choose = ({ id, state }, on) => {
@@ -124,5 +124,5 @@ export function finder(page, here, about) {
 
 const due = (item) => {
   if (item.dueInSeconds === null || item.dueInSeconds === undefined) return null;
-  return item.dueInSeconds > 0 ? `in ${span(item.dueInSeconds)}` : `${span(-item.dueInSeconds)} over`;
+  return item.dueInSeconds > 0 ? `in ${span(item.dueInSeconds)}` : `${span(-item.dueInSeconds)} overdue`;
 };

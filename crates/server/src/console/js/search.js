@@ -20,14 +20,14 @@ export function query(about, { state, by, text, order }) {
 export const nothing = ({ state, text }) => {
   if (text)
     return empty(
-      "Nothing is found",
-      "Search is by index: give the whole value, or its beginning with a star (",
+      "No rows found",
+      "Search for the whole value, or for its beginning followed by a star (",
       h("code", {}, "order-*"),
       ").",
     );
   return state
-    ? empty(`No row is ${state}`, "There is nothing to do here.")
-    : empty("The table has no rows yet", "They appear as soon as an application commits one.");
+    ? empty(`No rows in ${state}`)
+    : empty("No rows yet", "Rows appear as soon as an application commits them.");
 };
 
 /** One tab a state, with its live count. */
@@ -86,7 +86,7 @@ export function bar(about, wanted, look) {
   ]);
   const input = h("input", {
     type: "search",
-    "aria-label": "Search the rows",
+    "aria-label": "Search rows",
     value: wanted.text,
     maxlength: 500,
     spellcheck: "false",
@@ -98,7 +98,7 @@ export function bar(about, wanted, look) {
       wanted.by === "error"
         ? "words of the error, among the newest 10,000 failed rows"
         : search?.prefix
-          ? `the whole ${NAMES[wanted.by] ?? wanted.by}, or its beginning with a star`
+          ? `the whole ${NAMES[wanted.by] ?? wanted.by}, or its beginning followed by a star`
           : `the whole ${NAMES[wanted.by] ?? wanted.by}`;
   };
   hint();
@@ -118,7 +118,7 @@ export function bar(about, wanted, look) {
     { class: "search with-order", role: "search", onsubmit: find },
     by,
     h("div", { class: "box" }, icon("search"), input, h("kbd", { "aria-hidden": "true" }, "/")),
-    h("button", {}, "Find"),
+    h("button", {}, "Search"),
     order,
   );
   return { node, input };

@@ -42,7 +42,7 @@ export function shell() {
     h("span", { class: "name" }, session.keyName || "key"),
     h("span", { class: "soft" }, session.role),
   );
-  put(document.getElementById("tools"), theme(), tool("Keys", "help", help), tool("Sign out", "leave", signOut));
+  put(document.getElementById("tools"), theme(), tool("Keyboard shortcuts", "help", help), tool("Sign out", "leave", signOut));
   drawer();
   // Its address would lead away from the page.
   document.querySelector(".skip").addEventListener("click", (event) => {
@@ -112,11 +112,11 @@ function theme() {
   const root = document.documentElement;
   const next = { undefined: "dark", dark: "light", light: undefined };
   const told = () => {
-    const text = `Colours: ${root.dataset.theme ?? "as the system has them"}`;
+    const text = `Theme: ${root.dataset.theme ?? "system"}`;
     button.title = text;
     button.setAttribute("aria-label", text);
   };
-  const button = tool("Colours", "theme", () => {
+  const button = tool("Theme", "theme", () => {
     const chosen = next[root.dataset.theme];
     if (chosen) {
       root.dataset.theme = chosen;

@@ -15,9 +15,9 @@ async function fields() {
   const [accounts, pools] = await Promise.all([get("/service-accounts", { limit: 200 }), get("/dispatch-pools", { limit: 200 })]);
   return [
     ...FIELDS,
-    { name: "serviceAccountId", label: "Signed by", kind: "choice", options: choices(accounts, "nobody") },
+    { name: "serviceAccountId", label: "Service account", kind: "choice", options: choices(accounts, "none") },
     { name: "dispatchPoolId", label: "Pool", kind: "choice", options: choices(pools, "none") },
-    { name: "headers", label: "Headers", kind: "pairs", hint: "One a line, as in X-Shop: 7" },
+    { name: "headers", label: "Headers", kind: "pairs", hint: "One per line, for example X-Shop: 7" },
   ];
 }
 
@@ -32,19 +32,19 @@ const FIELDS = [
     hint: "application:subdomain:aggregate:event; * stands for any part",
   },
   { name: "targetUrl", label: "Target URL", kind: "url", required: true, whole: true },
-  { name: "clientId", label: "Client", once: true, hint: "Nothing: events of every client." },
+  { name: "clientId", label: "Client", once: true, hint: "Leave empty for events of all clients." },
   {
     name: "mode",
     label: "After a failure",
     kind: "choice",
     value: "IMMEDIATE",
     options: [
-      ["IMMEDIATE", "order does not matter"],
-      ["NEXT_ON_ERROR", "the next of its group goes"],
-      ["BLOCK_ON_ERROR", "its group waits"],
+      ["IMMEDIATE", "no order"],
+      ["NEXT_ON_ERROR", "in order, continue with the next job of the group"],
+      ["BLOCK_ON_ERROR", "in order, the group waits"],
     ],
   },
-  { name: "maxRetries", label: "Attempts at most", kind: "number", value: 3 },
+  { name: "maxRetries", label: "Maximum attempts", kind: "number", value: 3 },
   { name: "timeoutSeconds", label: "Timeout in seconds", kind: "number", value: 30 },
 ];
 /** What the form does not ask for, and a change must not lose. */
@@ -72,21 +72,21 @@ export async function subscriptions() {
     attempt(async () =>
       form("New subscription", await fields(), null, "Create", async (body) => {
         await post("/subscriptions", body);
-        toast(`${body.code} is there: events make jobs from now on.`);
+        toast(`${body.code} is created. Matching events now create jobs.`);
         list.first();
       }),
     );
   return [
     heading("Subscriptions", {
       actions: may("operator") ? [button("New subscription", make, "primary", "plus")] : [],
-      under: "Which events are sent where.",
+      under: "Which events are sent to which URL.",
     }),
     list.frame,
   ];
 }
 
 function shown({ items }, look) {
-  if (!items.length) return empty("No subscription yet", "Without one, events are kept and nothing is sent.");
+  if (!items.length) return empty("No subscriptions", "Without a subscription, events are stored and nothing is sent.");
   return table(
     "Subscriptions",
     [
@@ -116,7 +116,7 @@ function acts(one, look) {
   const test = () =>
     attempt(async () => {
       const { jobIds } = await post(`${here}/test`);
-      toast("A made-up event is on its way.");
+      toast("A test event was created.");
       if (jobIds[0]) location.hash = `#/jobs/${segment(jobIds[0])}`;
     });
   const kept = Object.fromEntries(
@@ -126,7 +126,7 @@ function acts(one, look) {
     attempt(async () =>
       form(`Change ${one.code}`, await fields(), one, "Save", async (body) => {
         await replace(here, { ...kept, ...body });
-        toast(`${one.code} is changed.`);
+        toast(`${one.code} is saved.`);
         await look();
       }),
     );

@@ -13,7 +13,7 @@ const recorded = (all) =>
   );
 
 /** The newest answer is open: it is what one came for. */
-export function timeline(moves, none = "Nothing yet: it was written, and waits.") {
+export function timeline(moves, none = "No attempt yet.") {
   if (!moves?.length) return h("p", { class: "soft" }, none);
   const newest = moves.findLastIndex((one) => one.body);
   return h(
@@ -24,9 +24,9 @@ export function timeline(moves, none = "Nothing yet: it was written, and waits."
         "li",
         { class: new Date(one.at) > Date.now() ? "ahead" : one.tone },
         h("div", { class: "what" }, h("strong", {}, one.what), when(one.at)),
-        one.detail && h("p", {}, long(one.detail, "What was said")),
-        one.body && fold("Answer", at === newest, h("pre", { tabindex: 0 }, pretty(one.body))),
-        one.facts?.length > 0 && fold("All that was recorded", false, recorded(one.facts)),
+        one.detail && h("p", {}, long(one.detail, "Details")),
+        one.body && fold("Response", at === newest, h("pre", { tabindex: 0 }, pretty(one.body))),
+        one.facts?.length > 0 && fold("All fields", false, recorded(one.facts)),
       ),
     ),
   );
