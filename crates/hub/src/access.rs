@@ -119,7 +119,7 @@ impl Actor {
         }
         match client {
             Some(_) => Err(Error::NotYours("clientId")),
-            None => Err(Error::invalid("clientId", "is missing: this key has several clients")),
+            None => Err(Error::invalid("clientId", "is missing: this API key has several clients")),
         }
     }
 }

@@ -14,8 +14,8 @@ pub use change::{AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole
 pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 
-/// How webhook requests are authenticated: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends
-/// `user:password` in base64.
+/// How webhook requests are authenticated: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends `user:password`
+/// in base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WebhookAuthType {

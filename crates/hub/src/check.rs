@@ -26,9 +26,9 @@ impl Faults {
         if count == 0 || count > most {
             self.note(field, format!("must have 1 to {most} characters; it has {count}"));
         } else if value.chars().any(char::is_control) {
-            self.note(field, "must not have control characters");
+            self.note(field, "must not contain control characters");
         } else if value.starts_with(' ') || value.ends_with(' ') {
-            self.note(field, "must not begin or end with a blank");
+            self.note(field, "must not start or end with a space");
         }
     }
 
@@ -43,7 +43,7 @@ impl Faults {
         if value.len() > most {
             self.note(field, format!("must have at most {most} bytes; it has {}", value.len()));
         } else if value.contains('\0') {
-            self.note(field, "must not have the character NUL");
+            self.note(field, "must not contain the character NUL");
         }
     }
 
@@ -86,13 +86,13 @@ impl Faults {
         for (name, value) in headers {
             let at = format!("{field}.{name}");
             if name.len() > 100 || name.is_empty() || !name.bytes().all(is_token) {
-                self.note(&at, "is no name of an HTTP header: 1 to 100 letters, digits and hyphens");
+                self.note(&at, "is not a valid HTTP header name: 1 to 100 letters, digits and hyphens");
             } else if OURS.contains(&name.to_ascii_lowercase().as_str()) {
-                self.note(&at, "is set by us, or by the connection, and can't be overridden");
+                self.note(&at, "is set by Postrider or by the connection and cannot be overridden");
             } else if signs_in && name.eq_ignore_ascii_case("authorization") {
                 self.note(&at, "is set by the service account");
             } else if !known.insert(name.to_ascii_lowercase()) {
-                self.note(&at, "is there twice: names of headers have no case");
+                self.note(&at, "is given twice: header names are not case-sensitive");
             }
             if value.len() > 2000 || !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte))
             {

@@ -28,7 +28,7 @@ impl Hub {
             return Err(Error::parameter("limit", format!("must be from 1 to {}", crate::page::MOST)));
         }
         let Some(cursor) = &page.cursor else { return Ok(None) };
-        let wrong = || Error::parameter("cursor", "is not one that this list gave to this caller");
+        let wrong = || Error::parameter("cursor", "is not a cursor that this list returned to this API key");
         let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| wrong())?;
         let (place, tag) = bytes.split_at_checked(bytes.len().saturating_sub(TAG)).ok_or_else(wrong)?;
         let place = std::str::from_utf8(place).map_err(|_| wrong())?;

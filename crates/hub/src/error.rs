@@ -7,8 +7,7 @@ use postrider_seams::store;
 pub struct Fault {
     /// The member or parameter as the caller wrote it: `headers.Host`, `metadata[2].key`.
     pub field: String,
-    /// Its place in the body as a JSON Pointer (RFC 6901): `/metadata/2/key`. Absent if the mistake is not in the
-    /// body.
+    /// Its place in the body as a JSON Pointer (RFC 6901): `/metadata/2/key`. Absent if the mistake is not in the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub pointer: Option<String>,
@@ -88,7 +87,7 @@ impl Error {
 
     /// Our own table holds what it can't.
     pub(crate) fn broken(what: &str) -> Self {
-        let text = format!("{what}: the table holds what this version can't read");
+        let text = format!("{what}: the table contains values that this version cannot read");
         Self::Store(store::Error::new(store::Class::Permanent, text))
     }
 }

@@ -93,7 +93,7 @@ impl Hub {
         let Some(handing) = self.handing.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
         let rows: Vec<RowId> = ids.into_iter().map(|id| RowId::Text(id.into())).collect();
         handing.hand(&rows).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, jobs = rows.len(), "jobs that the queue refused could not be taken back yet");
+            tracing::warn!(%error, jobs = rows.len(), "cannot yet take back jobs that the queue refused");
             0
         })
     }

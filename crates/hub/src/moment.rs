@@ -100,9 +100,8 @@ impl Serialize for Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            serde::de::Error::custom("expected a time as RFC 3339 has it: 2026-01-31T09:30:00Z")
-        })
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("expected an RFC 3339 time such as 2026-01-31T09:30:00Z"))
     }
 }
 

@@ -51,7 +51,7 @@ impl Names {
         let found: BTreeMap<&Asked, Option<&str>> = join_all(looks).await.into_iter().collect();
         let refused = named.iter().filter_map(|(url, asked, _)| {
             let why = (*found.get(asked)?)?;
-            Some(((*url).to_owned(), format!("may not be sent to: {} leads to {why}", asked.0)))
+            Some(((*url).to_owned(), format!("is not an allowed target: {} resolves to {why}", asked.0)))
         });
         refused.collect()
     }

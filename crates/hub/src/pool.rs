@@ -234,7 +234,7 @@ impl Hub {
         let answers = self.run(doing, vec![insert, audit, find.done()]).await?;
         match answers.last() {
             Some(answer) if !answer.rows.is_empty() => Ok(()),
-            _ => Err(Error::conflict("code", "is taken")),
+            _ => Err(Error::conflict("code", "is already in use")),
         }
     }
 }

@@ -21,7 +21,7 @@ impl Hub {
             .text(&pool.id)
             .push(")");
         let change = Change::new("delete", "pool", &pool.id).of_client(pool.client_id.as_deref());
-        let wrong = "is in use: a subscription names it, or jobs that are still to be delivered";
+        let wrong = "is in use by a subscription, or by jobs that are not delivered yet";
         self.delete(actor, "dispatch_pools", delete, change, wrong).await
     }
 
@@ -30,7 +30,7 @@ impl Hub {
         let found = self.subscription(actor, id).await?;
         let delete = self.unless_jobs_wait("dispatch_subscriptions", "subscription_id", &found.id);
         let change = Change::new("delete", "subscription", &found.id).of_client(found.client_id.as_deref());
-        let wrong = "is in use: jobs of it are still to be delivered; cancel them, or wait";
+        let wrong = "is in use: it has jobs that are not delivered yet; cancel them, or wait";
         self.delete(actor, "dispatch_subscriptions", delete, change, wrong).await
     }
 

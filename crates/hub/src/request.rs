@@ -64,7 +64,7 @@ impl Hub {
         let Some(row) = self.first("look up an idempotency key", query).await? else { return Ok(None) };
         let mut row = Reader::new(row);
         if row.word() != request.fingerprint {
-            return Err(Error::conflict("Idempotency-Key", "was used for a different request"));
+            return Err(Error::conflict("Idempotency-Key", "was already used for a different request"));
         }
         Ok(Some(row.word()))
     }

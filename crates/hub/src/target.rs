@@ -12,24 +12,24 @@ pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
         return Err("must have at most 2000 bytes".to_owned());
     }
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("must be ASCII without blanks and control characters".to_owned());
+        return Err("must be ASCII without spaces and control characters".to_owned());
     }
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return Err("must start with https:// or http://".to_owned());
     }
     // The URL library reads these as slashes, and finds a host elsewhere than others do.
     if text.contains('\\') || text.contains(":///") {
-        return Err("must name its host after //, and have no backslash".to_owned());
+        return Err("must have its host after //, and no backslash".to_owned());
     }
-    let url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
     if url.port() == Some(0) {
         return Err("must not have port 0".to_owned());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not hold a user or a password: a service account brings credentials".to_owned());
+        return Err("must not contain a user or a password: use a service account for credentials".to_owned());
     }
     if url.fragment().is_some() {
-        return Err("must not have a fragment: it would never be sent".to_owned());
+        return Err("must not have a fragment, which is never sent".to_owned());
     }
     let secure = url.scheme() == "https";
     let refused = match url.host().ok_or("names no host")? {
@@ -37,14 +37,14 @@ pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
         Host::Ipv6(address) => guard.refuses(IpAddr::V6(address), secure),
         Host::Domain(name) => refused_name(guard, name, secure),
     };
-    refused.map_or(Ok(()), |why| Err(format!("may not be sent to: {why}")))
+    refused.map_or(Ok(()), |why| Err(format!("is not an allowed target: {why}")))
 }
 
 /// A name is refused only if no address behind it could be allowed.
 fn refused_name(guard: &Guard, name: &str, secure: bool) -> Option<&'static str> {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     if name.len() > 253 || name.split('.').any(|part| part.is_empty() || part.len() > 63) {
-        return Some("a name that can't be one");
+        return Some("an invalid host name");
     }
     if name == "localhost" || name.ends_with(".localhost") {
         let [v4, v6] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
@@ -55,7 +55,7 @@ fn refused_name(guard: &Guard, name: &str, secure: bool) -> Option<&'static str>
         PlainHttp::Allowed => !guard.allow.is_empty(),
         PlainHttp::Always => true,
     };
-    (!secure && !plain).then_some("plain http is not allowed there")
+    (!secure && !plain).then_some("http is not allowed for this target")
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ async fn open(desk: Arc<Desk>, store: String, api: Api) {
                 return api.open(hub);
             }
             Err(error) => {
-                tracing::warn!(%error, store, "the API waits for its store (are its tables there? run `postrider migrate`)");
+                tracing::warn!(%error, store, "the API waits for its store; if its tables are missing, run `postrider migrate`");
             }
         }
         tokio::time::sleep(wait).await;
@@ -92,8 +92,8 @@ async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
     loop {
         match hub.purge(audit).await {
             Ok(0) => {}
-            Ok(lines) => tracing::info!(lines, "old lines of the audit log were deleted"),
-            Err(error) => tracing::warn!(%error, "the audit log could not be purged; trying again later"),
+            Ok(lines) => tracing::info!(lines, "deleted old audit log entries"),
+            Err(error) => tracing::warn!(%error, "cannot purge the audit log; will retry later"),
         }
         tokio::time::sleep(PURGE_EVERY).await;
     }

@@ -53,7 +53,7 @@ impl Watched {
             Ok(Ok(micros)) => micros,
             // The store's lanes log how it is.
             Ok(Err(error)) => {
-                return tracing::debug!(store = self.store, %error, "the clock could not be read");
+                return tracing::debug!(store = self.store, %error, "cannot read the clock");
             }
             Err(_) => return,
         };
@@ -76,7 +76,7 @@ pub fn warning(store: &str, seconds: i64) -> Option<String> {
     let than = if seconds > 0 { "ahead of" } else { "behind" };
     (seconds.abs() > TOLERATED).then(|| {
         format!(
-            "the clock of store `{store}` is {} s {than} this machine's: set both by NTP; signatures are dated by the store's clock",
+            "the clock of store `{store}` is {} s {than} this machine's; synchronise both with NTP, because signatures use the store's clock",
             seconds.abs()
         )
     })

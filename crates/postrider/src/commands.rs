@@ -114,7 +114,7 @@ impl Desk {
         match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(mut file) => Ok(writeln!(file, "{}", Keyring::fresh_key("k1").reveal())?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(Failure::Failed(format!("{} can't be made: {error}", path.display()))),
+            Err(error) => Err(Failure::Failed(format!("cannot create {}: {error}", path.display()))),
         }
     }
 
@@ -141,8 +141,10 @@ impl Desk {
         match tokio::time::timeout(PROBE, transport.probe()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(transport::Error::Refused(text))) => Err(text),
-            Ok(Err(away)) => Err(format!("{away}; is it up, and is the transport's URL right?")),
-            Err(_) => Err(format!("no answer within {} s; is it up?", PROBE.as_secs())),
+            Ok(Err(away)) => {
+                Err(format!("{away}; check that it runs and that the transport's URL is correct"))
+            }
+            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE.as_secs())),
         }
     }
 
@@ -155,8 +157,8 @@ impl Desk {
         Some(match tokio::time::timeout(PROBE, queue.probe()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(queue::Error::Refused(text))) => Err(text),
-            Ok(Err(away)) => Err(format!("{away}; is it up, and is the queue's URL right?")),
-            Err(_) => Err(format!("no answer within {} s; is it up?", PROBE.as_secs())),
+            Ok(Err(away)) => Err(format!("{away}; check that it runs and that the queue's URL is correct")),
+            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE.as_secs())),
         })
     }
 

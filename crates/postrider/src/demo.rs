@@ -59,7 +59,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
         }
         if started.elapsed() > LIMIT {
             return Err(Failure::Failed(format!(
-                "the demo did not end within {LIMIT:?}; the last words of its worker:\n{}",
+                "the demo did not end within {LIMIT:?}; the last log lines of its worker:\n{}",
                 told.worker.last_words()
             )));
         }

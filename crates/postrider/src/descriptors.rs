@@ -37,7 +37,7 @@ fn half() -> usize {
     let granted = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => limit.maximum,
         Err(error) => {
-            tracing::debug!(%error, "the limit of file descriptors could not be raised");
+            tracing::debug!(%error, "cannot raise the limit of file descriptors");
             limit.current
         }
     };

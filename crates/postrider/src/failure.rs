@@ -17,10 +17,10 @@ pub enum Failure {
     #[error("{0}")]
     Misuse(String),
     /// The settings are wrong; nothing was done.
-    #[error("the settings are not right\n{0}")]
+    #[error("the settings are not valid\n{0}")]
     Settings(Mistakes),
     /// A contract was looked at, and is wrong.
-    #[error("the contract is not right\n{0}\n{count} mistake(s)", count = .0.iter().count())]
+    #[error("the contract is not valid\n{0}\n{count} mistake(s)", count = .0.iter().count())]
     Contract(Problems),
     /// It could not be done.
     #[error("{0}")]
@@ -105,7 +105,7 @@ impl From<store::Error> for Failure {
 impl From<sqlx::Error> for Failure {
     /// Only the demo's own application speaks SQL here.
     fn from(error: sqlx::Error) -> Self {
-        Self::Failed(format!("the demo's application can't use its database: {error}"))
+        Self::Failed(format!("the demo's application cannot use its database: {error}"))
     }
 }
 

@@ -18,7 +18,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     if io::stderr().is_terminal() && !logs::are_json() {
         if let Some(first) = hub.first_key().await? {
             eprintln!(
-                "\nThe first admin key of the API. Keep it: it is shown this once.\n\n    {}\n",
+                "\nThe first admin key of the API. Store it now: it is shown only once.\n\n    {}\n",
                 first.key
             );
         }
@@ -31,7 +31,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     let Some(draft) = [base, Path::new(".")].into_iter().find_map(|folder| Draft::create(folder).ok()) else {
         tracing::warn!(
             folder = %base.display(),
-            "no admin key was made: no file for it can be written here; run `postrider key create NAME --role admin`"
+            "no admin key was created, because no file can be written here; run `postrider key create NAME --role admin`"
         );
         return Ok(());
     };

@@ -29,7 +29,7 @@ pub fn publish(lane: &str, contract: &Contract, table: Arc<dyn Table>) {
                     claim.set(lag.oldest_claim_seconds.unwrap_or(0.0));
                 }
                 // The lane itself says how its store is.
-                Err(error) => tracing::debug!(lane, %error, "the lag could not be read"),
+                Err(error) => tracing::debug!(lane, %error, "cannot read the lag"),
             }
             tokio::time::sleep(EVERY).await;
         }

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            return Failure::Failed(format!("can't start threads: {error}")).report(json);
+            return Failure::Failed(format!("cannot start threads: {error}")).report(json);
         }
     };
     let done = runtime.block_on(commands::obey(cli));

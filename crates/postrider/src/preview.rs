@@ -28,7 +28,7 @@ pub async fn composed(
     };
     let size: u64 = row.columns.iter().filter_map(|(_, value)| Some(value.as_ref()?.len() as u64)).sum();
     if size > composer.size_limit() {
-        return Ok(Some(Err(format!("the row has {size} bytes: more than may be sent"))));
+        return Ok(Some(Err(format!("the row has {size} bytes, more than the limit"))));
     }
     let Some((lease, fields)) = loaded(table, &row.id).await? else { return Ok(None) };
     let fields = as_if_new(&fields);
@@ -38,7 +38,7 @@ pub async fn composed(
     Ok(Some(match made {
         Some(Ok(envelope)) => Ok(envelope),
         Some(Err(outcome)) => Err(told(&outcome)),
-        None => Err(format!("could not be composed within {} s", PATIENCE.as_secs())),
+        None => Err(format!("not composed within {} s", PATIENCE.as_secs())),
     }))
 }
 
@@ -89,10 +89,10 @@ fn told(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Rejected(failure) => format!("rejected: {}", failure.reason),
         Outcome::Skipped(failure) => format!("skipped: {}", failure.reason),
-        Outcome::Deferred(failure) => format!("put off: {}", failure.reason),
+        Outcome::Deferred(failure) => format!("deferred: {}", failure.reason),
         Outcome::Retryable(failure) | Outcome::Refused(failure) | Outcome::Uncertain(failure) => {
             failure.reason.clone()
         }
-        Outcome::Delivered(_) => "delivered already".to_owned(),
+        Outcome::Delivered(_) => "already delivered".to_owned(),
     }
 }

@@ -313,7 +313,7 @@ fn connect_transport(
         TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
         TransportKind::Provider => made(Provider::from_url(url, &beside)),
-        TransportKind::Reliable => Err("is several senders as one, and none by itself".to_owned()),
+        TransportKind::Reliable => Err("is a group of senders, not a sender itself".to_owned()),
         TransportKind::Webhook => {
             let settings = postrider_transport_webhook::Settings::from_url(url, &beside);
             made(settings.map(descriptors::for_webhooks).and_then(Webhooks::new))
@@ -336,7 +336,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
             .err()
             .map_or_else(Vec::new, |error| error.mistakes),
         TransportKind::Folder if folder_name(url).is_empty() => {
-            vec!["names no folder: write for example \"file:outbox\"".to_owned()]
+            vec!["names no folder: use for example \"file:outbox\"".to_owned()]
         }
         TransportKind::Folder => Vec::new(),
         TransportKind::Kafka => told(kafka::Settings::from_url(url, &beside)),
@@ -346,7 +346,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
         TransportKind::Provider => told(postrider_transport_provider::Settings::from_url(url, &beside)),
         TransportKind::Reliable if url == "reliable:" => Vec::new(),
         TransportKind::Reliable => vec![
-            "takes nothing after \"reliable:\", and beside it senders, rates, waits, jitter, cool_down and patience"
+            "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience"
                 .to_owned(),
         ],
         TransportKind::Webhook => told(postrider_transport_webhook::Settings::from_url(url, &beside)),

@@ -20,7 +20,7 @@ const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Why the figures could not be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("the metrics recorder could not be installed: {0}")]
+#[error("cannot install the metrics recorder: {0}")]
 pub struct FiguresError(String);
 
 /// The process's figures. Cheap to clone.

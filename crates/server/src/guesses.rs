@@ -88,7 +88,7 @@ impl Guesses {
         }
         *count = count.saturating_add(1);
         if *count == WRONG_KEYS {
-            tracing::warn!(address = ?who, "many wrong API keys from one address within a minute");
+            tracing::warn!(address = ?who, "many invalid API keys from one address within a minute");
         }
         if over { too_many() } else { refusal }
     }
@@ -97,7 +97,7 @@ impl Guesses {
 fn too_many() -> Problem {
     Problem::new(
         StatusCode::TOO_MANY_REQUESTS,
-        "too many wrong keys from this address: wait a minute, or send a valid key",
+        "too many invalid API keys from this address: wait a minute, or send a valid key",
     )
 }
 

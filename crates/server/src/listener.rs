@@ -32,11 +32,11 @@ const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error(
-        "{0} is taken by another program (another `postrider run`?): choose another address with --listen, or port 0 \
-         for any that is free"
+        "address {0} is in use, maybe by another `postrider run`: choose another address with --listen, or port 0 \
+         for any free port"
     )]
     Taken(SocketAddr),
-    #[error("can't listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Other {
         address: SocketAddr,
         #[source]
@@ -149,8 +149,11 @@ async fn healthz(State(liveness): State<Liveness>) -> Response {
     match lanes.into_iter().find(|lane| lane.stuck_for.is_some_and(|stuck| stuck >= limit)) {
         None => "ok\n".into_response(),
         Some(lane) => {
-            let text =
-                format!("lane {} has not moved for over {} s; see /readyz\n", lane.lane, limit.as_secs());
+            let text = format!(
+                "lane {} has made no progress for over {} s; see /readyz\n",
+                lane.lane,
+                limit.as_secs()
+            );
             (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
         }
     }

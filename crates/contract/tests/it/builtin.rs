@@ -76,7 +76,7 @@ fn e01_the_four_stages_and_their_states() {
     assert_eq!(names, ["intake", "send", "sent_callback", "failed_callback"]);
     let literals: std::collections::BTreeSet<String> =
         contract.states.iter().map(|state| format!("{:?}", state.conditions[0].1)).collect();
-    assert_eq!(literals.len(), 11, "the seed's eleven states");
+    assert_eq!(literals.len(), 11, "eleven states");
     let requeue = contract.requeue.as_ref().expect("a requeue");
     let pairs: Vec<(&str, &str)> = requeue
         .moves

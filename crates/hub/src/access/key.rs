@@ -49,8 +49,7 @@ pub struct ApiKey {
     pub name: String,
     /// First characters of the key. They are not secret and identify it in lists.
     pub prefix: String,
-    /// What the key may do. Null if the stored role or clients are not readable by this version; such a key is
-    /// refused.
+    /// What the key may do. Null if the stored role or clients are not readable by this version; such a key is refused.
     pub role: Option<Role>,
     /// Clients that the key may access. Empty: all clients.
     pub client_ids: Vec<String>,
@@ -238,7 +237,7 @@ impl Hub {
         if let Some(end) = new.expires_at
             && end <= self.clock().await?
         {
-            faults.note("expiresAt", "must be in the future: it would open nothing");
+            faults.note("expiresAt", "must be in the future");
         }
         faults.end()?;
         let mut clients: Vec<String> = new.client_ids.iter().map(|client| client.0.clone()).collect();
@@ -287,7 +286,7 @@ impl Hub {
     pub async fn revoke_key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
         let found = self.key(actor, id).await?;
         if found.id == actor.key {
-            return Err(Error::conflict("id", "a key can't revoke itself: make another one first"));
+            return Err(Error::conflict("id", "an API key cannot revoke itself: create another one first"));
         }
         let dialect = self.dialect();
         let revoke = Draft::new(dialect, "UPDATE postrider_api_keys SET revoked_at = ")

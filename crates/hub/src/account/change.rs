@@ -90,8 +90,7 @@ pub struct NewCredentials {
         pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
     )]
     pub signing_secret_ref: Option<String>,
-    /// How requests are signed. If it is set without `signingSecretRef`, a secret is generated and shown once.
-    /// Default: none, or `HMAC_SHA256` if `signingSecretRef` is set.
+    /// How requests are signed. Without `signingSecretRef`, a secret is generated. Default: none.
     pub signing_algorithm: Option<SignatureAlgorithm>,
 }
 
@@ -137,8 +136,7 @@ pub struct AccountChange {
     pub roles: Vec<NewRole>,
 }
 
-/// New credentials: a reference for each secret that changes. With no reference at all, a signing secret is generated
-/// and shown once.
+/// New credentials. Without any reference, a signing secret is generated and shown once.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Regenerate {
@@ -158,8 +156,7 @@ pub struct Regenerate {
     pub auth_token_ref: Option<String>,
 }
 
-/// A service account, with its new signing secret if one was generated. This response is the only one that contains
-/// the secret.
+/// A service account and its new signing secret, if one was generated; it is shown only here.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownAccount {
@@ -307,7 +304,7 @@ impl Hub {
         faults.reference("signingSecretRef", with.signing_secret_ref.as_deref());
         faults.reference("authTokenRef", with.auth_token_ref.as_deref());
         if with.auth_type.is_some() && with.auth_token_ref.is_none() {
-            faults.note("authTokenRef", "is missing: authType says that there is one");
+            faults.note("authTokenRef", "is missing: authType requires it");
         }
         faults.end()?;
         may_name(actor, "signingSecretRef", with.signing_secret_ref.as_ref())?;
@@ -356,7 +353,7 @@ impl Hub {
         if account.client_ids.iter().all(|client| actor.scope.covers(Some(client))) {
             return Ok(account);
         }
-        let message = "this service account is for clients of others too".to_owned();
+        let message = "this service account is also for clients that this API key may not access".to_owned();
         Err(Error::Forbidden { field: "id", message })
     }
 
@@ -372,7 +369,7 @@ impl Hub {
         let fault = |text: String| Error::invalid("signingSecretRef", text);
         let sealer = self.sealer.as_ref().ok_or_else(|| {
             fault(
-                "is missing: without an encryption key set here, a secret can only be referred to".to_owned(),
+                "is missing: the server has no encryption key, so it cannot generate a secret; pass a reference".to_owned(),
             )
         })?;
         let mut bytes = [0; 32];
@@ -456,7 +453,7 @@ impl NewCredentials {
         faults.reference("webhookCredentials.signingSecretRef", self.signing_secret_ref.as_deref());
         match (self.auth_type, &self.auth_token_ref) {
             (Some(_), None) => {
-                faults.note("webhookCredentials.authTokenRef", "is missing: authType says that there is one");
+                faults.note("webhookCredentials.authTokenRef", "is missing: authType requires it");
             }
             (None, Some(_)) => faults.note("webhookCredentials.authType", "is missing: BEARER or BASIC"),
             _ => {}
@@ -482,7 +479,7 @@ impl Faults {
 /// References reach what this process can read (its variables, its files, its vault): who may see only some clients'
 /// things may not have those sent to a target of their own.
 fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> Result<(), Error> {
-    let message = "only a key of all clients may name references to secrets; leave them out and one is made";
+    let message = "only an API key of all clients may set references to secrets; leave them out to have a secret generated";
     match (&actor.scope, reference) {
         (Scope::Only(_), Some(_)) => Err(Error::Forbidden { field, message: message.to_owned() }),
         _ => Ok(()),

@@ -190,7 +190,7 @@ impl Hub {
         for lost in found.iter().filter(|subscription| !subscription.readable) {
             tracing::warn!(
                 subscription = lost.id,
-                "filters, headers or mode of a subscription can't be read: it matches no event until they are repaired"
+                "cannot read the filters, headers or mode of a subscription: it matches no event until they are corrected"
             );
         }
         Ok((found, self.clock().await?))

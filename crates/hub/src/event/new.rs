@@ -136,7 +136,7 @@ impl Members<'_> {
     fn data(&mut self, content_type: &str) -> Option<String> {
         if let Some(text) = self.take::<String>("data_base64") {
             if self.event.contains_key("data") {
-                self.faults.note("data_base64", "can't be there beside data");
+                self.faults.note("data_base64", "cannot be combined with data");
             }
             let bytes = STANDARD.decode(&text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             if bytes.is_none() {
@@ -207,7 +207,9 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
     let named =
         (1..=20).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     if !named {
-        members.faults.note(name, "is no member of a CloudEvent: extensions have 1 to 20 of a-z and 0-9");
+        members
+            .faults
+            .note(name, "is not a member of a CloudEvent: names of extensions are 1 to 20 of a-z and 0-9");
         return None;
     }
     let value: serde_json::Value = members.take(name)?;
@@ -216,7 +218,7 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
         || value.as_str().is_some_and(|text| text.len() <= 1000 && !text.chars().any(char::is_control));
     if !simple {
         let text =
-            "must be a text of at most 1000 bytes without control characters, a whole number or a flag";
+            "must be a string of at most 1000 bytes without control characters, an integer or a boolean";
         members.faults.note(name, text);
     }
     Some(value)

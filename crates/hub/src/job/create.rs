@@ -300,7 +300,7 @@ impl Known {
             Some((id, Some(hash))) if *hash == draft.hash => Ok(Created::Known { id: id.clone() }),
             Some(_) => Err(Error::conflict(
                 "idempotencyKey",
-                "was used before, for a different request of this client",
+                "was already used for a different request of this client",
             )),
             None => Err(Error::broken("the idempotency key of a fresh job")),
         }

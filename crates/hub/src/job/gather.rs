@@ -128,8 +128,7 @@ impl Gathering {
 
 /// Whoever was writing is gone, with the process or by a fault of ours: the job may be there or not.
 fn cut_short() -> store::Error {
-    let text =
-        "the job was being written when that ended: ask again, under the same idempotency key if it had one";
+    let text = "the request was interrupted while the job was written: repeat it, with the same idempotency key if it had one";
     store::Error::new(Class::Transient, text)
 }
 

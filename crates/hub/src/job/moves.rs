@@ -160,6 +160,6 @@ const BUDGET: &str = "COALESCE(t.retry_budget, t.max_retries, 3)";
 fn refused(verb: &str, why: &str, job: &DispatchJob) -> Error {
     Error::conflict(
         "status",
-        format!("the job can't be {verb}: {why} this one is {}", super::name(&job.status)),
+        format!("the job cannot be {verb}: {why} this one is {}", super::name(&job.status)),
     )
 }

@@ -196,7 +196,8 @@ impl NewJob {
         let mut faults = Faults::default();
         self.check(&mut faults, settings);
         if self.kind == Some(DispatchKind::Event) {
-            faults.note("kind", "EVENT jobs come from subscriptions; make an event instead, or leave it out");
+            faults
+                .note("kind", "must be TASK: EVENT jobs are created by subscriptions; send an event instead");
         }
         faults.end()?;
         self.client_id = actor.client_for(self.client_id)?;
@@ -244,15 +245,17 @@ impl NewJob {
             check_content_type(faults, "payloadContentType", kind);
         }
         if self.data_only == Some(false) && self.payload_is_json() == Some(false) {
-            faults
-                .note("payload", "is no JSON, though payloadContentType says so: an envelope can't hold it");
+            faults.note(
+                "payload",
+                "is not JSON, as payloadContentType requires, so it cannot be sent in an envelope",
+            );
         }
         self.check_metadata(faults);
         self.check_numbers(faults);
         if let Some(key) = &self.idempotency_key
             && (key.is_empty() || key.len() > 255 || !key.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            faults.note("idempotencyKey", "must have 1 to 255 visible ASCII characters, and no blank");
+            faults.note("idempotencyKey", "must have 1 to 255 visible ASCII characters, without spaces");
         }
     }
 

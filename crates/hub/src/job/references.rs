@@ -11,7 +11,7 @@ use crate::sheet::Reader;
 use crate::{Error, Fault, Hub};
 
 /// What a producer is told of a target that it may not name.
-const NOT_ALLOWED: &str = "may not be sent to";
+const NOT_ALLOWED: &str = "is not an allowed target";
 
 /// An account, as far as it matters here.
 struct Account {
@@ -126,14 +126,14 @@ fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJ
     let Some(account) = accounts.get(id).filter(visible) else { return fault("no such service account") };
     let client = new.client_id.as_ref();
     if !account.clients.is_empty() && !client.is_some_and(|client| account.clients.contains(client)) {
-        return fault("this service account is not for that client");
+        return fault("this service account may not be used by that client");
     }
     if !account.active {
         return fault("this service account is not active");
     }
     let url = url::Url::parse(&new.target_url).ok()?;
     let host = url.host_str().unwrap_or_default();
-    let message = "this service account is not for the target's host: its allowedHosts do not name it";
+    let message = "this service account may not be used for the target's host: it is not in allowedHosts";
     if postrider_seams::hosts::allows(&account.hosts, host) { None } else { fault(message) }
 }
 

@@ -103,8 +103,8 @@ pub struct DispatchJob {
     pub client_id: Option<String>,
     /// Subscription that the job was created for.
     pub subscription_id: Option<String>,
-    /// What a failure means for later jobs of the same message group. Null: the stored value is unknown; the job
-    /// blocks its group.
+    /// What a failure means for later jobs of the same message group. Null: the stored value is unknown; the job blocks
+    /// its group.
     pub mode: Option<DispatchMode>,
     /// Pool whose limits apply to the job.
     pub dispatch_pool_id: Option<String>,

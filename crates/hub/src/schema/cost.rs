@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
             return Err(format!("it has more than {NODES} subschemas"));
         }
         if depth > CHAIN {
-            return Err(format!("its subschemas lead to each other more than {CHAIN} times"));
+            return Err(format!("its subschemas refer to each other more than {CHAIN} times"));
         }
         let index = self.nodes.len();
         self.known.insert(place.to_owned(), index);
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
     /// Where a reference leads: within the document.
     fn referred(&self, reference: &str) -> Result<(String, &'a Value), String> {
         let outside =
-            || format!("`$ref` {reference:?} leads nowhere: references stay within the schema (#/…)");
+            || format!("`$ref` {reference:?} has no target: references must stay within the schema (#/…)");
         let own = self.document.get("$id").and_then(Value::as_str).unwrap_or_default().trim_end_matches('#');
         let fragment = match reference.split_once('#') {
             Some((base, fragment)) if base.is_empty() || base == own => fragment,
@@ -282,12 +282,12 @@ fn flatten(
     match state[index] {
         Visit::Done => return Ok(nodes[index].flat),
         Visit::Open => {
-            return Err("a `$ref` leads back to itself without a part of the payload between".to_owned());
+            return Err("a `$ref` refers back to itself for the same part of the payload".to_owned());
         }
         Visit::New => state[index] = Visit::Open,
     }
     if depth > IN_PLACE_DEPTH {
-        return Err(format!("more than {IN_PLACE_DEPTH} checks of the same part lead to each other"));
+        return Err(format!("more than {IN_PLACE_DEPTH} nested checks of the same part"));
     }
     let (mut fixed, mut texts) = (nodes[index].own, nodes[index].per_text);
     for child in nodes[index].in_place.clone() {

@@ -78,7 +78,7 @@ impl Validators {
             told.await.ok()
         };
         let busy = || {
-            let text = "payload schemas: no thread could check the payload in time";
+            let text = "payload schemas: the payload was not checked in time";
             Error::Store(store::Error::new(Class::Transient, text))
         };
         tokio::time::timeout(PATIENCE, answer).await.ok().flatten().ok_or_else(busy)
@@ -92,7 +92,7 @@ impl Validators {
             return Arc::clone(compiled);
         }
         drop(known);
-        let document = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"));
+        let document = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"));
         let compiled = Arc::new(document.and_then(|document| compile(&document)));
         known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT {
@@ -114,7 +114,7 @@ impl Validators {
                 }
                 Err(why) => Some(Fault::new(
                     "schemaId",
-                    format!("names a schema that can't be used: {why}; replace it"),
+                    format!("names a schema that cannot be used: {why}; replace it"),
                 )),
             }
         };
@@ -144,7 +144,7 @@ impl Compiled {
     fn mistake(&self, payload: Option<&str>, left: &mut u64) -> Option<String> {
         let payload: Value = match serde_json::from_str(payload.unwrap_or_default()) {
             Ok(payload) => payload,
-            Err(error) => return Some(format!("must be JSON, as its schema demands: {error}")),
+            Err(error) => return Some(format!("must be JSON, as its schema requires: {error}")),
         };
         let Some(cost) = self.cost.of(&payload, ONE_PAYLOAD.min(*left)) else {
             return Some("is too large for its schema: checking it would take too long".to_owned());
@@ -154,10 +154,10 @@ impl Compiled {
             return None;
         }
         if cost > EXPLAINED {
-            return Some("does not fit its schema".to_owned());
+            return Some("does not match its schema".to_owned());
         }
         let error = self.validator.validate(&payload).err()?;
         let place = error.instance_path().to_string();
-        Some(format!("does not fit its schema at `{place}`: {}", shortened(&error.to_string())))
+        Some(format!("does not match its schema at `{place}`: {}", shortened(&error.to_string())))
     }
 }

@@ -87,8 +87,8 @@ pub struct NewSubscription {
     /// Seconds after which a job that is not delivered ends in `ERROR`. Default: never.
     #[schema(minimum = 1, maximum = 31_536_000)]
     pub expires_after_seconds: Option<i64>,
-    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later.
-    /// Default: false.
+    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later. Default:
+    /// false.
     pub honours_ack: Option<bool>,
     /// Whether events create jobs. Default: true.
     pub active: Option<bool>,
@@ -201,10 +201,10 @@ impl Hub {
         faults.end()?;
         let found = self.subscription(actor, id).await?;
         if what.code != found.code {
-            return Err(Error::invalid("code", "can't be changed: make another subscription"));
+            return Err(Error::invalid("code", "cannot be changed: create another subscription"));
         }
         if what.client_id.is_some() && what.client_id != found.client_id {
-            return Err(Error::invalid("clientId", "can't be changed: make another subscription"));
+            return Err(Error::invalid("clientId", "cannot be changed: create another subscription"));
         }
         self.check_named(actor, found.client_id.clone(), what).await?;
         let update = Draft::new(self.dialect(), "UPDATE dispatch_subscriptions SET name = ")

@@ -43,14 +43,14 @@ impl DataFilter {
             return Some("path must be a JSON pointer: /customer/tier");
         }
         match self.op {
-            FilterOp::In if !self.value.is_array() => Some("IN wants a list as its value"),
+            FilterOp::In if !self.value.is_array() => Some("IN needs a list as its value"),
             FilterOp::GreaterThan | FilterOp::LessThan
                 if !(self.value.is_number() || self.value.is_string()) =>
             {
-                Some("this comparison wants a number or a text as its value")
+                Some("this comparison needs a number or a string as its value")
             }
-            FilterOp::Prefix if !self.value.is_string() => Some("PREFIX wants a text as its value"),
-            FilterOp::Exists if !self.value.is_null() => Some("EXISTS has no value"),
+            FilterOp::Prefix if !self.value.is_string() => Some("PREFIX needs a string as its value"),
+            FilterOp::Exists if !self.value.is_null() => Some("EXISTS must not have a value"),
             _ => None,
         }
     }

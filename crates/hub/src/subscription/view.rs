@@ -89,8 +89,8 @@ pub struct Subscription {
     pub retry_strategy: String,
     /// Seconds after which a job that is not delivered ends in `ERROR`. Null: never.
     pub expires_after_seconds: Option<i64>,
-    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later. That
-    /// uses no attempt.
+    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later. That uses
+    /// no attempt.
     pub honours_ack: bool,
     /// Whether events create jobs.
     pub active: bool,

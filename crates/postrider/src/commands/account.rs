@@ -16,7 +16,10 @@ use crate::output::{Output, line};
 
 pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     let store = desk.settings.api_store().ok_or_else(|| {
-        Failure::Misuse("accounts are kept beside dispatch jobs: add a lane of that contract".to_owned())
+        Failure::Misuse(
+            "service accounts are stored with dispatch jobs: add a lane with the contract dispatch_jobs"
+                .to_owned(),
+        )
     })?;
     let hub = api::hub(desk, store).await?;
     let actor = Actor::at_the_console();
@@ -51,7 +54,7 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
 /// Whatever can be sealed anew is, even if some can't.
 async fn reencrypt(hub: &Hub, actor: &Actor, output: Output) -> Result<(), Failure> {
     let done = hub.reseal_accounts(actor).await?;
-    let text = format!("{} references sealed anew", done.references);
+    let text = format!("{} references re-encrypted", done.references);
     output.data(json!({ "references": done.references }), text)?;
     if done.failed.is_empty() {
         return Ok(());
@@ -80,7 +83,7 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
 fn print(shown: &ShownAccount, output: Output) -> Result<(), Failure> {
     line(shown)?;
     if shown.signing_secret.is_some() {
-        output.note("the signing secret is shown this once: give it to the receiver");
+        output.note("the signing secret is shown only once: give it to the receiver");
     }
     Ok(())
 }

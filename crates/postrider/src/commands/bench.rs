@@ -102,7 +102,7 @@ async fn claim_and_settle(scratch: &Scratch<'_>, rows: u64, progress: &mut Progr
         let claimed = table.claim(&Want { limit: BATCH }).await?;
         if claimed.is_empty() {
             return Err(Failure::Failed(format!(
-                "{settled} of {rows} rows could be claimed: does another worker use the scratch table?"
+                "only {settled} of {rows} rows could be claimed: another worker seems to use the scratch table"
             )));
         }
         let moves: Vec<Settlement> = claimed

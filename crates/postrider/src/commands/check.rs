@@ -105,7 +105,7 @@ async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
 async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
     match desk.probe(lane).await {
         Ok(()) => {
-            let text = format!("transport `{}` is there and accepts us", lane.transport);
+            let text = format!("transport `{}` is reachable and accepts the credentials", lane.transport);
             Finding { level: Level::Ok, text, mend: None }
         }
         Err(error) => {
@@ -126,7 +126,7 @@ async fn examine_queue(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
     let name = lane.queue.as_ref()?;
     Some(match desk.probe_queue(lane).await? {
         Ok(()) => {
-            let text = format!("queue `{name}` is there and accepts us");
+            let text = format!("queue `{name}` is reachable and accepts the credentials");
             Finding { level: Level::Ok, text, mend: None }
         }
         Err(error) => Finding { level: Level::Error, text: format!("queue `{name}`: {error}"), mend: None },

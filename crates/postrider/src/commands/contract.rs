@@ -52,7 +52,7 @@ fn list(as_json: bool) -> Result<(), Failure> {
 fn show(name: &str, as_json: bool) -> Result<(), Failure> {
     let text = Contract::builtin(name).ok_or_else(|| {
         Failure::Misuse(format!(
-            "no contract `{name}` is built in{}",
+            "there is no built-in contract `{name}`{}",
             suggest(name, Contract::builtin_names())
         ))
     })?;
@@ -65,7 +65,7 @@ fn show(name: &str, as_json: bool) -> Result<(), Failure> {
 
 fn verify(file: &Path, output: Output) -> Result<(), Failure> {
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::Misuse(format!("{} can't be read: {error}", file.display())))?;
+        .map_err(|error| Failure::Misuse(format!("cannot read {}: {error}", file.display())))?;
     let origin = file.display().to_string();
     let contract = Contract::parse(&origin, &text)?;
     if let Some(problems) = Problems::new(message::verify(&contract, &origin)) {
@@ -73,7 +73,7 @@ fn verify(file: &Path, output: Output) -> Result<(), Failure> {
     }
     let (stages, states) = (stages(&contract), contract.states.len());
     let (name, version) = (&contract.name, contract.version.to_string());
-    let said = format!("contract {name} {version} is sound: {states} states, stages {}", listed(&stages));
+    let said = format!("contract {name} {version} is valid: {states} states, stages {}", listed(&stages));
     let object = json!({
         "contract": name, "version": version, "sound": true, "states": states, "stages": stages,
     });

@@ -48,7 +48,7 @@ async fn create(hub: &Hub, args: &KeyCreateArgs) -> Result<(), Failure> {
     let shown = hub.create_key(&Actor::at_the_console(), &new, None).await.map_err(told)?;
     let output = Output::new(args.json);
     output.data(&shown, &shown.key)?;
-    output.note(format_args!("key {}: keep it, it is shown this once", shown.details.id));
+    output.note(format_args!("key {}: store it now, it is shown only once", shown.details.id));
     Ok(())
 }
 
@@ -88,7 +88,7 @@ async fn revoke(hub: &Hub, ids: &[String], output: Output) -> Result<(), Failure
         if output.is_json() {
             line(&key)?;
         }
-        output.note(format_args!("{id} ({}) opens nothing any more", key.name));
+        output.note(format_args!("{id} ({}) is revoked", key.name));
     }
     Ok(())
 }

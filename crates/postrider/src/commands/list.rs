@@ -42,7 +42,7 @@ pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
     }
     match &page.next {
         Some(next) if args.json => eprintln!("{}", serde_json::json!({ "next": next })),
-        Some(next) => eprintln!("there are more: --after '{next}'"),
+        Some(next) => eprintln!("more entries: --after '{next}'"),
         None => {}
     }
     Ok(())
@@ -53,7 +53,7 @@ fn search(text: &str, prefix: bool) -> Result<Search, Failure> {
     let (by, text) = text.split_once('=').unwrap_or((text, ""));
     let by = SearchBy::from_name(by).filter(|_| !text.is_empty()).ok_or_else(|| {
         let known = SearchBy::ALL.map(SearchBy::name).join("=…, ");
-        Failure::Misuse(format!("--search takes one of {known}=…"))
+        Failure::Misuse(format!("--search must be one of {known}=…"))
     })?;
     let matching = if prefix { Matching::Prefix } else { Matching::Exact };
     Ok(Search { by, text: text.to_owned(), matching })

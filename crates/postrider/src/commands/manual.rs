@@ -11,6 +11,6 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
     let written =
         std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
     written.map_err(|error| {
-        Failure::Failed(format!("the pages can't be written to {}: {error}", folder.display()))
+        Failure::Failed(format!("cannot write the manual pages to {}: {error}", folder.display()))
     })
 }

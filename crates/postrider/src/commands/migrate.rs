@@ -82,5 +82,5 @@ async fn queue(desk: &Desk, lane: &LaneSettings, print: bool) -> Result<Vec<Stri
         return Ok(missing.map(|error| format!("queue `{name}`: {error}")).into_iter().collect());
     }
     let made = queue.declare().await.map_err(|error| Failure::Failed(format!("queue `{name}`: {error}")))?;
-    Ok(made.into_iter().map(|made| format!("queue `{name}`: made the {made}")).collect())
+    Ok(made.into_iter().map(|made| format!("queue `{name}`: created the {made}")).collect())
 }

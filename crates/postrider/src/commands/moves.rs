@@ -74,9 +74,9 @@ fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), 
     let moves = verb.moves(contract, &contract.stages[lane.stage]);
     if moves.is_empty() {
         let why = match verb {
-            Verb::Cancel => "has no cancelled state: its rows can't be cancelled",
-            Verb::Release => "has no state for claimed rows: their claim ends with its lease",
-            Verb::Requeue => "has no way back for finished rows",
+            Verb::Cancel => "has no cancelled state, so its rows cannot be cancelled",
+            Verb::Release => "has no state for claimed rows; a claim ends with its lease",
+            Verb::Requeue => "has no way to requeue finished rows",
         };
         return Err(Failure::Misuse(format!("contract `{}` {why}", contract.name)));
     }
@@ -87,7 +87,7 @@ fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), 
         return Ok(());
     }
     let (verb, names) = (verb.name(), names.join(", "));
-    Err(Failure::Misuse(format!("rows in `{state}` can't be moved by {verb}; those in {names} can")))
+    Err(Failure::Misuse(format!("{verb} is not possible for rows in `{state}`, only for rows in {names}")))
 }
 
 fn chosen(args: &MoveArgs, since: Option<Duration>) -> Which {
@@ -113,7 +113,9 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
         output.note(format_args!("{which} missing, or not in a state that {name} moves from"));
     }
     if verb == Verb::Release && moved > 0 {
-        output.note("a worker that still holds one of them may have delivered it: it may go twice");
+        output.note(
+            "a worker that still holds one of them may have delivered it, so it may be delivered twice",
+        );
     }
     let mut object = json!({ "lane": lane.name, done(verb): moved });
     if args.state.is_none() {
@@ -125,7 +127,7 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
 /// What would be moved: a number, which stops at 10,000.
 fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
     let over = if preview.more { "over " } else { "" };
-    let rows = counted(preview.rows, "rows would be moved; nothing was");
+    let rows = counted(preview.rows, "rows would be changed; nothing was changed");
     output.note(format_args!("{over}{rows}"));
     output.data(json!({ "lane": lane, "matched": preview.rows, "more": preview.more }), preview.rows)
 }

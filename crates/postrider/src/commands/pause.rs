@@ -10,7 +10,7 @@ use crate::output::{Output, line};
 pub async fn run(desk: &Desk, args: &LaneArgs, paused: bool) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
     table.set_paused(&lane.name, paused).await?;
-    let now = if paused { "is paused: nothing more is claimed" } else { "goes on" };
+    let now = if paused { "is paused and claims no more rows" } else { "is resumed" };
     let output = Output::new(args.json);
     if output.is_json() {
         line(json!({ "lane": lane.name, "paused": paused }))?;

@@ -17,7 +17,7 @@ pub async fn run(desk: &Desk, args: &LaneArgs) -> Result<(), Failure> {
     if lane.contract.retention.is_empty() {
         let name = &lane.name;
         output.note(format_args!(
-            "lane `{name}` keeps its rows for ever: set [lanes.{name}.retention] STATE = \"30d\" to change that"
+            "lane `{name}` keeps its rows forever; to change that, set [lanes.{name}.retention] STATE = \"30d\""
         ));
     }
     let mut progress = Progress::new("rows deleted", None, output);

@@ -55,19 +55,19 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
 
     signals.next().await;
     let limit = desk.settings.server.drain;
-    tracing::info!(limit = ?limit, "draining: no new claims, what is under way is finished; a second signal stops at once");
+    tracing::info!(limit = ?limit, "draining: no new claims, deliveries in progress are finished; a second signal stops at once");
     let complete = tokio::select! {
         drained = engine.drain(limit) => {
             if drained.is_complete() {
                 tracing::info!("drained");
             } else {
                 let left = drained.left;
-                tracing::warn!(left, "rows were still in flight at the limit; their leases run out and they are tried again");
+                tracing::warn!(left, "rows were still in flight at the time limit; they are retried when their leases expire");
             }
             drained.is_complete()
         }
         () = signals.next() => {
-            tracing::warn!("stopped at once; rows in flight wait for their leases to run out");
+            tracing::warn!("stopped at once; rows in flight are retried when their leases expire");
             false
         }
     };
@@ -103,7 +103,7 @@ async fn start_lanes(
         }
     }
     if !mistakes.is_empty() {
-        return Err(Failure::Failed(format!("can't start\n{}\nnothing was started", mistakes.join("\n"))));
+        return Err(Failure::Failed(format!("cannot start\n{}\nno lane was started", mistakes.join("\n"))));
     }
     for (berth, lane, opened) in waiting {
         match opened {
@@ -152,7 +152,7 @@ async fn report_strange(lane: String, table: Arc<dyn Table>) {
     loop {
         match table.strange().await {
             Ok(strange) => strange.iter().for_each(|text| tracing::warn!(lane, "{text}")),
-            Err(error) => tracing::debug!(lane, %error, "the table could not be searched for such rows"),
+            Err(error) => tracing::debug!(lane, %error, "cannot search the table for unreadable rows"),
         }
         tokio::time::sleep(STRANGE_EVERY).await;
     }
@@ -177,7 +177,7 @@ async fn wait_for_store(
         wait = (wait * 2).min(LONGEST_WAIT);
         match ready(&desk, &lane, traces.as_ref()).await {
             Ok(ready) => {
-                tracing::info!(lane = lane.name, "the store is there; the lane starts");
+                tracing::info!(lane = lane.name, "the store is available; the lane starts");
                 return berth.start(ready);
             }
             Err(NotReady::Store(next)) => error = next,
@@ -200,10 +200,10 @@ fn serve(
     let (stop, stopped) = oneshot::channel::<()>();
     let Some(listener) = listener else { return stop };
     let address = listener.address();
-    let also = if api.is_some() { ", and the API: /api/reference shows it" } else { "" };
-    tracing::info!(%address, "answering /healthz, /readyz, /metrics{also}");
+    let also = if api.is_some() { ", the console and the API (reference: /api/reference)" } else { "" };
+    tracing::info!(%address, "listening for /healthz, /readyz, /metrics{also}");
     if !address.ip().is_loopback() && metrics == Metrics::Open {
-        tracing::warn!(%address, "/metrics asks for no key: let only those reach it who may see it, or set metrics = \"key\"");
+        tracing::warn!(%address, "/metrics needs no API key: restrict access to it, or set metrics = \"key\"");
     }
     let handle = engine.handle();
     let lanes: Arc<dyn Lanes> = Arc::new(move || handle.lanes());

@@ -16,7 +16,8 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             let key = Keyring::fresh_key(id);
             Keyring::parse(key.reveal()).map_err(|_| {
                 Failure::Misuse(
-                    "a key's name is 1 to 32 letters, digits, dots, dashes and underscores".to_owned(),
+                    "the name of a key must be 1 to 32 letters, digits, dots, dashes and underscores"
+                        .to_owned(),
                 )
             })?;
             Output::new(*json).data(json!({ "id": id, "key": key.reveal() }), key.reveal())
@@ -27,7 +28,7 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             // Editors and `echo` end a text with a line end that is no part of a secret.
             let text = secret.reveal().trim_end_matches(['\r', '\n']);
             if text.is_empty() {
-                return Err(Failure::Misuse("there is nothing on stdin: write the secret to it".to_owned()));
+                return Err(Failure::Misuse("stdin is empty: write the secret to it".to_owned()));
             }
             let reference = keys.seal(text).map_err(|error| Failure::Failed(error.to_string()))?;
             Output::new(*json).data(json!({ "reference": reference }), &reference)

@@ -31,7 +31,7 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
         }
         SendCommand::Webhook(args) => {
             let webhooks = &[ComposerKind::Webhook];
-            (lane(desk, args.lane.as_deref(), webhooks, "posts webhooks")?, webhook(args)?, args.json)
+            (lane(desk, args.lane.as_deref(), webhooks, "sends webhooks")?, webhook(args)?, args.json)
         }
     };
     has_columns(lane, &fields)?;
@@ -44,7 +44,7 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
 fn written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<(), Failure> {
     let table = &lane.contract.table.name;
     output.data(serde_json::json!({ "id": id, "lane": lane.name, "table": table }), id)?;
-    output.note(format_args!("{what} {id} waits in table `{table}` of lane `{}`", lane.name));
+    output.note(format_args!("{what} {id} is in table `{table}` of lane `{}`", lane.name));
     Ok(())
 }
 
@@ -64,14 +64,16 @@ fn lane<'a>(
     let misuse = |text: String| Err(Failure::Misuse(text));
     match (name.map(|name| desk.lane(name)).transpose()?, lanes.as_slice()) {
         (Some(named), _) if fits(&named) => Ok(named),
-        (Some(named), []) => misuse(format!("lane `{}` is none that {does}", named.name)),
+        (Some(named), []) => misuse(format!("lane `{}` is not one that {does}", named.name)),
         // A lane of the stage `send` does send mail, but what it takes is a finished message.
-        (Some(named), _) => {
-            misuse(format!("lane `{}` takes none from here; --lane takes {}", named.name, listed(&names)))
-        }
+        (Some(named), _) => misuse(format!(
+            "lane `{}` does not accept it; use --lane with one of {}",
+            named.name,
+            listed(&names)
+        )),
         (None, [only]) => Ok(only),
         (None, []) => misuse(format!("no lane {does}")),
-        (None, _) => misuse(format!("which lane? --lane takes one of {}", listed(&names))),
+        (None, _) => misuse(format!("several lanes are possible: use --lane with one of {}", listed(&names))),
     }
 }
 

@@ -32,12 +32,7 @@ pub async fn run(desk: &Desk, args: &ShowArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let width = row.columns.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    writeln!(
-        out,
-        "{:width$}  {}",
-        "(state)",
-        row.state.as_deref().unwrap_or("none that the contract knows")
-    )?;
+    writeln!(out, "{:width$}  {}", "(state)", row.state.as_deref().unwrap_or("not a state of the contract"))?;
     for (name, value) in &row.columns {
         let shown = value.as_deref().map_or_else(|| "NULL".to_owned(), |value| plain(value, SHOWN));
         writeln!(out, "{name:width$}  {shown}")?;

@@ -135,7 +135,7 @@ fn notes(seen: &Seen) -> String {
         notes.push("paused".to_owned());
     }
     if let Some(seconds) = seen.lag.oldest_due_seconds {
-        notes.push(format!("oldest due row waits for {}", ago(seconds)));
+        notes.push(format!("oldest due row has waited {}", ago(seconds)));
     }
     // A claim of a clock that goes ahead of the database's has no age yet.
     if let Some(seconds) = seen.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {

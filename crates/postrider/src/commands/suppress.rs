@@ -38,7 +38,7 @@ async fn add(desk: &Desk, args: &SuppressAddArgs) -> Result<(), Failure> {
             if output.is_json() {
                 line(json!({ "entry": entry, "store": store, "new": new }))?;
             }
-            let now = if new { "suppressed" } else { "was suppressed already" };
+            let now = if new { "suppressed" } else { "was already suppressed" };
             output.note(format_args!("{entry}: {now} (store `{store}`)"));
         }
     }
@@ -56,7 +56,7 @@ async fn remove(desk: &Desk, args: &SuppressRemoveArgs) -> Result<(), Failure> {
             }
             if removed {
                 missing.remove(entry.as_str());
-                output.note(format_args!("{entry}: gets mail again (store `{store}`)"));
+                output.note(format_args!("{entry}: no longer suppressed (store `{store}`)"));
             }
         }
     }
@@ -72,7 +72,7 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
     let [(_, suppressions)] = &lists[..] else {
         let names: Vec<&str> = lists.iter().map(|(store, _)| store.as_str()).collect();
         return Err(Failure::Misuse(format!(
-            "each store has a list of its own: --store {}",
+            "each store has its own list: use --store {}",
             names.join(" or ")
         )));
     };
@@ -91,7 +91,7 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
     }
     match page.last().filter(|_| more) {
         Some(last) if args.json => eprintln!("{}", json!({ "next": last.entry })),
-        Some(last) => eprintln!("there are more: --after '{}'", last.entry),
+        Some(last) => eprintln!("more entries: --after '{}'", last.entry),
         None => {}
     }
     Ok(())
@@ -112,7 +112,7 @@ fn lists(desk: &Desk, store: Option<&str>) -> Result<Vec<List>, Failure> {
         lanes.map(|lane| lane.store.as_str()).collect()
     };
     if stores.is_empty() {
-        return Err(Failure::Misuse("no lane sends mails: name a store with --store".to_owned()));
+        return Err(Failure::Misuse("no lane sends mail: name a store with --store".to_owned()));
     }
     Ok(stores.into_iter().map(|name| (name.to_owned(), desk.wiring.suppressions(name))).collect())
 }

@@ -46,7 +46,7 @@ fn check(templates: &Templates, output: Output) -> Result<(), Failure> {
         let (parts, variables) = (listed.parts.join(", "), listed.variables.join(", "));
         output.data(object, format_args!("{name}: {parts}; variables: {variables}"))?;
         if !listed.parts.contains(&"subject.txt") {
-            mistakes.push(format!("{name}: there is no subject.txt, so its mails have no subject"));
+            mistakes.push(format!("{name}: no subject.txt, so its mails have no subject"));
         }
         if listed.id == "open-seat" {
             let least: Value = LEAST
@@ -56,7 +56,8 @@ fn check(templates: &Templates, output: Output) -> Result<(), Failure> {
                 .into();
             let template = format!("{}@{}", listed.id, listed.version);
             if let Err(error) = templates.render(&template, Some(&listed.locale), &least) {
-                mistakes.push(format!("{name}: fails with only the variables that every job has: {error}"));
+                mistakes
+                    .push(format!("{name}: fails if only the variables that every job has are set: {error}"));
             }
         }
     }
@@ -73,7 +74,7 @@ fn render(templates: &Templates, args: &RenderArgs) -> Result<(), Failure> {
             text
         }
         Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| Failure::Failed(format!("{} can't be read: {error}", path.display())))?,
+            .map_err(|error| Failure::Failed(format!("cannot read {}: {error}", path.display())))?,
     };
     let variables: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::Misuse(format!("the variables are not JSON: {error}")))?;

@@ -79,16 +79,12 @@ impl Audit {
         writeln!(out, "\nSummary")?;
         writeln!(out, "  {all:>6}  orders, each with its mail, in {} transactions", written.transactions)?;
         writeln!(out, "  {:>6}  orders rolled back on purpose", written.rolled_back.len())?;
-        writeln!(out, "  {:>6}  mails sent, {} of them after another try", self.look.sent, self.retried)?;
+        writeln!(out, "  {:>6}  mails sent, {} of them after a retry", self.look.sent, self.retried)?;
         writeln!(out, "  {:>6}  mails failed, each with its reason:", self.look.failed)?;
         for (reason, count) in &self.reasons {
             writeln!(out, "          {count:>4}  {}", plain(reason, 90))?;
         }
-        writeln!(
-            out,
-            "  {:>6}  rows were in the hands of the killed worker; all came back",
-            self.held.len()
-        )?;
+        writeln!(out, "  {:>6}  rows were held by the killed worker; all were taken back", self.held.len())?;
         writeln!(out, "  {:>6}  mails arrived, {} of them twice", self.accepted, self.twice)?;
         writeln!(
             out,
@@ -96,7 +92,7 @@ impl Audit {
             self.webhooks
         )?;
         writeln!(out, "  {seconds:>6.1}  seconds, {:.0} rows/s, paced by the shop", rate(all, seconds))?;
-        writeln!(out, "\nChecked with plain SQL, and with the receivers' own journals")?;
+        writeln!(out, "\nChecked with SQL, and with the receivers' own logs")?;
         for law in &self.laws {
             writeln!(out, "  {}  {}", if law.holds { "ok    " } else { "BROKEN" }, law.text)?;
         }
@@ -107,7 +103,7 @@ impl Audit {
         if self.laws.iter().all(|law| law.holds) {
             return Ok(());
         }
-        Err(Failure::Failed("the demo broke a law: see above".to_owned()))
+        Err(Failure::Failed("a check of the demo failed: see above".to_owned()))
     }
 }
 
@@ -121,7 +117,7 @@ fn laws_of_rows(look: &Look, orders: u64, asked: u32) -> Vec<Law> {
     vec![
         Law { text: "every committed order has its row", holds: complete },
         Law {
-            text: "every row is sent or failed: none waits, none is held",
+            text: "every row is sent or failed: none is waiting or claimed",
             holds: look.sent + look.failed == orders,
         },
     ]
@@ -132,7 +128,7 @@ fn law_of_webhooks((genuine, forged): &(Vec<String>, u64), jobs: &[(String, i64)
     let delivered = jobs.iter().all(|(id, successes)| *successes == 1 && told.contains(id));
     let complete = jobs.len() == written.transactions as usize && told.len() == jobs.len();
     Law {
-        text: "every webhook arrived, rightly signed, and its attempt is on record",
+        text: "every webhook arrived with a valid signature, and its attempt is recorded",
         holds: delivered && complete && *forged == 0,
     }
 }
@@ -143,11 +139,11 @@ fn laws_of_mails(journal: &Journal, sent: &HashSet<String>, written: &Written, h
     };
     vec![
         Law {
-            text: "every sent row is in the mail server's journal",
+            text: "every sent row is in the mail server's log",
             holds: sent.iter().all(|address| journal.contains_key(address)),
         },
         Law {
-            text: "every mail in the journal belongs to a sent row",
+            text: "every mail in the log belongs to a sent row",
             holds: journal.keys().all(|address| sent.contains(address)),
         },
         Law {
@@ -155,7 +151,7 @@ fn laws_of_mails(journal: &Journal, sent: &HashSet<String>, written: &Written, h
             holds: !written.rolled_back.iter().any(|address| journal.contains_key(address)),
         },
         Law {
-            text: "a mail came twice only where the kill cut it short, and with the same Message-ID",
+            text: "a mail arrived twice only if the kill interrupted it, and with the same Message-ID",
             holds: journal.iter().all(cut_short),
         },
     ]

@@ -50,7 +50,7 @@ impl Board {
         }
         let _ = writeln!(
             text,
-            "\x1b[2K  {:.1} s, {} rows tried again, {accepted} mails at the server",
+            "\x1b[2K  {:.1} s, {} rows retried, {accepted} mails at the server",
             elapsed.as_secs_f64(),
             look.retried
         );
@@ -63,7 +63,7 @@ impl Board {
         } else {
             format!(
                 "{:>7}  {:>7}  {:>11}  {:>6}  {:>6}  {:>11}  {:>9}\n",
-                "TIME", "QUEUED", "DISPATCHING", "SENT", "FAILED", "TRIED AGAIN", "AT SERVER"
+                "TIME", "QUEUED", "DISPATCHING", "SENT", "FAILED", "RETRIED", "AT SERVER"
             )
         };
         format!(

@@ -47,7 +47,7 @@ impl Worker {
         match tokio::time::timeout(PATIENCE, self.child.wait()).await {
             Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Ok(()),
             Ok(status) => {
-                Err(Failure::Failed(format!("the worker ended badly ({status:?}):\n{}", self.last_words())))
+                Err(Failure::Failed(format!("the worker failed ({status:?}):\n{}", self.last_words())))
             }
             Err(_) => Err(Failure::Failed(format!("the worker did not drain:\n{}", self.last_words()))),
         }

@@ -32,9 +32,11 @@ pub enum Content {
 /// Why an e-mail was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    #[error("there is an e-mail {0} already")]
+    #[error("there is already an e-mail {0}")]
     Duplicate(String),
-    #[error("an id has letters, digits, `.`, `_` and `-`, at most {LONGEST_ID}, and begins with no dot")]
+    #[error(
+        "an id consists of letters, digits, `.`, `_` and `-`, at most {LONGEST_ID}, and must not start with a dot"
+    )]
     Id,
     #[error("{0}")]
     Disk(String),
@@ -97,7 +99,7 @@ async fn settle(
         return Ok(());
     }
     if let Err(error) = std::fs::remove_file(path) {
-        tracing::warn!(file = %path.display(), %error, "a file without a row could not be removed");
+        tracing::warn!(file = %path.display(), %error, "cannot remove a file without a row");
     }
     Err(if row.is_some() { Refusal::Duplicate(id.to_owned()) } else { error.into() })
 }

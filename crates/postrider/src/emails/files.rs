@@ -26,7 +26,10 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
     let Some(base) = lane.emails.base.as_ref() else { return Vec::new() };
     let kind = composer(lane);
     if matches!(kind, Ok(ComposerKind::Eml | ComposerKind::RawEml)) && !base.is_dir() {
-        let text = format!("the base folder {} is not there: is its file system mounted?", base.display());
+        let text = format!(
+            "the base folder {} does not exist: check that its file system is mounted",
+            base.display()
+        );
         return vec![Finding { level: Level::Error, text, mend: None }];
     }
     if kind != Ok(ComposerKind::Eml) {
@@ -41,7 +44,7 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
                 told("files have no row", orphans.iter().map(text).collect()).into_iter().map(warning),
             );
         }
-        Err(error) => found.push(warning(format!("files could not be compared with rows: {error}"))),
+        Err(error) => found.push(warning(format!("cannot compare files with rows: {error}"))),
     }
     match bereft(lane, base, table).await {
         Ok(bereft) => {
@@ -50,7 +53,7 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
                 told("rows have no file", bereft.iter().map(text).collect()).into_iter().map(warning),
             );
         }
-        Err(error) => found.push(warning(format!("rows could not be compared with files: {error}"))),
+        Err(error) => found.push(warning(format!("cannot compare rows with files: {error}"))),
     }
     found
 }
@@ -180,7 +183,7 @@ pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
             match remove(&lane, &*table, age).await {
                 Ok(0) => {}
                 Ok(removed) => tracing::info!(lane = lane.name, removed, "files without a row were removed"),
-                Err(error) => tracing::warn!(lane = lane.name, %error, "files can't be compared with rows"),
+                Err(error) => tracing::warn!(lane = lane.name, %error, "cannot compare files with rows"),
             }
             tokio::time::sleep(SWEEP.min(age)).await;
         }

@@ -37,12 +37,15 @@ impl Room {
         match lanes.as_slice() {
             [only] => Ok(only),
             [] => Err(Refusal::NoLane(match name {
-                Some(name) => format!("lane {name} does not take such e-mails in"),
-                None => "no lane takes such e-mails in".to_owned(),
+                Some(name) => format!("lane {name} does not accept such e-mails"),
+                None => "no lane accepts such e-mails".to_owned(),
             })),
             several => {
                 let names: Vec<&str> = several.iter().map(|lane| lane.name.as_str()).collect();
-                Err(Refusal::NoLane(format!("which lane? `lane` is one of {}", listed(&names))))
+                Err(Refusal::NoLane(format!(
+                    "several lanes accept them: set `lane` to one of {}",
+                    listed(&names)
+                )))
             }
         }
     }

@@ -11,7 +11,7 @@ use super::reliable::ReliableSettings;
 use super::secret::References;
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
 
-const ONLY_POSTGRES: &str = "is for PostgreSQL alone";
+const ONLY_POSTGRES: &str = "is only for PostgreSQL";
 
 /// A database to connect to.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl StoreSettings {
         let without_server = kind.is_some_and(|kind| matches!(kind, StoreKind::Sqlite | StoreKind::DynamoDb));
         let set = [("connections", connections.is_some()), ("timeout", timeout.is_some())];
         for (key, _) in set.into_iter().filter(|(_, set)| *set && without_server) {
-            reader.wrong_at(reader.place().clone(), reader.key(key), "is for PostgreSQL and MySQL alone");
+            reader.wrong_at(reader.place().clone(), reader.key(key), "is only for PostgreSQL and MySQL");
         }
         let listen_url = listen_url.map(|found| found.value);
         let pooler = pooler.map(|found| found.value);
@@ -125,7 +125,7 @@ impl TransportSettings {
             reader.wrong_at(
                 key.place,
                 reader.key("key"),
-                "is for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
+                "is only for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
             );
         }
         let reliable =
@@ -161,7 +161,7 @@ pub(super) fn with_options(
         return Ok(Secret::new(url));
     }
     let mut whole = url::Url::parse(url).map_err(|error| format!("is not a URL: {error}"))?;
-    let no_host = |()| "has no host, so it takes no user and no password".to_owned();
+    let no_host = |()| "has no host, so it cannot have a user or a password".to_owned();
     if let Some(user) = user {
         whole.set_username(user).map_err(no_host)?;
     }

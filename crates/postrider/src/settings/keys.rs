@@ -120,11 +120,11 @@ pub fn file() -> String {
 }
 
 const HEAD: &str = "\
-# Postrider's settings: every key, with its meaning. `postrider settings` prints this file.
+# Settings of Postrider: every key with its meaning. `postrider settings` prints this file.
 #
-# A line that begins with a mark and a key is commented out: take the mark away to set it. What is set here sends mails
-# from one SQLite file into a folder, once `postrider migrate` has made the table. Names after a dot (main, relay, mail)
-# are yours to choose. Each key may also come from the environment: POSTRIDER__LANES__MAIL__BATCH=50.
-# Secrets may be references: env://NAME, file://PATH, vault://…, aws-secretsmanager://…, encrypted://…
+# A line that starts with # and a key is commented out: remove the # to set the key. The keys that are set here deliver
+# mails from one SQLite file to a folder, after `postrider migrate` has created the table. Choose the names after a dot
+# (main, relay, mail) as you like. Each key can also be set in the environment: POSTRIDER__LANES__MAIL__BATCH=50.
+# Secrets can be references: env://NAME, file://PATH, vault://…, aws-secretsmanager://…, encrypted://…
 # More: docs/reference/settings.md
 ";

@@ -119,7 +119,7 @@ fn read(file: Option<&Path>) -> Result<Tree, Mistakes> {
     let text = std::fs::read_to_string(file).map_err(|error| Mistake {
         place: Place::File { file: shared.clone() },
         key: String::new(),
-        text: format!("can't be read: {error}"),
+        text: format!("cannot be read: {error}"),
     })?;
     match tree::parse(&text, Some(&shared)) {
         Ok(tree) => Ok(tree),

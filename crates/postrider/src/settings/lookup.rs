@@ -27,7 +27,7 @@ pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) ->
         search.wrong(
             whole,
             "lanes",
-            "there is nothing to run: write [lanes.NAME] with a contract, a store and a transport",
+            "there is no lane to run: add [lanes.NAME] with a contract, a store and a transport",
         );
     }
     written.lanes.iter().filter(|lane| lane.enabled).filter_map(|lane| search.lane(lane)).collect()
@@ -106,7 +106,7 @@ impl Search<'_> {
                 self.wrong(place, format!("lanes.{}.dead_letter", lane.name), text);
             }
         } else if let Some(place) = &lane.records_place {
-            let text = "payload_limit, cloud_events and dead_letter are for lanes that publish records";
+            let text = "payload_limit, cloud_events and dead_letter are only for lanes that publish records";
             self.wrong(place, format!("lanes.{}", lane.name), text);
         }
     }
@@ -123,14 +123,14 @@ impl Search<'_> {
             format!("no [queues.{}]{remedy}", found.value)
         } else if contract.handoff(&contract.stages[stage]).is_none() {
             format!(
-                "contract `{}` hands nothing to a queue: only one with sweeps for it can (publish = true, only = \
+                "contract `{}` cannot use a queue: that needs a contract with sweeps for it (publish = true, only = \
                  \"queued\"), such as dispatch_jobs",
                 contract.name
             )
         } else if lane.limits.single == Some(true) {
-            "a queue is for many workers: take either it or single = true".to_owned()
+            "a queue is for many workers: set either a queue or single = true".to_owned()
         } else if let Some(other) = taken.map(|other| &other.name).next() {
-            format!("[queues.{}] is lane `{other}`'s: each lane needs a queue of its own", found.value)
+            format!("[queues.{}] is used by lane `{other}`: each lane needs its own queue", found.value)
         } else {
             return Some(found.value.clone());
         };
@@ -156,11 +156,11 @@ impl Search<'_> {
             }
             (None, [only]) => Some(only.clone()),
             (None, []) => {
-                self.wrong(&lane.place, path, format!("there is no {key}: write [{key}s.NAME] with a url"));
+                self.wrong(&lane.place, path, format!("there is no {key}: add [{key}s.NAME] with a url"));
                 None
             }
             (None, _) => {
-                self.wrong(&lane.place, path, format!("which of them? write {key} = \"{}\"", known[0]));
+                self.wrong(&lane.place, path, format!("there are several: set {key} = \"{}\"", known[0]));
                 None
             }
         }
@@ -211,7 +211,7 @@ impl Search<'_> {
             None => {
                 let stages: Vec<&str> = names().collect();
                 let text = format!(
-                    "contract `{}` has several stages: write stage = one of {}",
+                    "contract `{}` has several stages: set stage to one of {}",
                     contract.name,
                     stages.join(", ")
                 );
@@ -231,13 +231,13 @@ pub fn source(name: &str, base: &Path) -> Result<(String, String), String> {
     if !is_path {
         let remedy = suggest(name, Contract::builtin_names());
         return Err(format!(
-            "no contract `{name}` is built in{remedy} (a contract of your own is a path: \"./{name}.toml\")"
+            "there is no built-in contract `{name}`{remedy} (a contract of your own is a path: \"./{name}.toml\")"
         ));
     }
     let path = base.join(name);
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((path.display().to_string(), text)),
-        Err(error) => Err(format!("the contract {} can't be read: {error}", path.display())),
+        Err(error) => Err(format!("cannot read the contract {}: {error}", path.display())),
     }
 }
 

@@ -7,7 +7,7 @@ use postrider_seams::Secret;
 use super::reader::Reader;
 use super::secret::References;
 
-/// The seed's users send attachments, and most relays refuse more.
+/// Large enough for attachments; most relays refuse more.
 const SIZE_LIMIT: u64 = 25 << 20;
 
 #[derive(Debug, Clone)]

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         let entry = self.take(key)?;
         let value = convert(&entry.value);
         if value.is_none() {
-            let text = format!("{} is no good here: expected {expected}", shown(&entry.value));
+            let text = format!("invalid value {}: expected {expected}", shown(&entry.value));
             self.wrong_at(entry.place.clone(), self.key(key), text);
         }
         value.map(|value| Found { value, place: entry.place })
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
     pub fn secret(&mut self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
         let entry = self.take(key)?;
         let (Value::Text(written) | Value::Untyped(written)) = &entry.value else {
-            let text = format!("{} is no good here: expected a text in quotes", entry.value.kind());
+            let text = format!("invalid value {}: expected a text in quotes", entry.value.kind());
             self.wrong_at(entry.place, self.key(key), text);
             return None;
         };
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         let one = |(name, entry): (&String, &Entry)| {
             let value = number(&entry.value, &range);
             if value.is_none() {
-                let text = format!("{} is no good here: expected {expected}", shown(&entry.value));
+                let text = format!("invalid value {}: expected {expected}", shown(&entry.value));
                 self.wrong_at(entry.place.clone(), self.key(name), text);
             }
             value.map(|value| (name.clone(), value))
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             if let Value::Text(value) = entry.value {
                 texts.push(Found { value, place: entry.place });
             } else {
-                let text = format!("{} is no good here: expected texts in quotes", shown(&entry.value));
+                let text = format!("invalid value {}: expected texts in quotes", shown(&entry.value));
                 self.wrong_at(entry.place, self.key(key), text);
             }
         }
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
             let Some(duration) = units::duration(&found.value).filter(|duration| *duration <= most) else {
                 let (wrong, most) = (&found.value, units::written(most));
                 let text =
-                    format!("`{wrong}` is no good here: expected durations up to {most}, such as \"500ms\"");
+                    format!("invalid value `{wrong}`: expected durations up to {most}, such as \"500ms\"");
                 self.wrong_at(found.place, self.key(key), text);
                 continue;
             };
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
         match entry.value {
             Value::Table(tree) => Some(Reader::new(self.context, path, entry.place, tree)),
             other => {
-                let text = format!("{} is no good here: expected a table, `[{path}]`", shown(&other));
+                let text = format!("invalid value {}: expected a table, `[{path}]`", shown(&other));
                 self.wrong_at(entry.place, path, text);
                 None
             }
@@ -332,7 +332,7 @@ impl<'a> Reader<'a> {
     /// Says so where a key that must be there is not.
     pub fn required<T>(&self, key: &str, found: Option<T>, example: &str) -> Option<T> {
         if found.is_none() && !self.has_mistake_at(&self.key(key)) {
-            self.wrong(format!("`{key}` is missing: write {example}"));
+            self.wrong(format!("`{key}` is missing: set {example}"));
         }
         found
     }

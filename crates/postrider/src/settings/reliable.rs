@@ -46,7 +46,7 @@ impl ReliableSettings {
             reader.wrong_at(
                 reader.place().clone(),
                 reader.key("rates"),
-                format!("`{name}` is none of the senders"),
+                format!("`{name}` is not one of the senders"),
             );
         }
         Self { senders, rates, plan }
@@ -63,9 +63,9 @@ pub(super) fn check(written: &Written, context: &Context<'_>) {
             let found = written.transports.iter().find(|other| other.name == name);
             let known = written.transport_names.iter().any(|known| known == name);
             let text = match found {
-                _ if before.contains(&name) => Some(format!("`{name}` is there twice")),
+                _ if before.contains(&name) => Some(format!("`{name}` is listed twice")),
                 Some(other) if other.kind.sends_mail() => None,
-                Some(_) => Some(format!("`{name}` sends no mails by itself")),
+                Some(_) => Some(format!("`{name}` cannot send mail directly")),
                 // Its own mistakes were told.
                 None if known => None,
                 None => {

@@ -34,7 +34,7 @@ pub fn follow(safe: &Arc<Safe>, reference: &str) -> Result<Secret, String> {
     let (safe, reference) = (Arc::clone(safe), reference.to_owned());
     let fetch = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("can't start a thread: {error}"))?;
+        let runtime = runtime.map_err(|error| format!("cannot start a thread: {error}"))?;
         runtime.block_on(safe.secret(&reference)).map_err(|error| format!("is a secret reference: {error}"))
     };
     std::thread::spawn(fetch).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

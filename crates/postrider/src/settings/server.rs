@@ -113,7 +113,7 @@ fn metrics(text: &str) -> Result<Metrics, &'static str> {
     match text {
         "open" => Ok(Metrics::Open),
         "key" => Ok(Metrics::Key),
-        _ => Err("expected \"open\", or \"key\" for those who bring an API key"),
+        _ => Err("expected \"open\", or \"key\" to require an API key"),
     }
 }
 

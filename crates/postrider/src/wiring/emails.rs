@@ -21,16 +21,18 @@ pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
     let mut mistakes = Vec::new();
     match kind {
         ComposerKind::Eml | ComposerKind::RawEml if emails.base.is_none() => {
-            mistakes.push("base: the folder that the files are below: base = \"/mnt/mail\"".to_owned());
+            mistakes.push("base: the folder of the files is missing: set base = \"/mnt/mail\"".to_owned());
         }
         ComposerKind::Callback => {
             let web = |url: &String| url.starts_with("https://") || url.starts_with("http://");
             if !emails.callback_url.as_ref().is_some_and(web) {
-                mistakes.push("callback_url: callback_url = \"https://app.example/mails\"".to_owned());
+                mistakes.push(
+                    "callback_url: is missing: set callback_url = \"https://app.example/mails\"".to_owned(),
+                );
             }
             if emails.callback_secret.is_none() {
                 let text =
-                    "callback_secret: callbacks are signed: callback_secret = \"env://CALLBACK_SECRET\"";
+                    "callback_secret: callbacks are signed: set callback_secret = \"env://CALLBACK_SECRET\"";
                 mistakes.push(text.to_owned());
             }
         }

@@ -20,7 +20,7 @@ use super::Wiring;
 use crate::settings::LaneSettings;
 
 /// Why a subscription pauses by itself (rule J5).
-const GONE: &str = "its receiver answered 410: it is gone for good";
+const GONE: &str = "its receiver answered 410 Gone";
 
 /// The hub of a lane's store, opened when it is first asked.
 pub struct Ledger {
@@ -40,7 +40,7 @@ impl Ledger {
 }
 
 fn away(error: &postrider_hub::Error) -> Away {
-    Away(format!("the tables of the API can't be read (is there a `postrider migrate` to run?): {error}"))
+    Away(format!("cannot read the tables of the API (run `postrider migrate` if they are missing): {error}"))
 }
 
 #[async_trait]
@@ -83,7 +83,7 @@ impl Directory for Ledger {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(subscription, %error, "{GONE}, but its subscription can't be paused");
+                tracing::error!(subscription, %error, "{GONE}, but its subscription could not be paused");
                 Err(away(&error))
             }
         }

@@ -143,16 +143,18 @@ impl TransportKind {
         }
         Err(match (composer, self) {
             (Webhook, Self::Folder) => {
-                "is a folder, and this contract makes webhooks: name one with webhook://"
+                "is a folder, but this contract creates webhooks: use a transport with webhook://"
             }
             (Webhook | Callback, _) => {
-                "makes no HTTP requests, and this contract wants some: name one with webhook://"
+                "makes no HTTP requests, but this contract needs them: use a transport with webhook://"
             }
-            (_, Self::Webhook) => "posts webhooks, and this contract makes none",
+            (_, Self::Webhook) => "sends webhooks, but this contract creates none",
             (Record, _) => {
-                "sends mail, and this contract makes none: name one with kafka://, nats://, amqp://, sqs:// or file:"
+                "sends mail, but this contract creates none: use a transport with kafka://, nats://, amqp://, sqs:// or file:"
             }
-            _ => "is a broker, and this contract makes no records: name one with smtp://, smtps:// or file:",
+            _ => {
+                "is a broker, but this contract creates no records: use a transport with smtp://, smtps:// or file:"
+            }
         })
     }
 
@@ -164,7 +166,7 @@ impl TransportKind {
             DeadLetter::Usual => ".dlq",
             DeadLetter::Suffix(suffix) if queue && suffix.contains('.') => {
                 return Err(format!(
-                    "{suffix:?}: SQS takes no dot in a queue's name; write for example \"-dlq\""
+                    "{suffix:?}: SQS allows no dot in a queue's name; use for example \"-dlq\""
                 ));
             }
             DeadLetter::Suffix(suffix) => suffix,
@@ -187,7 +189,7 @@ impl ComposerKind {
     pub fn of(name: &str) -> Result<Self, String> {
         let names = COMPOSERS.map(|(name, _)| name);
         COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {
-            format!("its composer `{name}` is not in this version, which has {}", listed(&names))
+            format!("its composer `{name}` is not known to this version, which has {}", listed(&names))
         })
     }
 }
@@ -195,10 +197,10 @@ impl ComposerKind {
 fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, String> {
     let Some((scheme, _)) = url.split_once(':') else {
         let schemes: Vec<&str> = known.iter().map(|(scheme, _)| *scheme).collect();
-        return Err(format!("has no scheme: it starts with one of {}, and a colon", listed(&schemes)));
+        return Err(format!("has no scheme: it must start with one of {}, and a colon", listed(&schemes)));
     };
     let found = known.iter().find(|(name, _)| *name == scheme).map(|(_, kind)| *kind);
     found.ok_or_else(|| {
-        format!("`{scheme}:` is not known here{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
+        format!("unknown scheme `{scheme}:`{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
     })
 }

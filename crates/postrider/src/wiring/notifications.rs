@@ -22,25 +22,24 @@ pub fn settings(
     let mut mistakes = Vec::new();
     let base = email_settings(lane, mail).map_err(|wrong| mistakes.extend(wrong)).ok();
     if mail.from.is_none() {
-        mistakes.push(
-            "from: these mails have no other sender: write from = \"Seats <seats@example.org>\"".to_owned(),
-        );
+        mistakes.push("from: these mails need a sender: set from = \"Seats <seats@example.org>\"".to_owned());
     }
     if stage.lease.duration < LEAST_LOCK_TTL {
         let least = LEAST_LOCK_TTL.as_secs();
-        mistakes.push(format!("lease.for: a job's lock holds {least}s at least, as its schema says"));
+        mistakes
+            .push(format!("lease.for: must be at least {least}s, the lock time in the schema of these jobs"));
     }
     let manage_url = noted(&mut mistakes, "manage_url", mail.manage_url.as_deref().map(Pattern::parse));
     if mail.manage_url.is_none() {
         let example = "https://seats.example.org/subscriptions/{subscription_id}";
         mistakes.push(format!(
-            "manage_url: every mail links to its subscription: write manage_url = \"{example}\""
+            "manage_url: every mail links to its subscription: set manage_url = \"{example}\""
         ));
     }
     let unsubscribe_url =
         noted(&mut mistakes, "unsubscribe_url", mail.unsubscribe_url.as_deref().map(Pattern::parse));
     let zone = mail.time_zone.as_deref().unwrap_or("UTC");
-    let unknown = |_| format!("`{zone}` is no time zone: write for example \"America/New_York\"");
+    let unknown = |_| format!("`{zone}` is not a time zone: use for example \"America/New_York\"");
     let zone = noted(&mut mistakes, "time_zone", Some(zone.parse::<Zone>().map_err(unknown)));
     let locale = mail.locale.as_deref().unwrap_or(LOCALE);
     // A folder that can't be read is told of already.

@@ -58,7 +58,7 @@ pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
     };
     let mut mistakes: Vec<String> = made.into_iter().collect();
     if settings.kind != QueueKind::Nats && (settings.subject.is_some() || settings.consumer.is_some()) {
-        mistakes.push("subject and consumer are for NATS".to_owned());
+        mistakes.push("subject and consumer are only for NATS".to_owned());
     }
     mistakes
 }
@@ -97,7 +97,7 @@ impl Wiring {
             Err(error) => Err(error),
         };
         if let Err(error) = handed {
-            tracing::warn!(lane = lane.name, %error, "rows could not be handed to the queue at once; a poller of the lane will");
+            tracing::warn!(lane = lane.name, %error, "cannot publish rows to the queue now; the lane's poller will publish them");
         }
     }
 }

@@ -45,7 +45,7 @@ fn a_target_that_is_away_is_told_by_its_first_answer() {
     for name in ["nats", "kafka", "amqp"] {
         for text in [&status, &check] {
             let line = text.lines().find(|line| line.contains(&format!("transport `{name}`"))).expect(text);
-            assert!(line.contains("onnection refused") && line.contains("is it up"), "{line}");
+            assert!(line.contains("onnection refused") && line.contains("check that it runs"), "{line}");
         }
     }
 }

@@ -20,7 +20,7 @@ fn an_unknown_contract_is_named_with_the_nearest() {
     let shop = Shop::new(Some(&SQLITE.replace("\"mail_outbox\"", "\"mail_outbx\"")));
     let said = shop.run(&["run"]).code(2);
     assert!(
-        said.err.contains("no contract `mail_outbx` is built in; did you mean `mail_outbox`?"),
+        said.err.contains("there is no built-in contract `mail_outbx`; did you mean `mail_outbox`?"),
         "{}",
         said.err
     );
@@ -37,7 +37,7 @@ fn m05_a_setting_out_of_range_is_named() {
 fn a_named_file_must_be_there() {
     let shop = Shop::new(None);
     let said = shop.run(&["status", "--config", "nowhere.toml"]).code(2);
-    assert!(said.err.contains("nowhere.toml: can't be read"), "{}", said.err);
+    assert!(said.err.contains("nowhere.toml: cannot be read"), "{}", said.err);
     let said = shop.run_with(&["status"], &[("POSTRIDER_CONFIG", "elsewhere.toml")]).code(2);
     assert!(said.err.contains("elsewhere.toml"), "{}", said.err);
 }

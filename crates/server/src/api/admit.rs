@@ -27,7 +27,7 @@ impl Caller {
             return Ok(&self.0);
         }
         let (needed, has) = (role.name(), self.0.role.name());
-        Err(Problem::forbidden(format!("this needs the role {needed}; the key has {has}")))
+        Err(Problem::forbidden(format!("this needs the role {needed}; the API key has {has}")))
     }
 
     /// The same, for what belongs to no client.
@@ -35,7 +35,7 @@ impl Caller {
         let actor = self.at_least(role)?;
         match actor.scope {
             Scope::All => Ok(actor),
-            Scope::Only(_) => Err(Problem::forbidden("this needs a key of all clients")),
+            Scope::Only(_) => Err(Problem::forbidden("this needs an API key of all clients")),
         }
     }
 }
@@ -206,9 +206,9 @@ pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> 
 }
 
 pub async fn refuse_unknown() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "there is nothing here; /api/reference shows what there is")
+    Problem::new(StatusCode::NOT_FOUND, "not found; /api/reference lists all routes")
 }
 
 pub async fn refuse_method(method: Method) -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} can't be done here"))
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not supported here"))
 }

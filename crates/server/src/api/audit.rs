@@ -15,8 +15,8 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AuditParams {
-    /// Only changes of this kind of thing: `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`,
-    /// `apiKey`, `event`, `lane` or `session`.
+    /// Only changes of this kind of thing: `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`,
+    /// `event`, `lane` or `session`.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     entity: Option<String>,
     /// Only changes of the thing with this id.

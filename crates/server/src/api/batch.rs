@@ -225,6 +225,6 @@ fn none_taken<'a, T: Serialize>(
         problem.faults().iter().map(named).collect()
     };
     let faults = problems.iter().enumerate().flat_map(at).take(100).collect();
-    let whole = Problem::new(first.status(), "nothing could be taken: see `errors` and `results`").at(faults);
+    let whole = Problem::new(first.status(), "no entry was accepted: see `errors` and `results`").at(faults);
     Some(whole.with_results(serde_json::to_value(results).ok()?))
 }

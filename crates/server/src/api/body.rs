@@ -80,8 +80,9 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
-        let text = "must be left out: bodies are taken as they are";
-        let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is encoded");
+        let text = "must be left out: compressed bodies are not supported";
+        let problem =
+            Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is compressed or otherwise encoded");
         return Err(problem.at(vec![Fault::beside("Content-Encoding", text)]));
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
@@ -100,7 +101,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     let mut bytes = Vec::new();
     let start = Instant::now();
     while let Some(part) = next(&mut body, start, bytes.len()).await? {
-        let unread = |_| Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end");
+        let unread = |_| Problem::new(StatusCode::BAD_REQUEST, "the body ended early");
         let part = part.map_err(unread)?;
         if bytes.len() + part.len() > limit {
             drain(&mut body).await;
@@ -128,7 +129,7 @@ async fn next(
     let seconds = u64::try_from(read / SLOWEST).unwrap_or(u64::MAX);
     let over = start + BODY_WITHIN + Duration::from_secs(seconds.min(3600));
     let late = over.min(Instant::now() + PART_WITHIN);
-    let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly, or stopped");
+    let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body arrived too slowly");
     tokio::time::timeout_at(late, body.next()).await.map_err(too_slow)
 }
 
@@ -183,7 +184,7 @@ fn told(at: &str, error: &serde_json::Error) -> Problem {
     let (text, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
     if !error.is_data() {
         let field = if at.is_empty() { "body" } else { at };
-        return Problem::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {whole}"))
+        return Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {whole}"))
             .at(vec![Fault::new(field, text)]);
     }
     let named = ["unknown field `", "missing field `", "duplicate field `"];
@@ -197,7 +198,7 @@ fn told(at: &str, error: &serde_json::Error) -> Problem {
         None if at.is_empty() => "body".to_owned(),
         None => at.to_owned(),
     };
-    let detail = "the request can't be carried out as it is: see `errors`";
+    let detail = "the request is not valid: see `errors`";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::new(field, text)])
 }
 

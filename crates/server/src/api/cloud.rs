@@ -59,7 +59,7 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
         if name.starts_with("data") && name != "dataschema" {
             return Err(Problem::parameter(
                 &field,
-                "is no attribute of this mode: data is the body, `Content-Type` its type",
+                "is not an attribute of binary mode: the body is the data, and `Content-Type` its media type",
             ));
         }
         let text = decoded(value.as_bytes())
@@ -68,7 +68,7 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
             return Err(Problem::parameter(&field, NO_NUL));
         }
         if event.insert(name.to_owned(), written(&text)?).is_some() {
-            return Err(Problem::parameter(&field, "is there twice"));
+            return Err(Problem::parameter(&field, "is given twice"));
         }
     }
     let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
@@ -87,7 +87,7 @@ fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
         return parsed(body);
     }
     let text = std::str::from_utf8(body).map_err(|_| {
-        Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")
+        Problem::new(StatusCode::BAD_REQUEST, "the body is not UTF-8")
             .at(vec![Fault::new("body", "must be text in UTF-8")])
     })?;
     if text.contains('\0') {
@@ -97,7 +97,7 @@ fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
 }
 
 fn written(text: &str) -> Result<Box<RawValue>, Problem> {
-    to_raw_value(text).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the event can't be read"))
+    to_raw_value(text).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the event cannot be read"))
 }
 
 /// `%C3%BC` as `ü`.

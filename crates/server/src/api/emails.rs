@@ -154,7 +154,7 @@ pub async fn create(
     request: Request,
 ) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
     let actor = caller.of_all_clients(Role::Producer)?;
-    let Some(room) = api.mailroom.clone() else { return Err(no_lane("no lane takes e-mails in")) };
+    let Some(room) = api.mailroom.clone() else { return Err(no_lane("no lane accepts e-mails")) };
     let kind = kind_of(request.headers())?;
     let place = room.place(params.lane.as_deref(), kind).map_err(told)?;
     let trace = traceparent(request.headers());
@@ -184,13 +184,13 @@ pub async fn create(
     let change = Change::new("create", KIND, &made).detail("lane", place.lane.clone());
     if let Err(error) = hub.note(actor, change).await {
         // Its table may be in another database. It is taken all the same: an error would have it sent a second time.
-        tracing::error!(%error, email = made, "an e-mail that was taken is not in the audit log");
+        tracing::error!(%error, email = made, "an accepted e-mail is missing in the audit log");
     }
     if let Some(asked) = &asked
         && let Err(error) = hub.remember(actor, KIND, asked, &made).await
     {
         // It is taken all the same; the same request again is then a duplicate.
-        tracing::warn!(%error, "an idempotency key could not be remembered");
+        tracing::warn!(%error, "cannot store an idempotency key");
     }
     Ok((StatusCode::ACCEPTED, Json(place.accepted(made))))
 }
@@ -217,7 +217,8 @@ fn kind_of(headers: &HeaderMap) -> Result<EmailKind, Problem> {
     if is_json(headers) {
         return Ok(EmailKind::Payload);
     }
-    let detail = "the body is a payload (`Content-Type: application/json`) or a message (`message/rfc822`)";
+    let detail =
+        "the body must be a payload (`Content-Type: application/json`) or a message (`message/rfc822`)";
     let kind = is_message(headers).then_some(EmailKind::Eml);
     kind.ok_or_else(|| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }
@@ -231,7 +232,7 @@ fn is_message(headers: &HeaderMap) -> bool {
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
     let payload: serde_json::Value = parsed(bytes)?;
     let Some(payload) = payload.as_object() else {
-        return Err(Problem::invalid("body", "a payload is an object"));
+        return Err(Problem::invalid("body", "must be a JSON object"));
     };
     match payload.get("id") {
         None | Some(serde_json::Value::Null) => Ok(None),
@@ -260,7 +261,7 @@ fn told(refusal: Refusal) -> Problem {
         Refusal::Duplicate(text) => Problem::new(StatusCode::CONFLICT, text),
         Refusal::Disk(text) => {
             // It names folders: for the log, not for callers.
-            tracing::error!(error = text, "an e-mail's file could not be written");
+            tracing::error!(error = text, "cannot write the file of an e-mail");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the file could not be written; try again later")
         }
         Refusal::Store(error) => Error::from(error).into(),

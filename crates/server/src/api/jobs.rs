@@ -93,8 +93,8 @@ fn metadata_filter(
     match (key, value) {
         (Some(key), Some(value)) => Ok(Some(MetadataFilter { key, value })),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(("metadataValue", "is missing beside metadataKey")),
-        (None, Some(_)) => Err(("metadataKey", "is missing beside metadataValue")),
+        (Some(_), None) => Err(("metadataValue", "is required with metadataKey")),
+        (None, Some(_)) => Err(("metadataKey", "is required with metadataValue")),
     }
 }
 

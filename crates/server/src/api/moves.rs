@@ -74,20 +74,20 @@ impl Chosen {
             }
             (None, Some(state)) => {
                 let named = make.contract.state_named(state);
-                let named =
-                    named.ok_or_else(|| Problem::invalid("state", "is no state of this lane's contract"))?;
+                let named = named
+                    .ok_or_else(|| Problem::invalid("state", "is not a state of this lane's contract"))?;
                 let stage = &make.contract.stages[make.stage];
                 if !verb.moves(&make.contract, stage).iter().any(|(from, _)| *from == named) {
                     return Err(Problem::invalid(
                         "state",
-                        format!("{} can't be done from {state}", verb.name()),
+                        format!("{} is not possible from {state}", verb.name()),
                     ));
                 }
                 let since = self.since.map(|since| Duration::from_micros(since.micros_until(Moment::now())));
                 Ok(Which::State { state: state.clone(), since, limit: CHUNK })
             }
-            (Some(_), _) => Err(Problem::invalid("ids", "stand alone: without `state` and `since`")),
-            (None, None) => Err(Problem::invalid("ids", "or `state` must be there: which rows?")),
+            (Some(_), _) => Err(Problem::invalid("ids", "cannot be combined with `state` or `since`")),
+            (None, None) => Err(Problem::invalid("ids", "or `state` is required, to select rows")),
         }
     }
 }

@@ -48,10 +48,7 @@ pub async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let actor = caller.of_all_clients(Role::Viewer)?;
     let full = || {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "this key, or all keys together, have too many streams open",
-        )
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many streams are open, for this API key or in total")
     };
     let viewer = api.sampler.view(&actor.key).await.ok_or_else(full)?;
     let line = Line { api, pass, viewer, checked: Instant::now() };

@@ -106,7 +106,7 @@ fn told(text: &str) -> Problem {
         Some((field, message)) => (field.to_owned(), message),
         None => (text.split('`').nth(1).unwrap_or("query").to_owned(), text),
     };
-    let detail = "the request can't be carried out as it is: see `errors`";
+    let detail = "the request is not valid: see `errors`";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::beside(field, message)])
 }
 

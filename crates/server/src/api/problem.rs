@@ -61,7 +61,7 @@ impl Problem {
     /// The same for whoever has no key, a wrong one, or one that was revoked.
     pub fn unauthorized() -> Self {
         let detail = "an API key is needed: send it as `Authorization: Bearer KEY`";
-        let fault = Fault::beside("Authorization", "must hold an API key that opens something");
+        let fault = Fault::beside("Authorization", "must contain a valid API key");
         Self::new(StatusCode::UNAUTHORIZED, detail).at(vec![fault])
     }
 
@@ -73,7 +73,7 @@ impl Problem {
     }
 
     pub fn away() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is away; try again later")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is not available; try again later")
     }
 
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
@@ -95,7 +95,7 @@ impl From<Error> for Problem {
         let text = error.to_string();
         match error {
             Error::Invalid(faults) => {
-                let detail = "the request can't be carried out as it is: see `errors`";
+                let detail = "the request is not valid: see `errors`";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(faults)
             }
             Error::Absent(_) => {
@@ -113,16 +113,16 @@ impl From<Error> for Problem {
             Error::NotYours(field) => Self::forbidden(text).at(vec![Fault::new(field, NOT_YOURS)]),
             Error::Store(error) => {
                 // The store's own words name hosts and tables: for the log, not for callers.
-                tracing::error!(%error, "the API's database");
+                tracing::error!(%error, "the database of the API failed");
                 match error.class {
                     Class::Transient => Self::away(),
                     Class::Misconfigured => Self::new(
                         StatusCode::SERVICE_UNAVAILABLE,
-                        "the database is not as it should be: an operator must look at the log",
+                        "the database is not set up as expected: an operator finds the details in the log",
                     ),
                     Class::Permanent => Self::new(
                         StatusCode::INTERNAL_SERVER_ERROR,
-                        "the database refused the request: an operator finds the reason in the log",
+                        "the database refused the request: an operator finds the details in the log",
                     ),
                 }
             }

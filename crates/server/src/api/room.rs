@@ -46,7 +46,7 @@ impl Room {
             return Ok(());
         }
         let full = |_| {
-            let text = "too many large requests at once; try again in a moment";
+            let text = "too many large requests at the same time; try again later";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, text)
         };
         let permit = Arc::clone(&self.budget).try_acquire_many_owned(more).map_err(full)?;

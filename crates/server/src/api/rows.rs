@@ -96,7 +96,7 @@ pub fn may_look(caller: &Caller) -> Result<(), Problem> {
     let actor = caller.of_all_clients(Role::Viewer)?;
     if actor.role == Role::Producer {
         return Err(Problem::forbidden(
-            "a producer's key sees no rows of lanes: this needs a viewer or an operator",
+            "an API key with the role producer cannot see rows of lanes: this needs viewer or operator",
         ));
     }
     Ok(())
@@ -133,15 +133,15 @@ impl RowParams {
             (Some(by), Some(text)) => Some(Search { by, text, matching: self.matching.unwrap_or_default() }),
             (None, None) => None,
             (Some(_), None) => {
-                return Err(Problem::parameter("text", "is missing: what shall be searched for?"));
+                return Err(Problem::parameter("text", "is missing: set it to the text to search for"));
             }
             (None, Some(_)) => {
-                return Err(Problem::parameter("by", "is missing: what shall be searched by?"));
+                return Err(Problem::parameter("by", "is missing: set it to what to search by"));
             }
         };
-        let after = self
-            .cursor
-            .map(|cursor| cursor_key(&cursor).ok_or_else(|| Problem::parameter("cursor", "is none of ours")));
+        let after = self.cursor.map(|cursor| {
+            cursor_key(&cursor).ok_or_else(|| Problem::parameter("cursor", "is not a cursor of this list"))
+        });
         let order = self.order.unwrap_or_default();
         Ok(Query { state: self.state, limit, after: after.transpose()?, order, search, brief: true })
     }
@@ -172,13 +172,13 @@ pub async fn list(
 fn offered(known: &[postrider_seams::inspect::Searchable], search: &Search) -> Result<(), Problem> {
     let found = known.iter().find(|known| known.by == search.by);
     let found = found.ok_or_else(|| {
-        Problem::parameter("by", format!("this lane can't be searched by {}", search.by.name()))
+        Problem::parameter("by", format!("this lane cannot be searched by {}", search.by.name()))
     })?;
     let fits = match search.matching {
         Matching::Exact => found.exact || search.by == SearchBy::Error,
         Matching::Prefix => found.prefix,
     };
-    if fits { Ok(()) } else { Err(Problem::parameter("match", "this search does not go by a prefix here")) }
+    if fits { Ok(()) } else { Err(Problem::parameter("match", "this search does not support prefixes")) }
 }
 
 /// Get a row of a lane
@@ -219,7 +219,7 @@ pub async fn get(
         role: state.map(|state| rows::role_of(contract, state)),
         verbs: verbs.map(|verb| verb_view(&make, verb)).collect(),
         timeline: rows::timeline(contract, &row, &history),
-        message: rows::message(composed.unwrap_or_else(|| Err("the row is gone".to_owned()))),
+        message: rows::message(composed.unwrap_or_else(|| Err("the row no longer exists".to_owned()))),
         columns: rows::columns(contract, &row),
         lane,
         id: row.id,
@@ -246,10 +246,10 @@ async fn mail(api: &Api, lane: &str, id: &str) -> Result<postrider_seams::Mail, 
     let refused = |text: String| Problem::new(StatusCode::CONFLICT, text);
     match composed.map_err(refused)?.content {
         Content::Mail(mail) if mail.size() <= LARGEST_FILE => {
-            mail.loaded().await.map_err(|error| refused(format!("the mail's file can't be read: {error}")))
+            mail.loaded().await.map_err(|error| refused(format!("cannot read the file of the mail: {error}")))
         }
         Content::Mail(_) => Err(refused("the mail is too large to be shown".to_owned())),
-        _ => Err(Problem::new(StatusCode::CONFLICT, "this row carries no mail")),
+        _ => Err(Problem::new(StatusCode::CONFLICT, "this row has no mail")),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn refuse(request: &Request) -> Result<(), Problem> {
     let given: Vec<(String, String)> =
         Query::try_from_uri(request.uri()).map(|Query(given)| given).unwrap_or_default();
     match given.first() {
-        Some((name, _)) => Err(Problem::parameter(name, "is unknown: this takes no parameters")),
+        Some((name, _)) => Err(Problem::parameter(name, "is unknown: this route has no parameters")),
         None => Ok(()),
     }
 }

@@ -61,12 +61,12 @@ pub async fn serve(
                 tasks.spawn(answer(stream, peer, routes.clone(), place, stopping.clone()));
             }
             Err(error) if postrider_seams::is_exhausted(&error) => {
-                tracing::warn!(%error, "a connection could not be accepted: closing one that waits");
+                tracing::warn!(%error, "cannot accept a connection: closing an idle one");
                 connections.close_one();
                 tokio::time::sleep(BREATH).await;
             }
             // The peer went away before it was accepted.
-            Err(error) => tracing::debug!(%error, "a connection could not be accepted"),
+            Err(error) => tracing::debug!(%error, "cannot accept a connection"),
         }
     }
     drop(socket);

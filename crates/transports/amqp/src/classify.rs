@@ -20,7 +20,7 @@ pub(crate) fn connection(error: &Error, target: &str) -> Fault {
         }
         ErrorKind::AuthProviderError(reason) => Fault::Refused(format!("{target} refuses us: {reason}")),
         ErrorKind::IOError(error) if error.to_string().contains("certificate") => Fault::Refused(format!(
-            "{target}: {error}: mend the certificate, or name its authority in ca_file"
+            "{target}: {error}: fix the certificate, or name its authority in ca_file"
         )),
         ErrorKind::IOError(error) if is_caused_by_exhaustion(&**error) => {
             Fault::Exhausted(format!("{target}: {error}"))

@@ -155,7 +155,7 @@ fn fault(error: &ConnectError, settings: &Settings) -> Fault {
             Fault::Refused(format!("{target} refuses us: {words}"))
         }
         ConnectErrorKind::Tls => Fault::Refused(format!(
-            "{target}: {words}: mend the server's certificate, or name its authority in ca_file"
+            "{target}: {words}: fix the server's certificate, or name its authority in ca_file"
         )),
         _ if is_caused_by_exhaustion(error) => Fault::Exhausted(format!("{target}: {words}")),
         _ => Fault::Unreachable(format!("{target}: {words}")),

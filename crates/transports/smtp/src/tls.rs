@@ -62,7 +62,7 @@ fn fault(error: &io::Error) -> Fault {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match cause {
         Some(rustls::Error::InvalidCertificate(why)) => Fault::Refused(format!(
-            "the relay's certificate is not trusted ({why}): mend it, or name its authority in ca_file"
+            "the relay's certificate is not trusted ({why}): fix it, or name its authority in ca_file"
         )),
         _ => Fault::unreachable(format!("TLS handshake failed: {error}")),
     }

@@ -32,7 +32,7 @@ impl<'a> Scratch<'a> {
     pub fn new(desk: &'a Desk, lane: &LaneSettings) -> Result<Self, Failure> {
         let database = desk.wiring.own_tables(&lane.store).map_err(|_| {
             Failure::Misuse(format!(
-                "store `{}` has no SQL: `bench` measures PostgreSQL, MySQL and SQLite",
+                "store `{}` is not an SQL database: `bench` measures PostgreSQL, MySQL and SQLite",
                 lane.store
             ))
         })?;

@@ -51,7 +51,7 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
 
 /// One look; in a window that is too low for it without the states that hold nothing, and then no longer than the window.
 fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>) -> std::io::Result<()> {
-    let head = format!("every {} s, Ctrl-C ends", every.as_secs());
+    let head = format!("every {} s, Ctrl-C to stop", every.as_secs());
     // Two lines of head, and one that the cursor rests on.
     let room = height.map_or(usize::MAX, |height| height.saturating_sub(3).max(2));
     if table.lines() <= room {
@@ -67,7 +67,7 @@ fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>
     let lines = whole.split_inclusive(|byte| *byte == b'\n').take(shown);
     lines.for_each(|line| text.extend_from_slice(line));
     if cut > 0 {
-        writeln!(text, "… {} more lines: a higher window shows them", cut + 1)?;
+        writeln!(text, "… {} more lines: enlarge the window to see them", cut + 1)?;
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ struct Before {
 
 impl Before {
     fn table(&mut self, lanes: &Lanes<'_>) -> Table {
-        let mut table = Table::new(&["lane", "state", ">rows", ">a second", "note"]);
+        let mut table = Table::new(&["lane", "state", ">rows", ">per second", "note"]);
         let now = Instant::now();
         let seconds = self.at.replace(now).map(|at| now.duration_since(at).as_secs_f64());
         for (lane, seen) in lanes {
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn shown(height: Option<usize>) -> Vec<String> {
-        let mut table = Table::new(&["lane", "state", ">rows", ">a second", "note"]);
+        let mut table = Table::new(&["lane", "state", ">rows", ">per second", "note"]);
         for (state, rows, note) in
             [("queued", "0", "paused"), ("held", "0", ""), ("sent", "7", ""), ("dead", "1", "")]
         {
@@ -202,7 +202,7 @@ mod tests {
         assert!(brief.iter().any(|line| line.contains("paused")), "{brief:?}");
         let cut = shown(Some(6));
         assert_eq!(cut.len(), 5);
-        assert_eq!(cut[4], "… 2 more lines: a higher window shows them");
+        assert_eq!(cut[4], "… 2 more lines: enlarge the window to see them");
         assert!(shown(Some(1)).len() <= 4);
     }
 

@@ -131,7 +131,12 @@ async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
     shop.run(&["migrate"]).fine();
     for lane in ["intake", "send"] {
         let said = shop.run(&["check", lane]);
-        assert!(said.out.contains("is not there: is its file system mounted?"), "{}{}", said.out, said.err);
+        assert!(
+            said.out.contains("does not exist: check that its file system is mounted"),
+            "{}{}",
+            said.out,
+            said.err
+        );
     }
     for (id, status, column) in [("in", "ACCEPTED", "payload_file_path"), ("out", "READY", "eml_file_path")] {
         let path = base.join(format!("{id}.file")).display().to_string();

@@ -115,7 +115,7 @@ async fn o09_bytes_that_are_no_text_arrive_as_they_are() {
     }
 }
 
-/// The seed's own table has neither our three columns nor a trace; `migrate` adds what is ours.
+/// A table as the specification defines it has neither our three columns nor a trace column; `migrate` adds them.
 #[tokio::test(flavor = "multi_thread")]
 async fn o07_the_specifications_own_table_is_served() {
     let broker = Broker::shared(Protocol::Nats);

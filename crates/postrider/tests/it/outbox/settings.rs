@@ -40,7 +40,7 @@ fn without_settings_records_go_to_a_folder() {
         let status = shop.run(&["status"]).fine().out;
         status.lines().any(|line| line.contains("outbox") && line.contains("DELIVERED")).then_some(())
     });
-    assert!(shop.run(&["check", "outbox"]).fine().out.contains("transport `records` is there"));
+    assert!(shop.run(&["check", "outbox"]).fine().out.contains("transport `records` is reachable"));
     assert!(shop.run(&["show", "outbox", id.trim()]).fine().out.contains("DELIVERED"));
 }
 

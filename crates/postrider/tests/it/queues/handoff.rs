@@ -11,7 +11,7 @@ use crate::rig::wait::{PATIENCE, until};
 async fn jobs_go_by_the_queue(kind: Kind, protocol: Protocol) {
     let mut site = Site::open(kind, protocol).await;
     let checked = site.home.shop.run(&["check"]).fine();
-    assert!(checked.out.contains("queue `jobs` is there and accepts us"), "{}", checked.out);
+    assert!(checked.out.contains("queue `jobs` is reachable and accepts the credentials"), "{}", checked.out);
     let (one, two) = (site.start(), site.start());
     let mut ids = Vec::new();
     for n in 0..10 {

@@ -22,7 +22,7 @@ fn j3_what_is_wrong_with_a_queue_is_told_with_its_remedy() {
         (format!("{lane}[queues.jobs]\nqueue = \"jobs\"\n"), "url = \"nats://host:4222\""),
         (
             format!("{lane}[queues.jobs]\nurl = \"kafka://127.0.0.1\"\nqueue = \"jobs\"\n"),
-            "`kafka:` is not known",
+            "unknown scheme `kafka:`",
         ),
         (format!("{lane}{queue}speed = 9\n"), "queues.jobs.speed"),
         (format!("{lane}{}", queue.replace("\"jobs\"", "\"a.b\"")), "no blank"),
@@ -36,12 +36,15 @@ fn j3_what_is_wrong_with_a_queue_is_told_with_its_remedy() {
             "for NATS",
         ),
         (format!("{lane}single = true\n{queue}"), "single = true"),
-        (format!("{lane}{queue}{}", lane.replace("lanes.jobs", "lanes.more")), "a queue of its own"),
+        (
+            format!("{lane}{queue}{}", lane.replace("lanes.jobs", "lanes.more")),
+            "each lane needs its own queue",
+        ),
         (
             format!(
                 "[lanes.mail]\ncontract = \"mail_outbox\"\ntransport = \"out\"\nqueue = \"jobs\"\n{queue}"
             ),
-            "hands nothing to a queue",
+            "cannot use a queue",
         ),
         (
             format!(

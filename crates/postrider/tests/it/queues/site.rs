@@ -51,7 +51,7 @@ impl Site {
         let queue = unique("jobs");
         home.settle_in(&settings(&url, broker, &queue, more, "1s"));
         let said = home.shop.run(&["migrate"]).fine();
-        assert!(said.out.contains("-- queue `jobs`: made the"), "{}", said.out);
+        assert!(said.out.contains("-- queue `jobs`: created the"), "{}", said.out);
         let key = home.shop.run(&["key", "create", "test", "--role", "admin"]).fine().out.trim().to_owned();
         Self { home, sql, receiver, queue, key, url }
     }

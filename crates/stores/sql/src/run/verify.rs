@@ -99,13 +99,13 @@ impl Opened {
         let only_times = fence.iter().all(|role| role.is_time());
         if coarse.is_empty() || !only_times {
             return vec![ok(format!(
-                "a worker that lost its lease can't settle: the fence is {}",
+                "stale workers cannot overwrite results (guarded by {})",
                 names.join(" and ")
             ))];
         }
         let text = format!(
-            "the fence is {} in whole seconds: a claim of the same row waits for the next second, and other programs \
-             that claim it within one can't be told apart",
+            "stale workers are detected by {} in whole seconds: a claim of the same row waits for the next second, and \
+             claims of other programs within one second cannot be distinguished",
             coarse.join(" and ")
         );
         vec![Finding {
