@@ -37,7 +37,7 @@ impl Proof<'_> {
         for (_, step) in all_moves(self.contract) {
             for (key, value) in self.values_of(&step) {
                 let problem = if holds(value, &Expr::From) && step.from.len() > 1 {
-                    self.from_several(&step)
+                    Some(self.several_origins(&step))
                 } else if holds(value, &Expr::ClaimedAt) {
                     self.claimed_at_unknown(&step)
                 } else {
@@ -71,13 +71,13 @@ impl Proof<'_> {
         found
     }
 
-    fn from_several(&self, step: &Move<'_>) -> Option<String> {
+    fn several_origins(&self, step: &Move<'_>) -> String {
         let names: Vec<String> = step.from.iter().map(|from| format!("`{}`", self.name(*from))).collect();
-        Some(format!(
+        format!(
             "there is no `$from` when a row is {}: it may come from {}",
             step.transition,
             names.join(", ")
-        ))
+        )
     }
 
     /// A move that writes the column knows what it held from the fence alone.

@@ -318,12 +318,11 @@ fn keys_that_a_store_or_queue_has_no_use_for_are_refused() {
     let text = GOOD
         .replace("app.db\"", "app.db\"\nconnections = 4\ntimeout = \"3s\"\nlisten_url = \"postgres://x/y\"");
     let told = mistakes(&text, &[]);
-    for key in
-        ["connections: is for PostgreSQL and MySQL alone", "timeout: is for PostgreSQL and MySQL alone"]
+    for key in ["connections: is only for PostgreSQL and MySQL", "timeout: is only for PostgreSQL and MySQL"]
     {
         assert!(told.contains(&format!("stores.main.{key}")), "{told}");
     }
-    assert!(told.contains("stores.main.listen_url: is for PostgreSQL alone"), "{told}");
+    assert!(told.contains("stores.main.listen_url: is only for PostgreSQL"), "{told}");
     let queue = "[queues.jobs]\nurl = \"amqp://127.0.0.1/\"\nqueue = \"jobs\"\npatience = \"1m\"\n";
     let told = mistakes(&format!("{GOOD}{queue}"), &[]);
     assert!(told.contains("`patience` is for NATS and SQS"), "{told}");

@@ -9,9 +9,7 @@ impl Opened {
     /// `declared` are the columns of the contract; those that the table lacks are no longer in `self.contract`.
     pub(super) fn missing_finding(&self, ddl: &str, declared: &Columns) -> Finding {
         let lacks = match (quoted(ddl, " INDEX "), quoted(ddl, " ADD ")) {
-            (Some(index), _) => {
-                format!("the index {index}, without which the claim or maintenance slows as the table grows")
-            }
+            (Some(index), _) => format!("the index {index}"),
             (None, Some(column)) => {
                 let gain = declared.0.iter().find(|(_, known)| known.name == column).map(|(role, _)| *role);
                 let gain = gain.map_or_else(
