@@ -4,13 +4,16 @@
 //! once. Invariant: a regenerated secret's forerunner stays valid for 24 hours (J10).
 
 mod change;
+mod request;
 mod reseal;
 mod view;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use change::{AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount};
+pub use request::{
+    AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount,
+};
 pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 

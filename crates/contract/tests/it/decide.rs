@@ -207,7 +207,7 @@ fn j05_retry_after_takes_the_place_of_the_planned_delay() {
 
 #[test]
 fn m04_retry_after_changes_no_delay_where_the_specification_does_not_name_it() {
-    let verdict = Verdict { after: Some(Duration::from_secs(9_000)), ..verdict(Got::Retryable) };
+    let verdict = Verdict { after: Some(Duration::from_mins(150)), ..verdict(Got::Retryable) };
     for name in ["mail_outbox", "emails"] {
         for stage in &builtin(name).stages {
             let planned = stage.delay(&after(0), 0.0);

@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_seams::{Claimed, Composer, Dice, Envelope, Outcome, RowId, Transport, Value, Want, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::*;
@@ -71,7 +70,7 @@ fn runner(table: &Arc<MemoryTable>, contract: Contract) -> Arc<Runner> {
         },
     };
     let state = Arc::new(LaneState::new("mail", "mail_outbox", "send"));
-    Runner::new(lane, state, Arc::new(Unused), Arc::new(Semaphore::new(1)))
+    Runner::new(lane, state, Arc::new(Unused), Arc::default())
 }
 
 fn queued(table: &MemoryTable) -> BTreeMap<String, Value> {

@@ -1,12 +1,14 @@
 //! Leases: kept while a delivery takes long, lost without harm, taken back when a worker dies.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use postrider_engine::Engine;
-use postrider_seams::{Outcome, Receipt, RowId, Transport, Value};
+use postrider_seams::{Envelope, Outcome, Receipt, RowId, Transport, Value, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
+use tokio::time::Instant;
 
 use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, mail, start, table, text, until};
 

@@ -231,7 +231,7 @@ fn is_delivered(table: &MemoryTable, id: i64) -> bool {
 #[tokio::test(start_paused = true)]
 async fn o05_a_suspect_that_waits_is_not_claimed_over_and_over() {
     let mut contract = ordered::contract();
-    contract.due.defer = Defer::Memory;
+    contract.due.defer = Defer::None;
     let table = group_with_a_suspect(&contract).await;
     let transport = Arc::new(Scripted::delivers());
     let (_engine, store) = outbox(&table, &contract, Arc::clone(&transport) as Arc<dyn Transport>);

@@ -123,7 +123,7 @@ async fn a_lane_delivers_again_within_ten_seconds_of_a_network_that_works() {
 #[expect(clippy::disallowed_methods, reason = "what a server elsewhere would say")]
 fn date_ahead() -> String {
     use aws_sdk_sqs::primitives::{DateTime, DateTimeFormat};
-    let then = std::time::SystemTime::now() + std::time::Duration::from_mins(10);
+    let then = std::time::SystemTime::now() + Duration::from_mins(10);
     DateTime::from(then).fmt(DateTimeFormat::HttpDate).unwrap()
 }
 

@@ -90,7 +90,9 @@ fn g07_secrets_of_the_settings_are_never_forgotten() {
     let mut register = Register::default();
     let settings = ["the relay's password", "the provider's key"];
     register.add(forms::of(settings[1]));
-    settings.iter().for_each(|secret| register.keep(secret, forms::of(secret)));
+    for secret in &settings {
+        register.keep(secret, forms::of(secret));
+    }
     for number in 0..=KEPT {
         register.add(forms::of(&format!("secret number {number:08}")));
     }

@@ -187,8 +187,9 @@ impl Target {
         let values = numbers.iter().map(|(_, value)| number(*value));
         let keys = [text(OURS), text(status)];
         if is_new {
-            let members: String = numbers.iter().map(|(name, _)| format!(", '{name}': ?")).collect();
-            let query = format!("INSERT INTO \"{}\" VALUE {{'Id': ?, 'Status': ?{members}}}", self.table);
+            let members: Vec<String> = numbers.iter().map(|(name, _)| format!("'{name}': ?")).collect();
+            let members = members.join(", ");
+            let query = format!("INSERT INTO \"{}\" VALUE {{'Id': ?, 'Status': ?, {members}}}", self.table);
             return Statement::new(query, keys.into_iter().chain(values).collect());
         }
         let sets: Vec<String> = numbers.iter().map(|(name, _)| format!("\"{name}\"=?")).collect();

@@ -262,7 +262,14 @@ mod tests {
         };
         let content = Content::Mail(mail);
         let (row, dedupe) = (row.to_owned(), row.to_owned());
-        Envelope { row, dedupe, attempt: 1, content, detail: BTreeMap::new() }
+        Envelope {
+            row,
+            dedupe,
+            attempt: 1,
+            lease: postrider_seams::LeaseCheck::default(),
+            content,
+            detail: BTreeMap::new(),
+        }
     }
 
     #[test]

@@ -164,7 +164,7 @@ fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape)
     let mut text = String::new();
     let known = ddl::missing(contract_without_queue, shape, &[], dialect).expect("it renders");
     for statement in indexes.iter().filter(|statement| !known.contains(*statement)) {
-        write!(text, "\n-- create, with a queue\n{};\n", pretty::lines(&statement))
+        write!(text, "\n-- create, with a queue\n{};\n", pretty::lines(statement))
             .expect("writing to a String can't fail");
     }
     let mut scripts =
