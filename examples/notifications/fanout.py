@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fans an opened section out to its subscribers: what a poller does when it sees Closed or Wait become Open.
+"""Notify the subscribers of a section that opened: what a poller does when Closed or Wait becomes Open.
 
     python3 fanout.py app.db --section 1 --before Closed --after Open --index 07214
 
 One transaction writes the event and a notification per subscriber, so that a crash leaves both or neither. The dedupe
-key names the section and a window of three minutes: a section that flickers makes one event in it. Python's sqlite3
-and nothing else; the tables are those of `postrider migrate`.
+key names the section and a window of three minutes: a section that opens and closes repeatedly makes one event in it. It needs
+only Python's sqlite3; `postrider migrate` creates the tables.
 """
 import argparse
 import hashlib
@@ -17,7 +17,7 @@ WINDOW_SECONDS = 180
 
 
 def fan_out(db, section_id, before, after, index, term="2026F", campus="NB"):
-    """Answers how many subscribers will be told; 0 where nothing opened, or this opening is known already."""
+    """Return the number of notifications written; 0 if the section did not open, or this opening is already known."""
     if not (before in ("Closed", "Wait") and after == "Open"):
         return 0
     with db:  # one transaction
@@ -36,8 +36,8 @@ def fan_out(db, section_id, before, after, index, term="2026F", campus="NB"):
             " VALUES (?, ?, ?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'fanout.py', ?, ?, ?)",
             (section_id, term, campus, index, before, after, key, uuid.uuid4().hex, json.dumps(payload)),
         ).lastrowid
-        # Who may be told is judged when the mail is due, not now: a subscriber may leave in between.
-        told = db.execute(
+        # Postrider checks who may be notified when the mail is due: a subscriber may leave in between.
+        written = db.execute(
             "INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key)"
             " SELECT ?, subscription_id, ? FROM subscriptions WHERE section_id = ?"
             " ON CONFLICT (open_event_id, subscription_id) DO NOTHING",
@@ -46,7 +46,7 @@ def fan_out(db, section_id, before, after, index, term="2026F", campus="NB"):
         db.execute(
             "UPDATE subscriptions SET last_known_section_status = ? WHERE section_id = ?", (after, section_id)
         )
-        return told
+        return written
 
 
 if __name__ == "__main__":
