@@ -26,7 +26,7 @@ export const nothing = ({ state, text }) => {
       ").",
     );
   return state
-    ? empty(`No rows in ${state}`)
+    ? empty(`No rows in ${state}`, "Rows appear here when they reach this state.")
     : empty("No rows yet", "Rows appear as soon as an application commits them.");
 };
 
