@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_sqs::Client;
@@ -18,9 +17,6 @@ use crate::config::Settings;
 /// Addresses that are kept: queues of one lane.
 const KNOWN_LIMIT: usize = 10_000;
 
-/// The longest wait for an answer. A connection whose peer is gone must not use up the time of a whole call.
-const ANSWER: Duration = Duration::from_secs(4);
-
 /// The client, and what it knows of queues.
 pub struct Connected {
     pub client: Client,
@@ -35,7 +31,7 @@ impl Connected {
         let http = postrider_aws::http_client();
         let timeouts = TimeoutConfig::builder()
             .connect_timeout(settings.connect_timeout)
-            .operation_attempt_timeout(ANSWER)
+            .operation_attempt_timeout(settings.request_timeout)
             .build();
         // The engine decides what is tried again, and each call has its own deadline.
         let mut loader = aws_config::defaults(BehaviorVersion::latest())

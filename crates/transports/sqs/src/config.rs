@@ -45,7 +45,7 @@ impl Settings {
             endpoint: None,
             account: None,
             connect_timeout: Duration::from_secs(3),
-            request_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(4),
             batch: 500,
             concurrency: 4,
             requests: 10,
