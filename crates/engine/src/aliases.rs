@@ -1,11 +1,11 @@
-//! A lane's figures under the names that the contract gives them, beside our own.
+//! Metric aliases: a lane's metrics under the names that its contract gives them, in addition to our own names.
 
 use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Metric, Transition};
 use postrider_seams::store::{Held, Reclaimed, Settlement};
 use tokio::time::Duration;
 
-/// What a contract names no figure for is counted nowhere.
+/// The aliases of one lane. A metric for which the contract has no alias is `None` and is not counted here.
 pub(crate) struct Aliases {
     polls: Option<Counter>,
     poll_seconds: Option<Histogram>,
@@ -15,6 +15,7 @@ pub(crate) struct Aliases {
 }
 
 impl Aliases {
+    /// Registers the metrics that the contract gives a name, with the label `lane`.
     pub fn new(lane: &str, contract: &Contract) -> Self {
         let name = |metric| contract.metrics.get(&metric).cloned();
         let counter = |metric| name(metric).map(|name| metrics::counter!(name, "lane" => lane.to_owned()));
@@ -28,7 +29,7 @@ impl Aliases {
         }
     }
 
-    /// One look at the table, whatever it found.
+    /// Counts one poll of the table, whether it found rows or not, and records its duration.
     pub fn polled(&self, took: Duration) {
         add(self.polls.as_ref(), 1);
         if let Some(seconds) = &self.poll_seconds {
@@ -36,6 +37,7 @@ impl Aliases {
         }
     }
 
+    /// Counts the settled rows that were delivered, and those that ended dead or rejected. Lost rows do not count.
     pub fn settled(&self, moves: &[Settlement], answers: &[Held]) {
         if self.delivered.is_none() && self.dead.is_none() {
             return;
@@ -48,12 +50,13 @@ impl Aliases {
         add(self.dead.as_ref(), count(&[Transition::Dead, Transition::Rejected]));
     }
 
-    /// Those at the end of their attempts have failed as well.
+    /// Counts reclaimed rows; those that were at their last attempt count as dead as well.
     pub fn reclaimed(&self, rows: &Reclaimed) {
         add(self.reclaimed.as_ref(), rows.rows());
         add(self.dead.as_ref(), rows.dead);
     }
 
+    /// Counts rows that a sweep moved to dead because their attempts were used up.
     pub fn spent(&self, rows: u64) {
         add(self.dead.as_ref(), rows);
     }

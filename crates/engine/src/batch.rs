@@ -1,7 +1,7 @@
-//! The rows of one claim, and the leases that they hang on.
+//! The rows of one claim and their leases.
 //!
-//! A row's current lease lives in its batch, because an extension may change the fence while the row is being
-//! delivered. A slot is emptied when its row has been settled, handed back or lost; an empty batch needs no keeping.
+//! A row's current lease is stored in its batch, because an extension may change the fence while the row is being
+//! delivered. A slot is emptied when its row has been settled, handed back or lost; an empty batch needs no extension.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use postrider_seams::{Claimed, Lease, LeaseCheck};
 use tokio::time::Instant;
 
-/// One claim's leases.
+/// The leases of one claim.
 #[derive(Debug)]
 pub(crate) struct Batch {
     inner: Mutex<Inner>,
@@ -19,26 +19,26 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 struct Inner {
     slots: Vec<Option<Lease>>,
-    /// The run that a slot is of, and how many rows of each run are still held.
+    /// The index of each row's run in `runs` (`None` without a group), and the number of rows still held of each run.
     run_of: Vec<Option<usize>>,
     runs: Vec<usize>,
-    /// The end of such a row may let another of its pool go.
+    /// Whether each row belongs to a pool: when such a row ends, another row of the pool may be claimed.
     pooled: Vec<bool>,
-    /// Those whose delivery has begun: a crash is counted against them.
+    /// Whether the delivery of each row has begun: a crash is then counted against the row.
     begun: Vec<bool>,
     open: usize,
-    /// By our own clock, counted from before the claim was sent, so it is never later than the database's.
+    /// The end of the leases by our own clock, counted from before the claim was sent: never later than the database's.
     runs_out: Instant,
 }
 
-/// A row that this worker holds, and where its lease is kept.
+/// A row that this worker holds, and a reference to its lease.
 #[derive(Debug)]
 pub(crate) struct HeldRow {
     pub row: Claimed,
     pub lease: LeaseRef,
 }
 
-/// Points at one slot of a batch.
+/// A reference to one slot of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct LeaseRef {
     batch: Arc<Batch>,
@@ -46,7 +46,7 @@ pub(crate) struct LeaseRef {
 }
 
 impl Batch {
-    /// Splits a claim into rows and the batch that keeps their leases.
+    /// Splits a claim into its rows and the batch that stores their leases.
     pub fn open(rows: Vec<Claimed>, asked: Instant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
         let slots: Vec<_> = rows.iter().map(|row| Some(row.lease.clone())).collect();
         let open = slots.len();
@@ -67,21 +67,23 @@ impl Batch {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing about its leases changes while this lives.
+    /// Locks the batch: none of its leases changes while the returned guard lives.
     #[cfg(test)]
     pub fn held_still(&self) -> impl Sized + '_ {
         self.lock()
     }
 
+    /// Whether every row of the batch has been settled, handed back or lost.
     pub fn is_done(&self) -> bool {
         self.lock().open == 0
     }
 
+    /// Returns the time at which the leases run out, by our own clock.
     pub fn runs_out(&self) -> Instant {
         self.lock().runs_out
     }
 
-    /// The leases still held, each with its slot.
+    /// Returns the leases still held, each with its slot.
     pub fn leases(&self) -> Vec<(usize, Lease)> {
         let inner = self.lock();
         inner
@@ -92,14 +94,14 @@ impl Batch {
             .collect()
     }
 
-    /// The leases of rows whose delivery has begun and that are not settled yet.
+    /// Returns the leases of rows whose delivery has begun and that are not settled yet.
     pub fn begun(&self) -> Vec<Lease> {
         let inner = self.lock();
         let slots = inner.slots.iter().zip(&inner.begun);
         slots.filter(|(_, begun)| **begun).filter_map(|(lease, _)| lease.clone()).collect()
     }
 
-    /// Takes over what an extension answered: new fences, or `None` for leases that were lost.
+    /// Stores the answers of an extension: new fences, or `None` for leases that were lost.
     pub fn extended(&self, answers: Vec<(usize, Option<Lease>)>, runs_out: Instant) {
         let mut inner = self.lock();
         for (slot, lease) in answers {
@@ -115,35 +117,37 @@ impl Batch {
 }
 
 impl LeaseRef {
-    /// The lease as it is now; `None` once lost or settled.
+    /// Returns the lease as it is now; `None` once it was lost or its row settled.
     pub fn current(&self) -> Option<Lease> {
         self.batch.lock().slots[self.slot].clone()
     }
 
+    /// Whether the lease is still held: neither lost nor settled.
     pub fn is_held(&self) -> bool {
         self.batch.lock().slots[self.slot].is_some()
     }
 
-    /// May the row be sent, by our own clock? Not once the lease was lost, nor within `margin` of its end: another worker may
-    /// have the row by then.
+    /// Whether the row may be sent, by our own clock: not once the lease was lost, nor within `margin` of its end,
+    /// because another worker may have the row by then.
     pub fn may_begin(&self, margin: Duration) -> bool {
         let inner = self.batch.lock();
         inner.slots[self.slot].is_some() && inner.runs_out > Instant::now() + margin
     }
 
-    /// The same for a transport, in which the row may wait.
+    /// Returns the check of [`may_begin`](Self::may_begin) for a transport, in which the row may wait before it is
+    /// sent.
     pub fn check(&self, margin: Duration) -> LeaseCheck {
         let lease = self.clone();
         LeaseCheck::new(move || lease.may_begin(margin))
     }
 
-    /// Its delivery begins.
+    /// Records that the delivery of the row begins.
     pub fn begin(&self) {
         self.batch.lock().begun[self.slot] = true;
     }
 
-    /// The row is settled, or nobody's of ours any more. May that let others go: was it the last of its run, or of a
-    /// pool?
+    /// Empties the slot: the row is settled, or this worker no longer holds it. Returns whether other rows may become
+    /// claimable: the row was the last of its run, or belongs to a pool.
     pub fn close(&self) -> bool {
         let mut inner = self.batch.lock();
         inner.slots[self.slot].take().is_some() && inner.left(self.slot)
@@ -151,7 +155,7 @@ impl LeaseRef {
 }
 
 impl Inner {
-    /// One row fewer; may that let others go?
+    /// Counts one row fewer; returns whether other rows may become claimable.
     fn left(&mut self, slot: usize) -> bool {
         self.open -= 1;
         let Some(run) = self.run_of[slot] else { return self.pooled[slot] };
@@ -160,7 +164,7 @@ impl Inner {
     }
 }
 
-/// Which run each row is of, and how long each is.
+/// Returns the index of each row's run, and the length of each run.
 fn runs(rows: &[Claimed]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let mut lengths: Vec<usize> = Vec::new();

@@ -1,9 +1,9 @@
 //! Marks rows as begun right before they are composed and sent, and checks their leases once more.
 //!
-//! What a crash finds begun is counted against the row; what was merely held comes back at no cost. Requests that arrive
-//! while a mark is being written share the next one (group commit), so marks cost no write per row. A row whose lease
-//! was lost meanwhile (the process was stopped, another worker has the row) is not sent.
-//! Invariant: nothing is handed to the transport that was not marked, and checked, within the last [`FRESH`].
+//! A crash is counted against rows that were begun; rows that were only held come back at no cost. Requests that arrive
+//! while a mark is being written share the next one (group commit), so marks do not cost one write per row. A row whose
+//! lease was lost meanwhile (the process was stopped, another worker has the row) is not sent.
+//! Invariant: every row handed to the transport was marked and checked within the last [`FRESH`].
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::batch::LeaseRef;
 use crate::runner::Runner;
 
-/// How old a check of the lease may be when the row is sent; a quarter of the lease where leases are short.
+/// The maximum age of a lease check when the row is sent; a quarter of the lease if leases are short.
 const FRESH: Duration = Duration::from_secs(1);
 
 type Answer = Result<Vec<bool>, Arc<store::Error>>;
@@ -25,7 +25,7 @@ type Answer = Result<Vec<bool>, Arc<store::Error>>;
 #[derive(Default)]
 pub(crate) struct Begins {
     waiting: Mutex<Vec<Request>>,
-    /// Who holds it writes the mark for all that wait.
+    /// The task that holds it writes the mark for all waiting requests.
     lead: tokio::sync::Mutex<()>,
 }
 
@@ -34,18 +34,18 @@ struct Request {
     answer: oneshot::Sender<Answer>,
 }
 
-/// Rows that were marked, and when.
+/// The time at which rows were marked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark(Instant);
 
 impl Mark {
-    /// May the rows still be sent on it? Not where the process stood still since, or composing took long.
+    /// Whether rows may still be sent on this mark: not if the process was suspended since, or composing took long.
     pub fn is_fresh(self, runner: &Runner) -> bool {
         self.0.elapsed() <= FRESH.min(runner.store.capabilities().lease / 4)
     }
 }
 
-/// Marks these rows; answers which of them may be sent. While the store is away it waits, as long as the lane is open.
+/// Marks rows as begun and returns which of them may be sent. If the store is away, waits while the lane is open.
 pub(crate) async fn begin(runner: &Runner, leases: &[LeaseRef]) -> (Vec<bool>, Mark) {
     let mut failures = 0;
     loop {
@@ -90,7 +90,7 @@ impl Begins {
                 Ok(answers) => Ok(answers.by_ref().take(request.leases.len()).collect()),
                 Err(error) => Err(Arc::clone(error)),
             };
-            // Nobody waits for it where its delivery was cut short by the end of a drain.
+            // The receiver is gone if its delivery was aborted at the end of a drain.
             let _ = request.answer.send(part);
         }
         answered.await.unwrap_or_else(|_| {
@@ -100,7 +100,7 @@ impl Begins {
     }
 }
 
-/// One mark for all requests. Under the gate no extension runs, so the fences read here are those that the rows have.
+/// Writes one mark for all requests. The gate excludes extensions, so the fences read here are the rows' current ones.
 async fn write(runner: &Runner, requests: &[Request]) -> Result<Vec<bool>, store::Error> {
     let _gate = runner.gate.read().await;
     let refs: Vec<&LeaseRef> = requests.iter().flat_map(|request| &request.leases).collect();

@@ -1,6 +1,6 @@
-//! Claims rows while there is room, prefetching while deliveries run. One claimer leads: it alone waits on an idle
-//! table. The others assist while the backlog is deep, and cost nothing when it is not. Every wait is `biased`: which of two
-//! ready branches goes must not be left to chance, or no run could be replayed from its seed.
+//! Claims rows while there is room, and prefetches while deliveries run. One claimer leads: it alone waits on an idle
+//! table. The others assist while the backlog is deep, and send no query otherwise. Every `select!` is `biased`: which
+//! of two ready branches runs must be deterministic, so that a simulated run can be replayed from its random seed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,18 +15,18 @@ use crate::runner::Runner;
 use crate::state::Phase;
 use crate::watchdog;
 
-/// What one look at the table brought.
+/// The result of one poll of the table.
 enum Turn {
-    /// As many as asked for: there are more.
+    /// As many rows as requested: there are more.
     Full,
-    /// Fewer: the table has nothing more that is due.
+    /// Fewer rows: no other row of the table is due.
     Drained,
     /// Too little room to be worth a round trip.
     NoRoom,
     Failed(Duration),
 }
 
-/// Claims until the lane drains; waits for work when the table is empty.
+/// Claims until the lane drains; waits for rows when the table is empty.
 pub(crate) async fn lead(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let mut freed = runner.room.subscribe();
@@ -38,7 +38,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
         if !runner.state.is_open() || !holds_single_lock(&runner).await {
             place = None;
             runner.passed_over.set(false);
-            // Open again, or told to drain; the time limit is for the single-claimer lock.
+            // Wakes when the lane opens or drains; the timeout is for the single-claimer lock.
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
         }
@@ -57,14 +57,15 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 tokio::select! {
                     biased;
                     () = runner.store.wake(deadline) => {}
-                    // Rows that waited behind our own.
+                    // Rows of a group or pool that had to wait until our own rows were settled.
                     () = runner.freed.notified() => {}
                     _ = changed.changed() => {}
                 }
             }
             Turn::NoRoom => {
                 if room == Room::All {
-                    // All that may be held is held. Who has most makes room, so that others are looked for again.
+                    // The lane holds its maximum. The fairness key with the most waiting rows hands some back, so that
+                    // the next claim finds rows of other keys.
                     claimed = Instant::now();
                     runner.release(runner.waiting.give_up(runner.lane.limits.batch as usize));
                 }
@@ -77,7 +78,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 }
             }
             Turn::Failed(wait) => {
-                // The failure itself was a change of health; only what comes after it may cut the wait short.
+                // The failure itself changed the health; only a later change may cut the wait short.
                 changed.mark_unchanged();
                 if !is_draining(&runner) {
                     tokio::select! {
@@ -92,7 +93,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
     give_single_lock_back(&runner).await;
 }
 
-/// Claims beside the leader for as long as full batches come.
+/// Claims in parallel with the leader for as long as claims return full batches.
 pub(crate) async fn assist(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let mut freed = runner.room.subscribe();
@@ -103,7 +104,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
             () = runner.deep.notified() => {}
             _ = changed.changed() => continue,
         }
-        // The leader waits in line for all of them.
+        // The leader waits for room on behalf of all claimers.
         let mut place = None;
         while runner.state.is_open() && !runner.lane.limits.single {
             freed.mark_unchanged();
@@ -122,19 +123,19 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
     }
 }
 
-/// How much of what may be held a claim may use.
+/// The part of the lane's capacity that a claim may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// As much as claims of this size need.
+    /// The capacity that claims of the current size need.
     Usual,
-    /// All: rows that take long fill the usual, and a client that comes anew must not wait for them.
+    /// The whole capacity: slow rows fill the usual one, and a client that sends its first row must not wait for them.
     All,
 }
 
-/// How long a lane whose clients take turns goes without a claim.
+/// The longest time without a claim on a lane whose clients share it fairly.
 const NEWCOMER: Duration = Duration::from_millis(500);
 
-/// `place` is where the claimer waits for room; given up once it has some.
+/// Makes one claim. `place` is the claimer's place among those that wait for room; it is dropped once there is some.
 async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>, failures: &mut u32) -> Turn {
     let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
     *place = None;
@@ -175,7 +176,7 @@ async fn claim(runner: &Runner, limit: u32, asked: Instant) -> Result<Vec<HeldRo
     Ok(hold(runner, rows, asked))
 }
 
-/// Rows were claimed: their leases are kept from now on.
+/// Opens a batch for claimed rows: from now on their leases are extended.
 pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: Instant) -> Vec<HeldRow> {
     if rows.is_empty() {
         return Vec::new();
@@ -187,7 +188,7 @@ pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: Instant) -> Vec<H
     held
 }
 
-/// The rows wait for a delivery from now on.
+/// Queues the rows for delivery.
 pub(crate) async fn accept(runner: &Runner, rows: Vec<HeldRow>) {
     if !rows.is_empty() {
         look_up(runner, &rows).await;
@@ -195,7 +196,8 @@ pub(crate) async fn accept(runner: &Runner, rows: Vec<HeldRow>) {
     }
 }
 
-/// One look-up for all rows of a claim: one for each call of the transport would cost a round trip to the database a call.
+/// Looks up the recipients of all rows of a claim at once; a look-up per transport call would cost one database round
+/// trip per call.
 async fn look_up(runner: &Runner, rows: &[HeldRow]) {
     let claimed: Vec<&Claimed> = rows.iter().map(|held| &held.row).collect();
     let recipients = runner.lane.composer.recipients(&claimed).await;
@@ -209,14 +211,14 @@ async fn look_up(runner: &Runner, rows: &[HeldRow]) {
     }
 }
 
-/// How many more rows may be held, up to a claim's worth.
+/// Returns how many more rows the lane may hold, at most one claim's worth.
 pub(crate) fn room(runner: &Runner) -> u64 {
     let bound = runner.reach.held(&runner.lane.limits);
     let most = u64::from(runner.reach.rows()).min(bound).max(1);
     bound.saturating_sub(runner.state.counters.held.load(Relaxed)).min(most)
 }
 
-/// Takes room for up to so many rows of the queue; returns for how many there was some.
+/// Reserves room for up to `rows` rows of the queue; returns the number reserved.
 pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
     if !runner.room.may(Source::Queue) {
         return 0;
@@ -239,8 +241,9 @@ pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
     }
 }
 
-/// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip. Where
-/// the queue's rows wait for room too, any room is: they would take all that comes free before it is half a batch.
+/// Reserves room for a claim. While rows wait for delivery, only a whole batch is worth a round trip; otherwise half of
+/// one is. If the queue's rows wait for room too, any room is used: they would take every freed slot before half a
+/// batch is free.
 fn reserve(runner: &Runner, room: Room) -> Option<u32> {
     if !runner.room.may(Source::Table) {
         return None;
@@ -275,7 +278,7 @@ fn reserve(runner: &Runner, room: Room) -> Option<u32> {
     }
 }
 
-/// A claim brought fewer rows than it had room for: others may have that room.
+/// Returns room that a claim reserved and did not use.
 pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
     if rows > 0 {
         runner.state.counters.held.fetch_sub(rows, Relaxed);
@@ -283,14 +286,14 @@ pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
     }
 }
 
-/// Until a row is looked for again that is due and that somebody seems to hold.
+/// The longest poll interval while a row is due but claims do not return it, probably because it is locked.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// The poll interval, or sooner if a row falls due before that.
+/// Returns when to poll next: after the poll interval, or earlier if a row falls due before that.
 async fn idle_deadline(runner: &Runner) -> Instant {
     let poll = runner.lane.limits.poll;
     let due = runner.store.next_due().await;
-    // Due already and not claimed: locked by another worker, or exempt. The poll interval paces us.
+    // Due and not claimed: locked by another worker, or exempt. Wait for the poll interval instead of polling at once.
     let passed_over = matches!(due, Ok(Some(Duration::ZERO))) && watchdog::misses_rows(runner);
     runner.passed_over.set(passed_over);
     let wait = match due {

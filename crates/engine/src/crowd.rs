@@ -1,8 +1,8 @@
-//! How many deliveries each share has under way, and how many it may have.
+//! Fair share limit: how many concurrent deliveries each share (fairness key) has, and how many it may have.
 //!
-//! A share may have at most [`TIMES`] times as many as are free. So one alone gets all but an eighth, several come to even
-//! parts as deliveries end, and some are left for a share that comes anew: no client can fill a lane with deliveries
-//! that hang. Where fewer than eight can be under way there is no such bound.
+//! A share may have at most [`TIMES`] times as many deliveries as there are free slots. A single share gets all but an
+//! eighth; several shares converge to equal parts as deliveries end; and some slots stay free for a new share, so that
+//! no client can fill a lane with deliveries that hang. With fewer than eight slots there is no such limit.
 
 use std::collections::HashMap;
 
@@ -12,27 +12,31 @@ const TIMES: usize = 7;
 
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
-    /// Deliveries at once; none where shares are not bounded.
+    /// Concurrent deliveries of the lane; `None` if shares are not limited.
     room: Option<usize>,
     all: usize,
     of: HashMap<Share, usize>,
 }
 
 impl Crowd {
+    /// Creates a limit for `room` concurrent deliveries; `None` disables it.
     pub fn with_room(room: Option<usize>) -> Self {
         Self { room, ..Self::default() }
     }
 
+    /// Whether shares are limited.
     pub fn is_bounded(&self) -> bool {
         self.room.is_some()
     }
 
+    /// Whether this share may begin one more delivery.
     pub fn may(&self, share: &Share) -> bool {
         let Some(room) = self.room else { return true };
         let own = self.of.get(share).copied().unwrap_or(0);
         own < TIMES * room.saturating_sub(self.all)
     }
 
+    /// Counts a delivery of this share as begun.
     pub fn began(&mut self, share: Share) {
         if self.room.is_some() {
             self.all += 1;
@@ -40,6 +44,7 @@ impl Crowd {
         }
     }
 
+    /// Counts a delivery of this share as ended.
     pub fn ended(&mut self, share: &Share) {
         if let Some(own) = self.of.get_mut(share) {
             self.all -= 1;

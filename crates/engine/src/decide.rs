@@ -1,4 +1,4 @@
-//! From an outcome to the move that the store will make: the contract decides, this module carries the words.
+//! Turns an outcome into the move that the store will make: the contract decides, this module adds reason and details.
 
 use postrider_contract::{Decision, Got, Transition, Verdict};
 use postrider_seams::row::Detail;
@@ -9,13 +9,13 @@ use crate::ended::Ended;
 use crate::recipients::{self, Mixed};
 use crate::runner::Runner;
 
-/// The longest reason that is stored (rule G7).
+/// The longest reason that is stored, in bytes (rule G7).
 pub(crate) const REASON_LIMIT: usize = 1000;
 
-/// The longest one that names recipients (rule M9): those of a mail to a few hundred fit.
+/// The longest reason that lists recipients, in bytes (rule M9): enough for a mail to a few hundred recipients.
 const MIXED_LIMIT: usize = 16_000;
 
-/// Decides one row's next move. `envelope` is absent where the row could not be composed.
+/// Decides a row's next move. `envelope` is `None` if the row could not be composed.
 pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, outcome: Outcome) -> Ended {
     let decision = decision(runner, &held, &outcome, runner.dice.roll());
     let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
@@ -27,10 +27,10 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
     };
     recipients::remember(&held.row, mixed.as_ref(), &mut detail);
     log(runner, &held, decision.transition, reason.as_deref());
-    // The log has the whole list, however long.
+    // The log contains the whole list, however long.
     let reason =
         reason.map(|reason| compact(&reason, if mixed.is_some() { MIXED_LIMIT } else { REASON_LIMIT }));
-    // A delivery to all leaves no error behind, and what was never tried has nothing to report.
+    // A delivery to all recipients stores no error, and a row that was never tried has no reason.
     let keeps_reason = match decision.transition {
         Transition::Delivered => mixed.is_some(),
         transition => transition != Transition::Released,
@@ -47,13 +47,14 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
     }
 }
 
-/// The move that this outcome leads to.
+/// Returns the transition that this outcome leads to.
 pub(crate) fn transition(runner: &Runner, held: &HeldRow, outcome: &Outcome) -> Transition {
     decision(runner, held, outcome, 0.0).transition
 }
 
-/// A partly accepted mail is tried again only where the store remembers who has it. Elsewhere a second try would send it
-/// twice to those who have it, and calling it delivered would lose the others: the row fails, and says who has it.
+/// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it.
+/// Otherwise a retry would send it to them twice, and calling it delivered would lose the others: the row fails with a
+/// reason that lists who has it.
 fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> Decision {
     let (stage, counters, verdict) = (runner.stage(), &held.row.counters, outcome.verdict());
     let decision = stage.decide(counters, verdict, chance);
@@ -68,7 +69,7 @@ fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> 
     decision
 }
 
-/// Are there more recipients without the mail than the row's reason can name?
+/// Whether more recipients lack the mail than the row's reason can list.
 fn does_not_fit(outcome: &Outcome) -> bool {
     let detail = match outcome {
         Outcome::Delivered(receipt) => &receipt.detail,
@@ -80,7 +81,7 @@ fn does_not_fit(outcome: &Outcome) -> bool {
     recipients::mixed(detail).is_some_and(|mixed| mixed.reason().len() > MIXED_LIMIT)
 }
 
-/// What a row says of a mail that did not reach all its recipients: once it ends, each of them is named.
+/// Returns the reason of a mail that did not reach all its recipients: once the row ends, it lists each of them.
 fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
     match (transition, reason) {
         (Transition::Delivered, _)
@@ -125,7 +126,7 @@ fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
     }
 }
 
-/// Every contract finds `$outcome.code`, `message` and `retry_after`, whether the target's transport says them or not.
+/// Adds `$outcome.code`, `message` and `retry_after` for every contract, even if the transport did not set them.
 fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail) {
     let (reason, mut detail) = (compact(&failure.reason, REASON_LIMIT), failure.detail);
     let code = if failure.unreachable { "network_error" } else { code };
@@ -139,7 +140,8 @@ fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail
     (Some(reason), None, detail)
 }
 
-/// One line, no control characters, cut at a character: fit for any column of any database.
+/// Returns the text as one line without control characters, cut at a character boundary: fits any column of any
+/// database.
 pub(crate) fn compact(text: &str, limit: usize) -> String {
     let mut words = String::with_capacity(text.len().min(limit));
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {

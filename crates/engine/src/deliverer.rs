@@ -1,4 +1,4 @@
-//! Composes and delivers: takes waiting rows in batches that the transport can use, and passes on what came of them.
+//! Composes and delivers: takes waiting rows in batches that suit the transport, and passes their outcomes on.
 //!
 //! Invariant: every row taken here is pushed to `ended` exactly once, whatever the composer or the transport does.
 
@@ -18,14 +18,14 @@ use crate::suspect::{self, is_suspect};
 use crate::waiting::{Portion, Taken};
 use crate::{decide, large, letters, ordered, prober};
 
-/// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
+/// The minimum time left on a lease when a delivery begins; a quarter of the lease if leases are short.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
-/// How often rows are marked again before they are sent, where each mark was old by the time it was answered. After that
-/// their leases by our own clock decide.
+/// The maximum number of times that rows are marked again before they are sent, if each mark was too old once the store
+/// had answered. After that, only the end of the lease by our own clock decides.
 pub(crate) const MARKS: u32 = 3;
 
-/// What a transport may take beyond its deadline before it is given up.
+/// The time that a transport has beyond its deadline before its call is aborted.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
@@ -67,11 +67,11 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     }
 }
 
-/// While the lane is on trial, one row goes alone first.
+/// Delivers rows that are no suspects. While the lane is on trial, one row is delivered alone first.
 async fn deliver_beside_others(runner: &Runner, mut rows: Vec<HeldRow>) {
     if runner.state.is_on_trial() {
         let _only = suspect::only_in_lane(runner).await;
-        // The row before this one may have ended the trial.
+        // The previous row may have ended the trial.
         if runner.state.is_on_trial() && !rows.is_empty() {
             let others = rows.split_off(1);
             deliver_rows(runner, rows).await;
@@ -84,7 +84,7 @@ async fn deliver_beside_others(runner: &Runner, mut rows: Vec<HeldRow>) {
     }
 }
 
-/// One call of the transport.
+/// Delivers rows in one call of the transport.
 async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
     let rows = if runner.state.is_open() { keep_safe(runner, rows) } else { release(runner, rows) };
     let (rows, mark) = marked(runner, rows).await;
@@ -105,7 +105,7 @@ async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
             Err(outcome) => ended.push(decide::ended(runner, held, None, outcome)),
         }
     }
-    // What can't be composed is settled at once; it need not wait for the others' delivery.
+    // Rows that cannot be composed are settled at once; they need not wait for the delivery of the others.
     runner.ended.push(ended);
     let mut mark = mark;
     for _ in 0..MARKS {
@@ -129,7 +129,7 @@ async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
     runner.ended.push(ended);
 }
 
-/// Marks the rows as begun; those that have lost their lease are handed back. No mark where none is left.
+/// Marks the rows as begun and hands back those that have lost their lease. Returns no mark if no row is left.
 async fn marked(runner: &Runner, rows: Vec<HeldRow>) -> (Vec<HeldRow>, Option<Mark>) {
     if rows.is_empty() {
         return (rows, None);
@@ -143,7 +143,7 @@ async fn marked(runner: &Runner, rows: Vec<HeldRow>) -> (Vec<HeldRow>, Option<Ma
     (held, mark)
 }
 
-/// The same once more for rows whose composing took long, or whose process stood still meanwhile.
+/// Marks rows once more if composing took long or the process was suspended meanwhile.
 async fn marked_again(
     runner: &Runner,
     rows: Vec<HeldRow>,
@@ -158,7 +158,7 @@ async fn marked_again(
     (rows, envelopes, mark)
 }
 
-/// How long before its end a lease is too short to begin a delivery.
+/// Returns the minimum time left on a lease when a delivery begins.
 pub(crate) fn margin(runner: &Runner) -> Duration {
     LEASE_MARGIN.min(runner.store.capabilities().lease / 4)
 }
@@ -171,13 +171,13 @@ fn keep_safe(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
     safe
 }
 
-/// Never tried, so it costs nothing.
+/// Hands rows back that were never tried: this costs no attempt.
 fn release(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
     runner.ended.push(rows.into_iter().map(|row| Ended::released(row.lease)).collect());
     Vec::new()
 }
 
-/// Composes the batch. A composer that panics is asked again row by row, so that one row can't take others with it.
+/// Composes the batch. After a panic, composes row by row, so that one bad row does not fail the others.
 pub(crate) async fn compose(runner: &Runner, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
     let composer = &runner.lane.composer;
     match AssertUnwindSafe(composer.compose(rows)).catch_unwind().await {
@@ -202,7 +202,7 @@ fn broken(reason: &str) -> Outcome {
     Outcome::Rejected(Failure::new(reason))
 }
 
-/// Sends, and answers one outcome per envelope whatever the transport does. What has no answer is uncertain.
+/// Sends, and returns one outcome per envelope whatever the transport does. An envelope without an answer is uncertain.
 pub(crate) async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
     runner.transport.look_up_missing(envelopes).await;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Outcomes that wait to be settled. Bounded by the rows held: a row is in flight or here, never both.
+//! The queue of outcomes that wait to be settled. Bounded by the rows held: a row is in flight or here, never both.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::batch::LeaseRef;
 
-/// One decided move, waiting for the store.
+/// A decided move that waits to be written to the store.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub lease: LeaseRef,
@@ -22,12 +22,12 @@ pub(crate) struct Ended {
     pub receipt: Option<String>,
     pub envelope: Detail,
     pub outcome: Detail,
-    /// Rows of its group behind it, never tried, that are handed back with it.
+    /// Rows of the same group behind this one, never tried, that are handed back with it.
     pub rest: Vec<LeaseRef>,
 }
 
 impl Ended {
-    /// A move with nothing to say: hand the row back, unspent.
+    /// Creates a move that hands the row back without counting an attempt.
     pub fn released(lease: LeaseRef) -> Self {
         Self {
             lease,
@@ -41,23 +41,24 @@ impl Ended {
         }
     }
 
-    /// Is the row to be tried once more?
+    /// Whether the row will be tried again.
     pub fn comes_again(&self) -> bool {
         matches!(self.transition, Transition::Retry | Transition::Deferred | Transition::Released)
     }
 
-    /// Rows that this is about.
+    /// The number of rows that this move concerns.
     pub fn rows(&self) -> usize {
         1 + self.rest.len()
     }
 
-    /// Its rows are nobody's of ours any more. May that let others go?
+    /// Closes the leases of its rows: this worker no longer holds them. Returns whether other rows may become
+    /// claimable.
     pub fn close(&self) -> bool {
         let over = self.rest.iter().filter(|lease| lease.close()).count();
         self.lease.close() || over > 0
     }
 
-    /// The settlements under the leases as they are now; those that were lost are left out.
+    /// Returns the settlements with the current leases; rows whose lease was lost are left out.
     pub fn settlements(&self) -> Vec<Settlement> {
         let rest: Vec<Lease> = self.rest.iter().filter_map(LeaseRef::current).collect();
         match self.settlement() {
@@ -97,6 +98,7 @@ impl EndedRows {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Queues outcomes for the settlers.
     pub fn push(&self, rows: Vec<Ended>) {
         if rows.is_empty() {
             return;
@@ -105,9 +107,9 @@ impl EndedRows {
         self.arrived.notify_one();
     }
 
-    /// Up to `most` outcomes: at once if that many wait, else as soon as no more come within a `linger`, or after a few
-    /// of them. Full batches are what makes settles cheap, and a quiet lane need not wait for one. `None` once closed
-    /// and empty.
+    /// Takes up to `most` outcomes: immediately if that many wait, otherwise once none arrived during a `linger`, or
+    /// after [`MOST_LINGERS`]. Full batches make settles cheap, and a quiet lane need not wait for one. `None` once
+    /// closed and empty.
     pub async fn take(&self, most: usize, linger: Duration) -> Option<Vec<Ended>> {
         let mut lingers = Lingers::default();
         loop {
@@ -137,25 +139,26 @@ impl EndedRows {
         }
     }
 
+    /// Closes the queue: settlers take what is left, then end.
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_one();
     }
 }
 
-/// How many lingers in a row wait for a full batch while outcomes keep coming.
+/// The most lingers in a row that wait for a full batch while outcomes keep arriving.
 const MOST_LINGERS: u32 = 5;
 
-/// Waiting for more: goes on while more come, within limits.
+/// Counts the lingers of one `take`, which waits while more outcomes arrive, within limits.
 #[derive(Debug, Default)]
 struct Lingers {
-    /// Outcomes at the last look.
+    /// Outcomes waiting at the last check.
     seen: usize,
     count: u32,
 }
 
 impl Lingers {
-    /// Looks again: did none come since the last look, or was that the last one?
+    /// Whether to stop waiting: none arrived since the last check, or this was the last linger.
     fn are_over(&mut self, waiting: usize) -> bool {
         let over = self.count > 0 && (waiting == self.seen || self.count >= MOST_LINGERS);
         self.seen = waiting;

@@ -1,4 +1,4 @@
-//! The engine: starts lanes, says how they are, drains them.
+//! The engine: starts lanes, reports their status, drains them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::status::LaneStatus;
 use crate::suspect::Suspects;
 
-/// Runs lanes.
+/// Runs the lanes of one process.
 pub struct Engine {
     dice: Arc<dyn Dice>,
     suspects: Arc<Suspects>,
     handle: Handle,
 }
 
-/// Sees the lanes of an engine; cheap to clone.
+/// Reads the status of an engine's lanes; cheap to clone.
 #[derive(Clone, Default)]
 pub struct Handle {
     lanes: Arc<Mutex<Vec<Running>>>,
@@ -30,7 +30,7 @@ struct Running {
     ended: Option<JoinHandle<()>>,
 }
 
-/// A lane's place in the engine before its store could be opened: it shows in the status, with the reason.
+/// A lane's place in the engine before its store is open: the lane appears in the status, with the reason.
 pub struct Berth {
     handle: Handle,
     state: Arc<LaneState>,
@@ -38,32 +38,34 @@ pub struct Berth {
     suspects: Arc<Suspects>,
 }
 
-/// What a drain left.
+/// The result of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
-    /// Rows still in flight at the limit: their leases run out, and another worker takes them.
+    /// Rows still in flight at the time limit: their leases run out, and another worker claims them.
     pub left: u64,
-    /// Every lane came to its end within the limit. Where one did not, a claim under way may have brought rows as well.
+    /// Whether every lane ended within the time limit. If one did not, its last claim may have fetched rows as well.
     pub in_time: bool,
 }
 
 impl Drained {
-    /// Is every row settled or handed back?
+    /// Whether every row was settled or handed back.
     pub fn is_complete(self) -> bool {
         self.in_time && self.left == 0
     }
 }
 
 impl Engine {
+    /// Creates an engine without lanes. `dice` is the randomness of every wait.
     pub fn new(dice: Arc<dyn Dice>) -> Self {
         Self { dice, suspects: Arc::default(), handle: Handle::default() }
     }
 
+    /// Returns a handle that reads the status of the lanes.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Makes a place for a lane, so that it shows in the status while its store is being opened.
+    /// Adds a lane to the status while its store is being opened.
     pub fn announce(&self, lane: &str, contract: &str, stage: &str) -> Berth {
         let state = Arc::new(LaneState::new(lane, contract, stage));
         self.handle.lock().push(Running { state: Arc::clone(&state), ended: None });
@@ -77,7 +79,7 @@ impl Engine {
         self.announce(&lane.name, &lane.contract.name, &stage).start(lane);
     }
 
-    /// No new claims; what is under way is finished, up to `limit`; the rest is handed back unspent.
+    /// Drains all lanes: claims no more, finishes what was begun within `limit`, and hands the rest back unspent.
     pub async fn drain(self, limit: Duration) -> Drained {
         let mut ended = Vec::new();
         for running in self.handle.lock().iter_mut() {
@@ -105,17 +107,19 @@ impl Handle {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the status of every lane, in the order in which they were announced.
     pub fn lanes(&self) -> Vec<LaneStatus> {
         self.lock().iter().map(|running| running.state.status()).collect()
     }
 
+    /// Returns the status of one lane; `None` if there is no lane of that name.
     pub fn lane(&self, name: &str) -> Option<LaneStatus> {
         self.lock().iter().find(|running| running.state.name == name).map(|running| running.state.status())
     }
 }
 
 impl Berth {
-    /// The store can't be opened now, and why.
+    /// Reports why the store cannot be opened yet.
     pub fn waiting_for(&self, error: &store::Error) {
         let trouble = match error.class {
             store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
@@ -124,7 +128,7 @@ impl Berth {
         self.state.set_store(Some(trouble));
     }
 
-    /// The store is open: the lane runs. A lane that was told to drain in the meantime stays stopped.
+    /// Starts the lane once its store is open. A lane that was drained in the meantime stays stopped.
     pub fn start(self, lane: Lane) {
         let mut lanes = self.handle.lock();
         if self.state.phase() != Phase::Starting {

@@ -1,4 +1,4 @@
-//! Prolongs the leases of rows that take long, from their claim until their last settle, a drain included.
+//! The lease extender: extends the leases of rows that take long, from claim to settle, also during a drain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let tick = (facts.extend_every / 4).clamp(Duration::from_millis(20), Duration::from_secs(5));
     loop {
         tokio::time::sleep(tick).await;
-        // What has been held for `extend_every` is prolonged; most rows never live that long.
+        // Leases older than `extend_every` are extended; most rows are settled before that.
         let horizon = Instant::now() + facts.lease.saturating_sub(facts.extend_every);
         let old: Vec<_> = runner.kept().into_iter().filter(|batch| batch.runs_out() <= horizon).collect();
         for batch in old {
@@ -31,7 +31,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
 }
 
 async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), store::Error> {
-    // No settle may be under way: it would go out with a fence that is about to change.
+    // No settle may be in flight: it would use a fence that is about to change.
     let _gate = runner.gate.write().await;
     let asked = Instant::now();
     let held = batch.leases();
@@ -52,7 +52,7 @@ async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), s
         );
     }
     batch.extended(answers, asked + lease);
-    // An extension may change the fence: the marks of begun rows must follow it. The gate keeps other marks out.
+    // An extension may change the fence: the marks of begun rows must be written again. The gate excludes other marks.
     if batch.begun().is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! A lane: contract + store + composer + transport + limits.
+//! A lane: a contract, store, composer, transport and limits that run together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::{Composer, Queue, Store, Transport};
 
-/// Everything that one running stage needs.
+/// The parts of one running stage.
 #[derive(Clone)]
 pub struct Lane {
     /// Unique among the lanes of a process; names it in logs, metrics and commands.
@@ -17,31 +17,31 @@ pub struct Lane {
     pub store: Arc<dyn Store>,
     pub composer: Arc<dyn Composer>,
     pub transport: Arc<dyn Transport>,
-    /// Hands over pointers to the rows that it can carry; without it the table alone is the queue. The contract must
-    /// know of it ([`Contract::with_queue`]).
+    /// The external queue that delivers pointers to rows; `None` if the table alone is the queue. The contract must be
+    /// prepared for it ([`Contract::with_queue`]).
     pub queue: Option<Arc<dyn Queue>>,
     pub limits: Limits,
 }
 
-/// What bounds a lane.
+/// The limits of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Deliveries (calls of the transport) at once.
+    /// Concurrent deliveries (calls of the transport).
     pub concurrency: usize,
     /// Rows per claim.
     pub batch: u32,
-    /// Rows per claim while the lane is fast; no more than `batch` where that was chosen with care.
+    /// Maximum rows per claim while the lane is fast; equal to `batch` if the operator set that.
     pub stretch: u32,
-    /// Rows held at once, waiting and in flight together.
+    /// Rows held at once: waiting, in flight and not yet settled.
     pub held: usize,
-    /// Bytes of large rows held at once.
+    /// Bytes of large rows in memory at once.
     pub bytes: u64,
-    /// The longest that one delivery may take.
+    /// Time limit of one delivery.
     pub timeout: Duration,
-    /// Between two looks at an idle table when nothing notifies.
+    /// Time between two polls of an idle table, if no notification arrives.
     pub poll: Duration,
-    /// Between two runs of the safety nets.
+    /// Time between two runs of the maintenance tasks.
     pub sweep: Duration,
-    /// Only one worker at a time claims (a lock of the store's).
+    /// Whether only one worker at a time claims, under a lock in the store.
     pub single: bool,
 }

@@ -1,7 +1,8 @@
-//! Delivers rows whose fields were too large for the claim: loads them later, several in one call, within the lane's
-//! budget of bytes.
+//! Delivers large rows: rows whose fields were too large for the claim. Loads them later, several per call, within the
+//! lane's byte budget.
 //!
-//! Invariant: every row given to [`deliver`] is delivered, ended or handed back; its bytes count until then.
+//! Invariant: every row given to [`deliver`] is delivered, ended or handed back; its bytes count against the budget
+//! until then.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,10 +15,10 @@ use crate::ended::Ended;
 use crate::runner::Runner;
 use crate::{decide, deliverer};
 
-/// How long a row that could not be read is kept before it is handed back.
+/// Time for which a row that could not be read is held before it is handed back.
 pub(crate) const UNREADABLE: Duration = Duration::from_secs(1);
 
-/// One call loads at most this part of the lane's budget, so that several deliverers have room at once.
+/// The divisor of the lane's byte budget that limits one load, so that several deliverers can load at once.
 const PART: u64 = 8;
 
 /// Loads and delivers the rows, in as few calls as the budget allows.
@@ -38,7 +39,7 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     }
 }
 
-/// Why a row of this size is never loaded.
+/// Returns the rejection of a row that exceeds the composer's size limit; such a row is never loaded.
 pub(crate) fn too_large(runner: &Runner, size: u64) -> Option<Outcome> {
     let limit = runner.lane.composer.size_limit();
     (size > limit).then(|| {
@@ -47,12 +48,12 @@ pub(crate) fn too_large(runner: &Runner, size: u64) -> Option<Outcome> {
     })
 }
 
-/// A row that can never be read fails: handed back, it would be claimed again at once and fail again, for ever.
+/// Returns the rejection of a row that can never be read: if handed back, it would be claimed and fail again forever.
 pub(crate) fn unreadable(error: &store::Error) -> Outcome {
     Outcome::Rejected(Failure::new(format!("the row could not be read: {error}")))
 }
 
-/// The first rows that fit into so many bytes together; always one at least.
+/// Takes the first rows that fit into `most` bytes together; always at least one.
 fn next_part(waiting: &mut VecDeque<HeldRow>, most: u64) -> Vec<HeldRow> {
     let mut bytes = 0;
     let fits = waiting.iter().take_while(|held| {
@@ -63,7 +64,7 @@ fn next_part(waiting: &mut VecDeque<HeldRow>, most: u64) -> Vec<HeldRow> {
     waiting.drain(..rows).collect()
 }
 
-/// Loads the rows in one call; those that are gone or can't be read are handed back or ended.
+/// Loads the rows in one call; those that are gone or cannot be read are handed back or ended.
 async fn load(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
     let (mut held, mut leases): (Vec<HeldRow>, Vec<Lease>) = (Vec::new(), Vec::new());
     for row in rows {
@@ -80,7 +81,7 @@ async fn load(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
     }
     match runner.store.load(&leases).await {
         Ok(fields) => with_fields(runner, held, fields),
-        // One of them is the cause: the others must not fail with it.
+        // One row is the cause: load each alone, so that the others do not fail with it.
         Err(error) if error.class == Class::Permanent && held.len() > 1 => {
             let mut loaded = Vec::with_capacity(held.len());
             for row in held {
@@ -119,7 +120,8 @@ async fn fail(runner: &Runner, rows: Vec<HeldRow>, error: &store::Error) {
         return;
     }
     tracing::warn!(lane = runner.state.name, rows = rows.len(), %error, "large rows could not be read; handed back");
-    // They would be claimed at once, and a table that can't be read would be queried without a pause.
+    // Handed back at once they would be claimed at once, and a table that cannot be read would be queried without a
+    // pause.
     tokio::time::sleep(UNREADABLE).await;
     runner.ended.push(rows.into_iter().map(|held| Ended::released(held.lease)).collect());
 }

@@ -1,8 +1,9 @@
-//! Dead letters: what ends undelivered is told of at the place that the composer knows, before the row is settled.
+//! Dead letters: publishes a notice of each row that ends undelivered, to the target that the composer names, before
+//! the row is settled.
 //!
-//! Owns: one try to send each letter. Must not: change what becomes of the row: it ends in its dead state whether the
-//! letter went or not, where an operator finds it. Invariant: nothing waits for a letter longer than for a delivery,
-//! and a letter that could not be sent is in the row's reason.
+//! Owns: one attempt to send each dead letter. Must not: change the transition of the row: it ends in its dead state
+//! whether the dead letter was sent or not, where an operator finds it. Invariant: a dead letter has no longer time
+//! limit than a delivery, and if it could not be sent, the row's reason says so.
 
 use postrider_contract::Transition;
 use postrider_seams::{Envelope, Outcome};
@@ -12,7 +13,7 @@ use crate::decide::{self, REASON_LIMIT, compact};
 use crate::deliverer::send;
 use crate::runner::Runner;
 
-/// Sends a letter for each row that these outcomes end.
+/// Sends a dead letter for each row that these outcomes end.
 pub(crate) async fn publish(
     runner: &Runner,
     rows: &[&HeldRow],
@@ -37,7 +38,7 @@ pub(crate) async fn publish(
     if letters.is_empty() {
         return;
     }
-    // The delivery itself is over: the letter has its own time before the watchdog calls the lane stalled.
+    // The delivery itself is over: the dead letter gets its own time before the watchdog reports the lane as stalled.
     runner.note_progress();
     let told = send(runner, &letters).await;
     for (place, told) in places.into_iter().zip(told) {

@@ -1,7 +1,7 @@
-//! Engine: runs lanes. Claim → compose → deliver → decide → settle; leases, safety nets, retention, drain.
+//! The engine: runs lanes. Claim → compose → deliver → decide → settle; leases, maintenance, retention, drain.
 //!
-//! Owns: the loop, and what a lane's health is. Must not: know a database, a protocol or a file. Invariant: a row that
-//! was claimed is settled, handed back, or left to its lease; never forgotten while the process lives.
+//! Owns: the loop, and the health of each lane. Must not: know a database, a protocol or a file. Invariant: a claimed
+//! row is settled, handed back, or left to its lease; it is never forgotten while the process lives.
 
 mod aliases;
 mod batch;

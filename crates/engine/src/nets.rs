@@ -1,4 +1,4 @@
-//! The safety nets, each on a timer of its own: reclaim of expired leases, spent rows, the contract's sweeps, purge.
+//! The maintenance tasks, each on its own timer: reclaim of expired leases, spent rows, the contract's sweeps, purge.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use tokio::task::JoinSet;
 use crate::offers::{follow, offer};
 use crate::runner::Runner;
 
-/// Rows per statement: short transactions, so that nobody waits for us.
+/// Rows per statement: short transactions, so that other sessions do not wait for our locks.
 pub(crate) const CHUNK: u32 = 500;
 
-/// How often spent rows are looked for, and finished ones purged, unless they are kept for less than two minutes.
+/// Time between two sweeps of spent rows, and the longest time between two purges.
 const SLOW: Duration = Duration::from_mins(1);
 
 /// The shortest time between two purges, whatever a retention says.
 const FASTEST_PURGE: Duration = Duration::from_secs(1);
 
-/// Held while a net runs, and a little longer than a run should take.
+/// Time limit of the lock of a maintenance task: a little longer than a run should take.
 pub(crate) const LOCK_TTL: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
@@ -54,14 +54,14 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     while nets.join_next().await.is_some() {}
 }
 
-/// Half of the shortest retention, so that a finished row is gone at most one and a half of its retention after it
-/// finished; at most a minute. `None` where rows are kept for ever.
+/// Returns half of the shortest retention, at most a minute, so that a finished row is deleted no later than one and a
+/// half times its retention after it finished. `None` if rows are kept forever.
 fn purge_interval(retention: &[Retention]) -> Option<Duration> {
     let shortest = retention.iter().map(|rule| rule.after).min()?;
     Some((shortest / 2).clamp(FASTEST_PURGE, SLOW))
 }
 
-/// Runs one net for ever, the first time at once: a restart is when there is most to pick up.
+/// Repeats one maintenance task forever, the first time immediately: after a restart there is most to do.
 async fn repeat<F, R>(runner: Arc<Runner>, every: Duration, name: &'static str, net: F)
 where
     F: Fn(Arc<Runner>) -> R,
@@ -77,7 +77,7 @@ where
             Err(error) => {
                 failures += 1;
                 tracing::warn!(lane = runner.state.name, net = name, %error, "a safety net failed; trying again");
-                // The claimer is the one that says how the store is; a net only waits.
+                // Only the claimer reports the state of the store; a maintenance task just waits.
                 Duration::from_secs(2) * failures.min(15)
             }
         };
@@ -85,7 +85,7 @@ where
     }
 }
 
-/// Takes back rows whose worker is gone. Needs no lock: every statement is guarded by state and horizon, and recovery
+/// Reclaims rows whose worker is gone. Needs no lock: every statement is guarded by state and lease end, and recovery
 /// must not wait for the lock of a worker that died.
 async fn reclaim(runner: Arc<Runner>) -> Result<(), store::Error> {
     loop {
@@ -128,7 +128,7 @@ async fn purge(runner: Arc<Runner>) -> Result<(), store::Error> {
     Ok(())
 }
 
-/// Repeats a chunk until it comes back short, if no other worker is at it.
+/// Repeats a chunk until one comes back short, unless another worker holds the lock.
 async fn under_lock<F, R>(runner: &Runner, name: &str, chunk: F) -> Result<u64, store::Error>
 where
     F: Fn() -> R,
@@ -136,7 +136,7 @@ where
 {
     let mut moved = 0;
     loop {
-        // Renewed before each chunk, so that a long purge keeps it.
+        // Renewed before each chunk, so that a long purge keeps the lock.
         if !runner.store.lock(name, LOCK_TTL).await? {
             return Ok(moved);
         }

@@ -1,4 +1,4 @@
-//! One decorator per seam: metrics live here, so that no backend instruments itself.
+//! Metrics decorators for store and transport: metrics are recorded here, so that no backend instruments itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::aliases::Aliases;
 use crate::questions::Questions;
 
-/// Counts and times what a lane asks of its store.
+/// Counts and times the calls of a lane to its store.
 pub(crate) struct ObservedStore {
     lane: String,
     inner: Arc<dyn Store>,
@@ -31,6 +31,7 @@ pub(crate) struct ObservedStore {
 }
 
 impl ObservedStore {
+    /// Wraps a store and registers its metrics with the label `lane`.
     pub fn new(lane: &str, contract: &Contract, inner: Arc<dyn Store>) -> Self {
         let seconds = |verb: &'static str| metrics::histogram!("postrider_store_seconds", "lane" => lane.to_owned(), "verb" => verb);
         let settled = Transition::SETTLES
@@ -57,20 +58,20 @@ impl ObservedStore {
         }
     }
 
-    /// With what is asked and not answered yet told here.
+    /// Registers pending calls in `questions`, where the watchdog reads them.
     pub fn counting(self, questions: Arc<Questions>) -> Self {
         Self { questions, ..self }
     }
 
     fn came(&self, rows: &[Claimed]) {
         self.claimed.increment(rows.len() as u64);
-        // The longest wait of the batch tells how late the lane is, at a cost that does not grow with the batch.
+        // The longest wait of the batch shows how late the lane is, at a cost that does not grow with the batch.
         if let Some(longest) = rows.iter().map(|row| row.waited_micros).max() {
             self.waited.record(Duration::from_micros(u64::try_from(longest).unwrap_or(0)));
         }
     }
 
-    /// What every store answers that was opened for a lane with a queue.
+    /// Returns the store's handoff; an error if the store was not opened for a lane with a queue.
     fn handing(&self) -> Result<&dyn Handoff, Error> {
         let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
         self.inner.handoff().ok_or_else(none)
@@ -98,7 +99,7 @@ impl ObservedStore {
     }
 }
 
-/// What seldom happens is there from the start, at 0: a rate over it, and an alert on it, then work from the first time on.
+/// Registers the counters of rare events at 0, so that rates and alerts over them work from the first event on.
 fn rare(lane: &str, contract: &Contract) {
     for to in ["retry", "dead", "free", "unanswered"] {
         metrics::counter!("postrider_rows_reclaimed_total", "lane" => lane.to_owned(), "to" => to)
@@ -292,7 +293,7 @@ impl Handoff for ObservedStore {
     }
 }
 
-/// Counts and times what a lane asks of its transport.
+/// Counts and times the calls of a lane to its transport.
 pub(crate) struct ObservedTransport {
     inner: Arc<dyn Transport>,
     seconds: Histogram,
@@ -300,6 +301,7 @@ pub(crate) struct ObservedTransport {
 }
 
 impl ObservedTransport {
+    /// Wraps a transport and registers its metrics with the label `lane`.
     pub fn new(lane: &str, inner: Arc<dyn Transport>) -> Self {
         let counter = |outcome: &'static str| {
             let counter = metrics::counter!("postrider_deliveries_total", "lane" => lane.to_owned(), "outcome" => outcome);
@@ -354,7 +356,7 @@ impl Transport for ObservedTransport {
     }
 }
 
-/// Where an outcome's counter stands in `ObservedTransport::outcomes`.
+/// Returns the index of an outcome's counter in `ObservedTransport::outcomes`.
 fn index(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Delivered(_) => 0,

@@ -1,5 +1,6 @@
-//! The pollers of a lane with an external queue: what waits to be published is marked first, published then, and taken
-//! back if the queue refuses it. Two workers at once are harmless: each row is marked by one of them.
+//! The queue publisher of a lane with an external queue: marks rows as published, publishes pointers to them, and
+//! reverts the mark of those that the queue refuses. Two workers may do this at once: each row is marked by only one of
+//! them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,11 @@ use tokio::time::Instant;
 use crate::nets::{CHUNK, LOCK_TTL};
 use crate::runner::Runner;
 
-/// How long a publication of one chunk may take.
+/// Time limit for publishing one chunk.
 const PUBLISH: Duration = Duration::from_secs(10);
 
-/// Publishes what this worker itself hands back, puts off or is to try again as soon as that falls due: the poller's next
-/// look may be seconds away. Takes no lock, as it is about a few rows. What is missed here the poller finds.
+/// Publishes rows that this worker handed back, deferred or will retry as soon as they fall due, because the next poll
+/// may be seconds away. Uses no lock, as it concerns few rows. The poller finds any row that is missed here.
 pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     loop {
         runner.soon.next().await;
@@ -24,7 +25,7 @@ pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
         }
         let Some(handoff) = runner.store.handoff() else { return };
         match chunk(&runner, &*queue, handoff, Offer::Due).await {
-            // There may be more: the next tick goes on.
+            // There may be more: continue at the next tick.
             Ok(Chunk { offered, refused: 0 }) if offered >= CHUNK as usize => {
                 runner.soon.falls_due(Duration::ZERO);
             }
@@ -36,13 +37,13 @@ pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     }
 }
 
-/// What became of one chunk.
+/// The result of one chunk.
 struct Chunk {
     offered: usize,
     refused: usize,
 }
 
-/// Marks, publishes, and takes back what the queue refused.
+/// Marks and publishes one chunk; reverts the marks of rows that the queue refused.
 async fn chunk(
     runner: &Runner,
     queue: &dyn Queue,
@@ -69,7 +70,7 @@ pub(crate) async fn offer(
     };
     let mut published = 0;
     loop {
-        // Nothing is moved to and fro while it is known that the queue would refuse it.
+        // While the queue is known to be away, marking rows would only mean reverting them.
         if runner.state.has_queue_trouble()
             && let Err(error) = queue.probe().await
         {
@@ -93,7 +94,7 @@ pub(crate) async fn offer(
     Ok(())
 }
 
-/// Those that the queue refused.
+/// Publishes pointers to the rows; returns the rows that the queue refused.
 async fn publish(runner: &Runner, queue: &dyn Queue, rows: &[RowId]) -> Vec<RowId> {
     if rows.is_empty() {
         return Vec::new();

@@ -1,9 +1,10 @@
-//! Delivers ordered runs: rows of one group, in their order, never by two deliveries at once.
+//! Delivers ordered runs: rows of one group, in order, never by two deliveries at once.
 //!
-//! A run goes in one call where the transport keeps the order of a call (pipelined), else one row a call, beside rows of
-//! other groups; what is left of it waits its turn again, so that no group waits for the whole of another. A failure that holds the group ends the run: the
-//! failed row is settled together with the rest, which is handed back. Where later rows of a pipelined call were taken
-//! although an earlier one failed, they count as delivered: what then holds is that each row was first sent in order.
+//! If the transport keeps the order within a call, a run is sent in one call (pipelined). Otherwise each call carries
+//! one row of the run, together with rows of other groups, and the rest of the run goes back to the end of the queue,
+//! so that no group waits for the whole of another. A failure that blocks the group ends the run: the failed row is
+//! settled together with the rest, which is handed back. If later rows of a pipelined call were accepted although an
+//! earlier one failed, they count as delivered: the guarantee is then that each row was first sent in order.
 //! Invariant: every row given to this module is pushed to `ended` or back to `waiting` exactly once.
 
 use std::collections::VecDeque;
@@ -23,25 +24,25 @@ use crate::suspect::{self, is_suspect};
 use crate::waiting::Run;
 use crate::{decide, letters, prober};
 
-/// What goes now, and what waits behind it.
+/// The rows of a run that are delivered now, and the rest of the run.
 struct Under<'a> {
     now: Vec<(HeldRow, Part)>,
     rest: Run,
-    /// Room for a large row.
+    /// The byte budget that a large row uses.
     _bytes: Option<SemaphorePermit<'a>>,
 }
 
-/// One row of a run on its way.
+/// The progress of one row of a run.
 enum Part {
     /// Not yet composed.
     Fresh,
     Composed(Envelope),
-    /// It could not be composed.
+    /// Not composed, or not to be delivered now; with the reason.
     Failed(Outcome),
     Sent(Envelope, Outcome),
 }
 
-/// Delivers the next rows of each run, at most `most` in one call; a suspect alone.
+/// Delivers the next rows of each run, at most `most` in one call; a suspect is delivered alone.
 pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
     let starts_with_suspect = |run: &Run| run.front().is_some_and(|held| is_suspect(&held.row));
     let (suspects, runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(starts_with_suspect);
@@ -67,11 +68,11 @@ pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
     }
 }
 
-/// While the lane is on trial, one row goes alone first.
+/// Delivers runs that do not start with a suspect. While the lane is on trial, one row is delivered alone first.
 async fn deliver_beside_others(runner: &Runner, mut runs: Vec<Run>, most: usize) {
     if runner.state.is_on_trial() {
         let _only = suspect::only_in_lane(runner).await;
-        // The row before this one may have ended the trial.
+        // The previous row may have ended the trial.
         if runner.state.is_on_trial() && !runs.is_empty() {
             let others = runs.split_off(1);
             deliver_runs(runner, runs, 1).await;
@@ -89,7 +90,7 @@ async fn deliver_runs(runner: &Runner, runs: Vec<Run>, most: usize) {
     let mut under = Vec::with_capacity(runs.len());
     let mut room = most.max(1);
     for run in runs {
-        // A large row goes alone: two that wait for room while they hold some could wait for each other.
+        // A large row is delivered alone: two that hold part of the byte budget and wait for more could deadlock.
         let large = run.front().is_some_and(|held| held.row.fields.is_none());
         if room == 0 || (large && !under.is_empty()) {
             runner.waiting.put_back(run);
@@ -114,15 +115,15 @@ async fn deliver_runs(runner: &Runner, runs: Vec<Run>, most: usize) {
     }
 }
 
-/// Hands a whole run back, unspent.
+/// Returns a move that hands back a whole run, unspent; `None` for an empty run.
 pub(crate) fn give_back(run: Run) -> Option<Ended> {
     let mut leases = run.into_iter().map(|held| held.lease);
     let first = leases.next()?;
     Some(Ended { rest: leases.collect(), ..Ended::released(first) })
 }
 
-/// Marks what goes now as begun. From the first row of a run that has lost its lease nothing may go: it is handed back
-/// with all behind it. No mark where no row is left to send.
+/// Marks the current rows as begun. If a row of a run has lost its lease, it is handed back with all rows behind it.
+/// Returns no mark if no row is left to send.
 async fn mark(runner: &Runner, under: &mut [Under<'_>]) -> Option<Mark> {
     let goes = |part: &Part| matches!(part, Part::Fresh | Part::Composed(_));
     let going = under.iter().flat_map(|under| &under.now).filter(|(_, part)| goes(part));
@@ -146,7 +147,7 @@ async fn mark(runner: &Runner, under: &mut [Under<'_>]) -> Option<Mark> {
     held.contains(&true).then_some(mark)
 }
 
-/// Chooses what goes now. `None` where nothing can: the run has been handed back.
+/// Chooses the rows to deliver now. `None` if there are none: the run has been handed back.
 async fn choose(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
     let mut rest = if runner.state.is_open() { keep_safe(runner, run) } else { release(runner, run) };
     if rest.front()?.row.fields.is_none() {
@@ -160,7 +161,7 @@ async fn choose(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
     Some(Under { now, rest, _bytes: None })
 }
 
-/// A row whose fields were too large for the claim goes alone.
+/// Chooses and loads a row whose fields were too large for the claim; it is delivered alone.
 async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
     let mut first = rest.pop_front()?;
     if let Some(outcome) = large::too_large(runner, first.row.size) {
@@ -192,7 +193,8 @@ async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
     }
 }
 
-/// From the first row whose lease was lost, or ends too soon, nothing may go: another worker may have that row.
+/// Keeps the rows before the first one whose lease was lost or ends too soon, because another worker may have that row.
+/// Hands back the rest.
 fn keep_safe(runner: &Runner, mut run: Run) -> Run {
     let margin = margin(runner);
     let safe = run.iter().take_while(|held| held.lease.may_begin(margin)).count();
@@ -221,7 +223,7 @@ async fn compose_all(runner: &Runner, under: &mut [Under<'_>]) {
     }
 }
 
-/// Sends what may go: of each run, up to the first row that holds it.
+/// Sends the composed rows: of each run, those before the first failure that blocks the group.
 async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
     let mut going: Vec<(&HeldRow, &mut Part)> = Vec::new();
     for under in under {
@@ -254,7 +256,8 @@ async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
     }
 }
 
-/// Settles what was tried. If a row holds its group, all behind it that were not taken go back with it.
+/// Settles the rows that were tried. If one blocks its group, all rows behind it that were not accepted go back with
+/// it.
 fn finish(runner: &Runner, under: Under<'_>) {
     let mut ended: Vec<Ended> = Vec::with_capacity(under.now.len());
     let mut holder: Option<usize> = None;

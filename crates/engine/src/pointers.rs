@@ -1,7 +1,9 @@
-//! Claims by pointer, on a lane with an external queue: receives, claims what was named, acknowledges.
+//! The queue receiver of a lane with an external queue: receives pointers, claims the rows they name, acknowledges
+//! them.
 //!
-//! The claim alone decides who delivers. A pointer is acknowledged once its claim is committed, whether it got the row
-//! or not: who lost has nothing to do. Invariant: no pointer is acknowledged before the store has answered about it.
+//! The claim alone decides which worker delivers. A pointer is acknowledged once its claim is committed, whether the
+//! claim got the row or not: a worker that did not get the row has nothing left to do. Invariant: no pointer is
+//! acknowledged before the store has answered its claim.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,13 +20,13 @@ use crate::claimer::{self, is_draining};
 use crate::room::Source;
 use crate::runner::Runner;
 
-/// Until a row that somebody looks at just now is tried again.
+/// Time until the queue redelivers the pointer of a row that is locked at the moment.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// Between two tries to receive from a queue that is away.
+/// Milliseconds between attempts to receive from a queue that is away.
 const WAITS: [u64; 5] = [100, 500, 1000, 2000, 5000];
 
-/// Receives until the lane drains. A lane that is paused, or whose target is away, leaves the queue alone.
+/// Receives until the lane drains. Does not receive while the lane is paused or its target is away.
 pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     let mut changed = runner.state.subscribe();
     let mut freed = runner.room.subscribe();
@@ -33,7 +35,7 @@ pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     while !is_draining(&runner) {
         if !runner.state.is_open() {
             place = None;
-            // What was fetched ahead is for others.
+            // Prefetched pointers go back, so that other workers can receive them.
             queue.rest().await;
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
@@ -75,7 +77,7 @@ pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     queue.rest().await;
 }
 
-/// Claims what the pointers name, as far as there is room, and tells the queue about each.
+/// Claims the rows that the pointers name, as far as there is room, and acknowledges or returns each pointer.
 async fn take(runner: &Runner, queue: &dyn Queue, pointers: Vec<Pointer>) {
     let Some(handoff) = runner.store.handoff() else { return };
     let (named, strange): (Vec<Pointer>, Vec<Pointer>) =
@@ -87,7 +89,7 @@ async fn take(runner: &Runner, queue: &dyn Queue, pointers: Vec<Pointer>) {
     let mut named = named.as_slice();
     while !named.is_empty() {
         let Some(room) = reserved(runner, named.len()).await else {
-            // The lane stands still: the queue keeps them.
+            // The lane is paused or its target away: the queue keeps the pointers.
             let receipts: Vec<Receipt> = named.iter().map(|pointer| pointer.receipt.clone()).collect();
             return give_back(runner, queue, &receipts, Duration::ZERO).await;
         };
@@ -97,7 +99,7 @@ async fn take(runner: &Runner, queue: &dyn Queue, pointers: Vec<Pointer>) {
     }
 }
 
-/// Takes room for some of so many rows, as soon as there is any; `None` where the lane is to claim no more.
+/// Reserves room for up to `rows` rows as soon as there is any; `None` if the lane must not claim any more.
 async fn reserved(runner: &Runner, rows: usize) -> Option<usize> {
     let mut changed = runner.state.subscribe();
     let mut freed = runner.room.subscribe();
@@ -120,7 +122,7 @@ async fn reserved(runner: &Runner, rows: usize) -> Option<usize> {
     }
 }
 
-/// Claims these rows, for which there is room, and acknowledges their pointers.
+/// Claims the rows of these pointers, for which room is reserved, and acknowledges the pointers.
 async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: &[Pointer]) {
     let room = part.len() as u64;
     let mut seen = HashSet::new();
@@ -138,7 +140,7 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
     claimer::give_room_back(runner, room - (got as u64).min(room));
     claimer::accept(runner, held).await;
     if taken.kept > 0 {
-        // They are claimed from the table: somebody should look.
+        // These rows are claimed from the table: wake the claimer.
         runner.freed.notify_one();
     }
     let kept = usize::try_from(taken.kept).unwrap_or(usize::MAX);
@@ -154,11 +156,11 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
     give_back(runner, queue, &busy, BUSY).await;
 }
 
-/// What a claim of named rows came to, and the rows that it got, held.
+/// The result of a claim of named rows, and the rows that it got, held.
 type Got = (Taken, Vec<HeldRow>);
 
-/// Goes on while the store is away; `None` where the lane drains before it is back. Rows of a try whose answer was lost
-/// are released before the next try, which gets them: their pointers are not acknowledged in between.
+/// Claims until the store answers; `None` if the lane drains before. If the answer to a try was lost, its rows are
+/// released before the next try, which then gets them: their pointers are not acknowledged in between.
 async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Option<Got> {
     let mut failures = 0;
     loop {
@@ -191,7 +193,7 @@ async fn claim_named(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> 
     Ok((taken, held))
 }
 
-/// A key that the table can't even be asked for must not keep the others: each is asked for alone.
+/// Claims each row alone, so that a key which is invalid for this table does not block the others.
 async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Got {
     let (mut all, mut held) = (Taken::default(), Vec::new());
     for row in rows {
@@ -220,7 +222,7 @@ async fn acknowledge(runner: &Runner, queue: &dyn Queue, receipts: Vec<Receipt>)
         return;
     }
     if let Err(error) = queue.acknowledge(&receipts).await {
-        // They come again, and their claims are lost.
+        // The queue delivers them again, and their claims find nothing.
         runner.queue_failed(&error);
     }
 }
@@ -235,7 +237,7 @@ async fn give_back(runner: &Runner, queue: &dyn Queue, receipts: &[Receipt], aft
 }
 
 impl Runner {
-    /// What became of pointers.
+    /// Counts pointers by their fate.
     fn count_pointers(&self, fate: &'static str, pointers: usize) {
         if pointers > 0 {
             metrics::counter!("postrider_queue_pointers_total", "lane" => self.state.name.clone(), "fate" => fate)
@@ -243,7 +245,7 @@ impl Runner {
         }
     }
 
-    /// The queue did not do what it was asked: the lane says so, once.
+    /// Reports that the queue failed; logs only the first failure of an outage.
     pub fn queue_failed(&self, error: &postrider_seams::queue::Error) {
         if !self.state.has_queue_trouble() {
             tracing::warn!(

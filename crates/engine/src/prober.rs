@@ -1,5 +1,5 @@
-//! Protects the backlog from a target that is away or refuses us (rules G1, G3): the lane stops claiming, hands back
-//! what it has not tried, probes with backoff, and goes on by itself.
+//! Protects the backlog from a target that is away or refuses our credentials (rules G1, G3): the lane stops claiming,
+//! hands back rows it has not tried, probes with backoff, and resumes automatically.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,16 +12,16 @@ use crate::runner::Runner;
 use crate::silence::LATER;
 use crate::state::{Phase, TargetTrouble};
 
-/// So many connection-level failures in a row mean that the target is away.
+/// The number of consecutive connection failures after which the target counts as away.
 const UNREACHABLE_AFTER: u32 = 5;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// After so many waits without a row to try, a lane on trial is taken to be well: its rows are gone.
+/// The number of waits without a row to try after which a trial ends as passed: the rows to try are gone.
 const IDLE_TRIAL: u32 = 10;
 
-/// Looks for signs of trouble at the outcomes of a delivery, and changes those that must cost their rows nothing.
+/// Checks the outcomes of a delivery for signs of trouble, and changes those that must not cost their rows an attempt.
 pub(crate) async fn note(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
     for outcome in &*outcomes {
         note_one(runner, outcome);
@@ -44,7 +44,7 @@ fn note_one(runner: &Runner, outcome: &Outcome) {
                 trouble(runner, TargetTrouble::Unreachable(failure.reason.clone()));
             }
         }
-        // Never tried, or never answered: no sign that the target is there.
+        // Not tried, or not answered: this says nothing about whether the target is up.
         Outcome::Deferred(_) | Outcome::Uncertain(_) => {}
         Outcome::Delivered(_) => {
             in_a_row.store(0, Relaxed);
@@ -56,7 +56,7 @@ fn note_one(runner: &Runner, outcome: &Outcome) {
     }
 }
 
-/// May the target be gone? One look at it then tells before rows with few attempts have spent them all.
+/// Whether the target may be gone. A probe then finds out before rows with few attempts have used them up.
 fn is_doubtful(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Uncertain(_) => true,
@@ -65,10 +65,10 @@ fn is_doubtful(outcome: &Outcome) -> bool {
     }
 }
 
-/// Rows of which nothing was sent cost nothing while the target is away (rule G1): a connection that could not be had, or that
-/// broke, is followed by a look at the target. If it is away, these rows are handed back. If it is there, the failure is
-/// an attempt as any other. A record that a broker did not acknowledge is handed back as well, to be published again under
-/// the same id (rule O2); if the broker answers the look, [`Silence`](crate::silence::Silence) says what it costs.
+/// Spares rows of which nothing was sent while the target is away (rule G1). After a connection that failed or broke,
+/// the target is probed. If it is away, these rows are handed back at no cost. If it is up, the failure counts as an
+/// attempt. A record that a broker did not acknowledge is handed back as well, to be published again under the same id
+/// (rule O2); if the broker answers the probe, [`Silence`](crate::silence::Silence) decides whether it counts.
 async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
     let repeats = repeats(runner);
     let unanswered = |outcome: &Outcome| match outcome {
@@ -109,12 +109,12 @@ fn is_away(runner: &Runner) -> bool {
     runner.state.has_target_trouble() && !runner.state.is_on_trial()
 }
 
-/// Is this a broker, to which a record without an acknowledgement is published again?
+/// Whether the target is a broker to which an unacknowledged record is published again.
 fn repeats(runner: &Runner) -> bool {
     is_broker(runner) && runner.stage().uncertain == Uncertain::Retry
 }
 
-/// Is this a target that is probed cheaply, over a connection that is kept anyway?
+/// Whether the target can be probed cheaply, over a connection that is open anyway.
 fn is_broker(runner: &Runner) -> bool {
     runner.transport.capabilities().look_every.is_some()
 }
@@ -154,10 +154,10 @@ async fn look(runner: &Runner) {
     }
 }
 
-/// A target that shows no sign of life counts as away after this long.
+/// Time limit of a short probe: a target that does not answer by then counts as away.
 const GLANCE: Duration = Duration::from_secs(4);
 
-/// A short look at the target: one that hangs is as good as away.
+/// Probes the target with a short time limit: a target that hangs counts as away.
 async fn glance(runner: &Runner) {
     if tokio::time::timeout(GLANCE, look(runner)).await.is_err() {
         let reason = format!("no answer within {} s", GLANCE.as_secs());
@@ -171,7 +171,7 @@ fn is_back(runner: &Runner) {
     tracing::info!(lane = runner.state.name, "the target is back; the lane goes on");
 }
 
-/// Asks a target that is away. One that answers, and acknowledged nothing before, is tried with one row at a time.
+/// Probes a target that is away. If it answers but acknowledged nothing before, a trial begins with one row at a time.
 async fn probe(runner: &Runner) {
     match runner.transport.probe().await {
         Ok(()) if runner.silence.is_silent() => {
@@ -188,9 +188,9 @@ async fn probe(runner: &Runner) {
     }
 }
 
-/// Looks at the target at the start, so that a lane whose target is away says so before it has a row, after every
-/// sign that it may be gone, and while nothing is sent as often as the transport says; then probes while there is trouble,
-/// until the target takes us again.
+/// Probes the target at the start, so that a lane whose target is away reports it before it has a row; after every sign
+/// that the target may be gone; and, while nothing is sent, as often as the transport requests. While there is trouble,
+/// probes until the target accepts deliveries again.
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let every = runner.transport.capabilities().look_every;
@@ -216,7 +216,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
             },
             () = runner.doubt.notified() => {
                 look(&runner).await;
-                // Many doubts are worth one look, and one a second at most.
+                // Many signs are answered by one probe, and at most one per second.
                 tokio::time::sleep(FIRST_WAIT).await;
             }
             () = tokio::time::sleep(every.unwrap_or_default()), if every.is_some() => {

@@ -1,38 +1,41 @@
-//! How many rows one claim asks for: the lane's batch, and more while deliveries keep up with full claims.
+//! Claim size: how many rows one claim requests; the lane's batch, and more while deliveries keep up with full claims.
 //!
-//! A claim costs round trips and a commit, however few its rows. Where a full claim finds that nothing waits any more, it
-//! was claims that held the lane up, and the next asks for twice as many. A slow target never gets there: its rows
-//! wait, so little is held for it, and others can have the rest.
+//! A claim costs round trips and a commit, however few rows it returns. If a full claim finds that no rows wait any
+//! more, claims were the bottleneck, and the next one requests twice as many. With a slow target this does not happen:
+//! its rows wait, so the lane holds few of them and leaves the rest to other workers.
 //!
-//! Invariant: between `batch` and `stretch`; what may be held grows with it, never beyond the lane's limit.
+//! Invariant: the size is between `batch` and `stretch`; the limit of rows held grows with it, never beyond the lane's
+//! limit.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::lane::Limits;
 
-/// What may be held before the reach is at its longest, in claims.
+/// The number of claims whose rows may be held at once, until the claim size is at its maximum.
 const CLAIMS: u64 = 4;
 
+/// The current claim size, in rows.
 #[derive(Debug)]
 pub(crate) struct Reach(AtomicU32);
 
 impl Reach {
+    /// Starts with the lane's batch.
     pub fn new(limits: &Limits) -> Self {
         Self(AtomicU32::new(limits.batch.max(1)))
     }
 
-    /// Rows of the next claim.
+    /// Returns how many rows the next claim requests.
     pub fn rows(&self) -> u32 {
         self.0.load(Relaxed)
     }
 
-    /// Rows that may be held with claims of this size.
+    /// Returns how many rows may be held with claims of this size.
     pub fn held(&self, limits: &Limits) -> u64 {
         let (rows, held) = (self.rows(), limits.held as u64);
         if rows >= limits.stretch { held } else { held.min(CLAIMS * u64::from(rows)) }
     }
 
-    /// A claim came back full while so many rows were still waiting. Lost updates between claimers do no harm.
+    /// Adapts the size after a full claim, given the rows still waiting. Lost updates between claimers are harmless.
     pub fn came_full(&self, limits: &Limits, waiting: usize) {
         let now = self.rows();
         let next = match waiting {

@@ -1,7 +1,7 @@
-//! What became of each recipient of a mail: what the store must remember of it, and how it is said in a row's reason.
+//! The result of each recipient of a mail: what the store must remember, and how a row's reason describes it.
 //!
-//! Owns: reading a transport's `recipients`. Must not: decide about the row. Invariant: a recipient who did not get the
-//! mail is named in what is written when the row ends.
+//! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
+//! lists every recipient who did not get the mail.
 
 use postrider_contract::{REMEMBERED, RESULTS};
 use postrider_seams::envelope::{Recipient, RecipientResult};
@@ -12,8 +12,8 @@ use postrider_seams::{Claimed, Value};
 #[derive(Debug)]
 pub(crate) struct Mixed(Vec<Recipient>);
 
-/// What a transport said of each recipient; `None` where all have the mail, or it is about no mail. Reads the JSON only where
-/// somebody was left out.
+/// Parses a transport's result per recipient; `None` if all have the mail, or the row is no mail. Parses the JSON only
+/// if some recipient lacks the mail.
 pub(crate) fn mixed(detail: &Detail) -> Option<Mixed> {
     let text = detail.get("recipients")?.as_text()?;
     let somebody_lacks_it = text.contains(r#""deferred""#) || text.contains(r#""refused""#);
@@ -26,7 +26,7 @@ impl Mixed {
         self.0.iter().filter(|one| one.result == result).count()
     }
 
-    /// Did they fare differently? Only then there is something to remember.
+    /// Whether the recipients have different results: only then there is something to remember.
     fn differ(&self) -> bool {
         self.0.iter().any(|one| one.result != self.0[0].result)
     }
@@ -35,12 +35,12 @@ impl Mixed {
         self.are(RecipientResult::Accepted) > 0
     }
 
-    /// Does the reason name one recipient where several were refused, each with a reply of its own?
+    /// Whether the reason names one recipient although there are several, each with its own reply.
     pub(crate) fn is_about_one_of_several(&self, reason: &str) -> bool {
         self.0.len() > 1 && self.0.iter().any(|one| reason.starts_with(&format!("{}:", one.address)))
     }
 
-    /// "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
+    /// Returns a text such as "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
     pub(crate) fn reason(&self) -> String {
         let lacking: Vec<String> = self
             .0
@@ -59,9 +59,9 @@ impl Mixed {
     }
 }
 
-/// Adds what the store must remember to what it is given with the move: who fared how, where that differs, or where it has
-/// remembered something of this row before. In an object, so that it is told from a column of the row's own: what is kept
-/// beside the table may be about a row that is gone and whose id was given away again.
+/// Adds what the store must remember to the move's details: the result of each recipient, if they differ or if the
+/// store already remembers results of this row. It is a JSON object, so that it cannot be confused with a column of the
+/// row: results stored outside the table may belong to a deleted row whose id was reused.
 pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, detail: &mut Detail) {
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
     if (before || mixed.is_some_and(Mixed::differ))

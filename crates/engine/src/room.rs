@@ -1,11 +1,11 @@
-//! Room for rows: who may claim when the lane can hold no more, or not enough for all who ask.
+//! Room for rows: who may claim when the lane is full, or has too little room for all who want to claim.
 //!
-//! Owns: waking everybody who waits for room, and the turns between the two sources of a lane with an external queue (its
-//! table and its queue). Must not: count the rows held (`state.rs` does).
+//! Owns: waking every claimer that waits for room, and alternating between the two sources of a lane with an external
+//! queue (its table and its queue). Must not: count the rows held (`state.rs` does).
 //!
-//! Invariant: every change that can give somebody room wakes everybody who waits for it: rows were settled, a claim came
-//! back with fewer rows than it had room for, a turn was passed on. A single wake-up could reach one who has no use for
-//! the room, and everybody else would sleep on although nothing is held.
+//! Invariant: every change that can give a claimer room wakes all claimers that wait for it: rows were settled, a claim
+//! returned fewer rows than it had room for, the turn passed to the other source. A single wake-up could reach a
+//! claimer that cannot use the room, and the others would sleep on although nothing is held.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +27,7 @@ impl Source {
     }
 }
 
+/// Wakes those that wait for room, and alternates between table and queue.
 #[derive(Debug)]
 pub(crate) struct Room {
     changed: watch::Sender<()>,
@@ -35,13 +36,13 @@ pub(crate) struct Room {
 
 #[derive(Debug)]
 struct Turns {
-    /// Claimers that wait for room, of each source.
+    /// Claimers that wait for room, per source.
     waiting: [usize; 2],
-    /// Whose turn it is where both wait.
+    /// The source that may claim next if both wait.
     next: Source,
 }
 
-/// A place among those who wait for room; dropped, nobody is held back for it any more.
+/// A place among those that wait for room; while it lives, the other source may have to wait its turn.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     room: &'a Room,
@@ -49,6 +50,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Room {
+    /// Creates a room for which no claimer waits.
     pub fn new() -> Self {
         Self {
             changed: watch::Sender::new(()),
@@ -60,28 +62,28 @@ impl Room {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees every change from now on. Mark it as seen before looking for room, and wait for a change only after that.
+    /// Subscribes to every change. Mark it as unchanged before checking for room, and only then wait for a change.
     pub fn subscribe(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// There may be room.
+    /// Wakes all that wait: there may be room.
     pub fn freed(&self) {
         self.changed.send_replace(());
     }
 
-    /// Does the other source wait for room as well?
+    /// Whether the other source waits for room as well.
     pub fn is_contended(&self, source: Source) -> bool {
         self.turns().waiting[source.other() as usize] > 0
     }
 
-    /// May this source take room now? Not while the other waits and it is that one's turn.
+    /// Whether this source may reserve room now: not while the other waits and it is the other's turn.
     pub fn may(&self, source: Source) -> bool {
         let turns = self.turns();
         turns.waiting[source.other() as usize] == 0 || turns.next == source
     }
 
-    /// This source took room: the other is next.
+    /// Records that this source reserved room: the other one is next.
     pub fn took(&self, source: Source) {
         let mut turns = self.turns();
         turns.next = source.other();
@@ -92,7 +94,7 @@ impl Room {
         }
     }
 
-    /// Waits in line. Those of the other source look again, as what they wait for may be less now that they share.
+    /// Waits in line. Wakes the other source's claimers, because they may now make do with less room.
     pub fn wait(&self, source: Source) -> Place<'_> {
         self.turns().waiting[source as usize] += 1;
         self.freed();

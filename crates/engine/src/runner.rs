@@ -1,9 +1,9 @@
-//! One running lane: what its parts share, and how they start and stop together.
+//! One running lane: the state that its parts share, and how they start and stop together.
 //!
 //! ```text
 //!  claimer ──▶ waiting ──▶ deliverers ──▶ ended ──▶ settlers ──▶ the store
 //!     ▲                                                │
-//!     └────────────── room (rows settled) ◀────────────┘      keeper, nets, prober, watchdog: beside
+//!     └────────────── room (rows settled) ◀────────────┘      also: keeper, nets, prober, watchdog
 //! ```
 
 use std::sync::atomic::AtomicU32;
@@ -33,7 +33,7 @@ use crate::waiting::{Run, Waiting};
 use crate::watchdog::{Lasting, Moment};
 use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, unanswered, watchdog};
 
-/// What the parts of one lane share.
+/// The state that the parts of one lane share.
 pub(crate) struct Runner {
     pub lane: Lane,
     pub store: Arc<dyn Store>,
@@ -42,51 +42,52 @@ pub(crate) struct Runner {
     pub state: Arc<LaneState>,
     pub waiting: Waiting,
     pub ended: EndedRows,
-    /// Batches with leases to keep; a batch lives as long as one of its rows.
+    /// Batches whose leases are extended; a batch lives as long as one of its rows.
     batches: Mutex<Vec<Weak<Batch>>>,
-    /// Settles read, an extension writes: the two never overlap, so no settle goes out with a fence that is changing.
+    /// Settles read, an extension writes: the two never overlap, so no settle uses a fence that is being changed.
     pub gate: RwLock<()>,
-    /// Claims whose answer never arrived.
+    /// Claims whose answer was lost.
     pub unanswered: Unanswered,
     /// Marks rows as begun.
     pub begins: Begins,
-    /// Deliveries read; a suspect writes, so that it is delivered alone.
+    /// Deliveries read; the delivery of a suspect writes, so that it runs alone.
     pub alone: RwLock<()>,
-    /// What the lanes of the process share about suspects.
+    /// The state about suspects that the lanes of the process share.
     pub suspects: Arc<Suspects>,
-    /// Who waits for room to claim.
+    /// Wakes claimers that wait for room.
     pub room: Room,
-    /// The last row of an ordered run was settled: its group can be claimed again.
+    /// Notified when the last row of an ordered run, or a row of a pool, was settled: others may be claimable.
     pub freed: Notify,
-    /// When rows that go by a queue, and were put off, are to be published.
+    /// The retry timer: when to publish rows of a lane with a queue that were deferred or will be retried.
     pub soon: Soon,
-    /// A full batch was claimed: more claimers are worth their while.
+    /// Notified when a full batch was claimed: the assisting claimers should start.
     pub deep: Notify,
-    /// Connection-level failures in a row.
+    /// Consecutive connection failures.
     pub unreachable_in_a_row: AtomicU32,
-    /// What a broker does not acknowledge.
+    /// Records that a broker did not acknowledge.
     pub silence: Silence,
-    /// A delivery ended so that the target may be gone.
+    /// Notified when an outcome suggests that the target may be gone.
     pub doubt: Notify,
-    /// How many rows a claim asks for.
+    /// The claim size.
     pub reach: Reach,
-    /// How long the target takes for one envelope.
+    /// The call size, from the time that the target needs per envelope.
     pub pace: Pace,
-    /// KiB of large rows that may be in memory at once.
+    /// The byte budget of large rows in memory, in KiB.
     pub bytes: Semaphore,
-    /// What the store owes an answer to.
+    /// Store calls that have not been answered yet.
     pub questions: Arc<Questions>,
-    /// Rows are due, and claims come back without them.
+    /// Since when rows are due but claims do not return them.
     pub passed_over: Lasting,
-    /// The queue has messages, and none is received although there is room.
+    /// Since when the queue has messages but none is received although there is room.
     pub unreceived: Lasting,
-    /// When a pointer was last received.
+    /// The time at which a pointer was last received.
     pub received: Moment,
-    /// When something last moved.
+    /// The time of the last progress.
     moved: Moment,
 }
 
 impl Runner {
+    /// Creates a lane that is not started yet; wraps its store and transport for metrics.
     pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>, suspects: Arc<Suspects>) -> Arc<Self> {
         let questions = Arc::<Questions>::default();
         let store = ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store));
@@ -128,15 +129,17 @@ impl Runner {
         })
     }
 
+    /// Returns the contract's stage that this lane runs.
     pub fn stage(&self) -> &Stage {
         &self.lane.contract.stages[self.lane.stage]
     }
 
+    /// Registers a batch for lease extension.
     pub fn keep(&self, batch: &Arc<Batch>) {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(batch));
     }
 
-    /// The batches with leases still held; forgets the others.
+    /// Returns the batches with leases still held; forgets the others.
     pub fn kept(&self) -> Vec<Arc<Batch>> {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<_> =
@@ -145,26 +148,27 @@ impl Runner {
         live
     }
 
-    /// The leases of all rows whose delivery has begun and that are not settled yet.
+    /// Returns the leases of all rows whose delivery has begun and that are not settled yet.
     pub fn begun(&self) -> Vec<Lease> {
         self.kept().iter().flat_map(|batch| batch.begun()).collect()
     }
 
-    /// Something moved: the watchdog is content.
+    /// Records progress, which resets the watchdog.
     pub fn note_progress(&self) {
         self.moved.note();
     }
 
+    /// Returns the time since the last progress.
     pub fn since_progress(&self) -> Duration {
         self.moved.elapsed()
     }
 
-    /// The store answered.
+    /// Records that the store answered.
     pub fn store_is_back(&self) {
         self.state.set_store(None);
     }
 
-    /// The store failed: says so, and returns how long to leave it alone. `failures` counts from 1.
+    /// Records that the store failed, and returns how long to wait before the next call. `failures` counts from 1.
     pub fn store_failed(&self, error: &store::Error, failures: u32) -> Duration {
         let trouble = match error.class {
             store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
@@ -176,30 +180,31 @@ impl Runner {
         Duration::from_millis(planned).mul_f64(1.0 + 0.2 * self.dice.roll())
     }
 
-    /// Do clients take turns on this lane?
+    /// Whether clients share this lane fairly (the contract has a fairness key).
     pub fn is_fair(&self) -> bool {
         self.lane.contract.claim.fair.is_some()
     }
 
-    /// Hands back rows that were never tried.
+    /// Hands back all rows that wait for delivery.
     pub fn release_waiting(&self) {
         self.release(self.waiting.take_all());
     }
 
+    /// Hands back rows and runs that were never tried.
     pub fn release(&self, (rows, runs): (Vec<HeldRow>, Vec<Run>)) {
         let rows = rows.into_iter().map(|row| Ended::released(row.lease));
         self.ended.push(rows.chain(runs.into_iter().filter_map(ordered::give_back)).collect());
     }
 
-    /// Waits until a large row fits into the lane's budget of bytes.
+    /// Waits until a large row fits into the lane's byte budget.
     pub async fn room_for(&self, bytes: u64) -> Option<SemaphorePermit<'_>> {
         let budget = u64::max(1, self.lane.limits.bytes / 1024);
         let kib = u32::try_from((bytes / 1024 + 1).min(budget)).unwrap_or(u32::MAX);
-        // It is never closed.
+        // The semaphore is never closed.
         self.bytes.acquire_many(kib).await.ok()
     }
 
-    /// Starts every part; the handle ends when the lane has drained.
+    /// Starts every part; the returned task ends when the lane has drained.
     pub fn start(self: &Arc<Self>) -> JoinHandle<()> {
         let runner = Arc::clone(self);
         self.state.set_phase(Phase::Running);
@@ -234,7 +239,8 @@ impl Runner {
                 claimers.spawn(pointers::receive(Arc::clone(&self), Arc::clone(queue)));
             }
         }
-        // Claimers end when the lane drains; then each part ends when the one before it has nothing more to give.
+        // Claimers end when the lane drains; then each part ends once the previous one has ended and its queue is
+        // empty.
         join(claimers).await;
         self.release_waiting();
         self.waiting.close();
@@ -245,19 +251,19 @@ impl Runner {
         if let Err(error) = self.release_unanswered().await {
             tracing::debug!(lane = self.state.name, %error, "rows of a claim without an answer wait for their lease");
         }
-        // Nothing is begun any more. Marks that stay behind do no harm: their rows have other fences by now.
+        // No row is begun any more. Marks that stay behind are harmless: their rows have other fences by now.
         if let Err(error) = self.store.begin(&[], &[]).await {
             tracing::debug!(lane = self.state.name, %error, "the marks of begun rows could not be removed");
         }
         self.state.set_phase(Phase::Stopped);
     }
 
-    /// Are there rows that do not go by a queue?
+    /// Whether some rows are claimed from the table instead of through the queue.
     fn claims_from_table(&self) -> bool {
         self.lane.queue.is_none() || self.store.handoff().is_none_or(Handoff::keeps_rows)
     }
 
-    /// Rows from the table: all that may go, or those that no queue can carry.
+    /// Claims rows from the table: all due rows, or with a queue those that the queue cannot carry.
     pub async fn claim(&self, limit: u32) -> Result<Vec<Claimed>, store::Error> {
         match self.store.handoff().filter(|_| self.lane.queue.is_some()) {
             Some(handoff) => handoff.claim_kept(limit).await,
@@ -265,7 +271,7 @@ impl Runner {
         }
     }
 
-    /// Deliveries at once: as many as the lane allows and the transport can use.
+    /// The number of concurrent deliveries: as many as the lane allows and the transport can use.
     pub fn workers(&self) -> usize {
         workers(&self.lane, &*self.transport)
     }
@@ -275,13 +281,13 @@ fn workers(lane: &Lane, transport: &dyn Transport) -> usize {
     lane.limits.concurrency.min(transport.capabilities().concurrency).max(1)
 }
 
-/// The deliveries that clients share, where each is of one row: a slow receiver then takes up exactly one.
+/// Returns the deliveries that clients share, if each carries one row, so that a slow receiver occupies exactly one.
 fn bounded_room(lane: &Lane, transport: &dyn Transport) -> Option<usize> {
     let shared = lane.contract.claim.fair.is_some() && transport.capabilities().batch == 1;
     shared.then(|| workers(lane, transport).min(lane.limits.held))
 }
 
-/// Waits for all; a panic in a part is a bug of ours, and it must not pass in silence.
+/// Waits for all parts and logs panics: a panic in a part is a bug of ours.
 async fn join(mut parts: JoinSet<()>) {
     while let Some(ended) = parts.join_next().await {
         if let Err(error) = ended {

@@ -1,5 +1,5 @@
-//! Settles outcomes in batches. While the store is away they are kept and tried again: a row that was delivered is
-//! never forgotten as long as the process lives.
+//! Settles outcomes in batches. While the store is away, outcomes are kept and retried: the outcome of a delivered row
+//! is never forgotten while the process lives.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +11,7 @@ use postrider_seams::store::{self, Held, Settlement};
 use crate::ended::Ended;
 use crate::runner::Runner;
 
-/// Long enough to gather a burst, too short for anyone to notice.
+/// Wait for more outcomes of a burst: long enough to fill batches, too short to add noticeable latency.
 const LINGER: Duration = Duration::from_millis(3);
 
 pub(crate) async fn run(runner: Arc<Runner>, batch: usize) {
@@ -20,8 +20,8 @@ pub(crate) async fn run(runner: Arc<Runner>, batch: usize) {
     }
 }
 
-/// Settles all of them, however often that takes. A single row that the store can't take is the store's to leave to its
-/// lease; an error concerns them all, and forgetting outcomes would send their messages again.
+/// Settles all outcomes, with as many retries as needed. If the store cannot write a single row, it leaves that row to
+/// its lease; an error concerns the whole batch, and forgetting its outcomes would send the messages again.
 async fn settle(runner: &Runner, ended: Vec<Ended>) {
     let mut failures = 0;
     while let Err(error) = try_settle(runner, &ended).await {
@@ -37,7 +37,7 @@ async fn settle(runner: &Runner, ended: Vec<Ended>) {
 }
 
 async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error> {
-    // Under the gate no extension runs, so the fences read here are the ones that the rows have.
+    // The gate excludes extensions, so the fences read here are the rows' current ones.
     let _gate = runner.gate.read().await;
     let mut moves: Vec<Settlement> = Vec::with_capacity(batch.len());
     let mut lost = 0;
@@ -49,7 +49,7 @@ async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error
     count(runner, &moves, &answers, lost);
     let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == Held::Lost);
     runner.gave_up(given_up.map(|(settlement, _)| &settlement.lease));
-    // Still under the gate: an extension must find no lease of a row that is settled.
+    // Still under the gate: an extension must not find leases of settled rows.
     done(runner, batch);
     Ok(())
 }
@@ -80,7 +80,7 @@ fn count(runner: &Runner, moves: &[Settlement], answers: &[Held], lost_before: u
     }
 }
 
-/// The rows are nobody's of ours any more: their room is free.
+/// Closes the leases of settled rows and frees their room.
 fn done(runner: &Runner, batch: &[Ended]) {
     let over = batch.iter().filter(|ended| ended.close()).count();
     let rows: usize = batch.iter().map(Ended::rows).sum();

@@ -1,9 +1,9 @@
-//! Records that a broker does not acknowledge (rule O2).
+//! Counts records that a broker does not acknowledge (rule O2).
 //!
-//! A broker may hang while its connections stay open, and even while it answers probes. So two things are counted: calls
-//! in a row without one acknowledgement, after which the broker counts as away; and the rows that went without one. The
-//! first time costs a row nothing. The second time is an attempt, if the broker has acknowledged others in between: then
-//! it is there, and this row is what it does not answer.
+//! A broker may hang while its connections stay open, and even while it answers probes. So two things are counted:
+//! consecutive calls without an acknowledgement, after which the broker counts as away; and the rows that were not
+//! acknowledged. The first time costs a row no attempt. The second time counts as an attempt if the broker has
+//! acknowledged other rows in between: then the broker is up, and only this row gets no answer.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,16 +12,18 @@ use std::time::Duration;
 
 use postrider_seams::{Envelope, Outcome};
 
-/// So many calls in a row without one acknowledgement mean that the broker is away, whatever its probe answers.
+/// The number of consecutive calls without an acknowledgement after which the broker counts as away, even if its probe
+/// succeeds.
 const SILENT_CALLS: u32 = 3;
 
-/// How long a row waits that was not acknowledged. Longer than the prober waits between two trials, so that the next
-/// trial is made with another row.
+/// Delay before a row that was not acknowledged is tried again. Longer than the prober waits between two trials, so
+/// that the next trial uses another row.
 pub(crate) const LATER: Duration = Duration::from_secs(15);
 
-/// Rows that are remembered. Each is of a call that was under way when the broker fell silent, so they are few.
+/// The most rows remembered. Each was in a call that was in flight when the broker fell silent, so there are few.
 const MOST_ROWS: usize = 10_000;
 
+/// The unacknowledged calls and rows of one lane.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     calls: AtomicU32,
@@ -30,13 +32,14 @@ pub(crate) struct Silence {
 
 #[derive(Debug, Default)]
 struct Rows {
-    /// Calls of which something was acknowledged.
+    /// Calls in which something was acknowledged.
     answered: u64,
-    /// Rows that were not acknowledged, each with `answered` as it was then.
+    /// Rows that were not acknowledged, each with the value of `answered` at that time.
     unanswered: HashMap<String, u64>,
 }
 
 impl Silence {
+    /// Counts one call: an acknowledgement resets the silence, an uncertain outcome without one extends it.
     pub fn note(&self, envelopes: &[Envelope], outcomes: &[Outcome]) {
         let is_delivered = |outcome: &Outcome| matches!(outcome, Outcome::Delivered(_));
         if outcomes.iter().any(is_delivered) {
@@ -55,12 +58,12 @@ impl Silence {
         }
     }
 
-    /// Does the broker acknowledge nothing any more?
+    /// Whether the broker acknowledges nothing any more.
     pub fn is_silent(&self) -> bool {
         self.calls.load(Relaxed) >= SILENT_CALLS
     }
 
-    /// A row was not acknowledged: is that an attempt?
+    /// Records that a row was not acknowledged; returns whether that counts as an attempt.
     pub fn is_attempt(&self, row: &str) -> bool {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if rows.unanswered.len() >= MOST_ROWS {

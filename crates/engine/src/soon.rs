@@ -1,5 +1,6 @@
-//! When rows that this worker has put off fall due, so that somebody can look then. In ticks, so that however many rows
-//! there are, the looks are few; and only the near future, as a poller sees to the rest.
+//! The retry timer: when rows that this worker deferred fall due, so that they are published then. Due times are
+//! rounded up to ticks, so that many rows cause few queries; it covers only the near future, because a poller finds the
+//! rest.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,16 +9,17 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Rows that fall due within one tick are one look.
+/// Rows that fall due within one tick share one query.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What falls due later than this is left to the poller.
+/// Rows that fall due later than this are left to the poller.
 const HORIZON: Duration = Duration::from_mins(1);
 
+/// The ticks at which rows fall due.
 #[derive(Debug)]
 pub(crate) struct Soon {
     began: Instant,
-    /// Ticks since then.
+    /// Ticks since `began`.
     ticks: Mutex<BTreeSet<u128>>,
     added: Notify,
 }
@@ -33,19 +35,19 @@ impl Soon {
         self.ticks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A row falls due so long from now.
+    /// Schedules a tick for a row that falls due after this time; ignores times beyond [`HORIZON`].
     pub fn falls_due(&self, after: Duration) {
         if after > HORIZON {
             return;
         }
-        // The first tick after it: a look must not come a moment too early.
+        // Round up to the next tick: a query must not run before the row is due.
         let tick = (self.began.elapsed() + after).as_millis() / TICK.as_millis() + 1;
         if self.ticks().insert(tick) {
             self.added.notify_one();
         }
     }
 
-    /// Waits until the next of them has fallen due.
+    /// Waits until the next scheduled tick.
     pub async fn next(&self) {
         loop {
             let first = self.ticks().first().copied();

@@ -1,6 +1,7 @@
-//! What a lane knows of itself: counters, and the conditions that its health is made of.
+//! The state of a lane: its counters, and the conditions from which its health is derived.
 //!
-//! Each part of the loop reports only its own condition here; [`LaneState::health`] is the one place that weighs them.
+//! Each part of the loop reports only its own condition here; [`LaneState::health`] is the only place that combines
+//! them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::status::{Health, LaneStatus};
 
-/// How far the lane is in its own life.
+/// The lifecycle phase of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Starting,
@@ -19,14 +20,14 @@ pub(crate) enum Phase {
     Stopped,
 }
 
-/// Why the target is left alone.
+/// The reason why nothing is sent to the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TargetTrouble {
     Unreachable(String),
     Refused(String),
 }
 
-/// Why the store is left alone.
+/// The reason why the store cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreTrouble {
     Away(String),
@@ -38,12 +39,12 @@ struct Conditions {
     phase: Phase,
     paused: bool,
     target: Option<TargetTrouble>,
-    /// The target is in trouble, but one row at a time is tried.
+    /// Whether a target in trouble is tried with one row at a time.
     trial: bool,
     store: Option<StoreTrouble>,
     queue: Option<String>,
     stalled: Option<String>,
-    /// Since when the lane is stalled, or its store away, without a break.
+    /// Since when the lane has been stalled, or its store away, without interruption.
     stuck: Option<Instant>,
 }
 
@@ -57,9 +58,9 @@ impl Conditions {
 /// Counters since the start of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// With what claims under way may bring.
+    /// Rows held, including the room reserved by claims in flight.
     pub held: AtomicU64,
-    /// Room that claims under way have taken.
+    /// Room reserved by claims in flight.
     pub reserved: AtomicU64,
     pub claimed: AtomicU64,
     pub delivered: AtomicU64,
@@ -69,20 +70,22 @@ pub(crate) struct Counters {
     pub reclaimed: AtomicU64,
 }
 
+/// The state of one lane, shared by its parts and read for the status.
 #[derive(Debug)]
 pub(crate) struct LaneState {
     pub name: String,
     contract: String,
     stage: String,
     pub counters: Counters,
-    /// Claiming may go on. Read on every turn of the loop, so kept beside the lock.
+    /// Whether rows may be claimed. Read in every iteration of the loop, so stored outside the lock.
     open: AtomicBool,
     conditions: Mutex<Conditions>,
-    /// Ticks whenever a condition changes; parts of the loop that wait for one subscribe.
+    /// Incremented whenever a condition changes; parts of the loop subscribe to it.
     changed: watch::Sender<u64>,
 }
 
 impl LaneState {
+    /// Creates the state of a lane that is starting and closed for claims.
     pub fn new(name: &str, contract: &str, stage: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -105,7 +108,7 @@ impl LaneState {
     }
 
     fn lock(&self) -> MutexGuard<'_, Conditions> {
-        // Conditions are plain values: a panic elsewhere can't have left them half written.
+        // Conditions are plain values: a panic elsewhere cannot have left them half written.
         self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,19 +124,22 @@ impl LaneState {
         }
     }
 
+    /// Sets the lifecycle phase.
     pub fn set_phase(&self, phase: Phase) {
         self.change(|conditions| std::mem::replace(&mut conditions.phase, phase) != phase);
     }
 
+    /// Returns the lifecycle phase.
     pub fn phase(&self) -> Phase {
         self.lock().phase
     }
 
+    /// Sets or clears the operator's pause.
     pub fn set_paused(&self, paused: bool) {
         self.change(|conditions| std::mem::replace(&mut conditions.paused, paused) != paused);
     }
 
-    /// Ends a trial as well.
+    /// Sets or clears the target's trouble; ends a trial as well.
     pub fn set_target(&self, trouble: Option<TargetTrouble>) {
         self.change(|conditions| {
             let was_on_trial = std::mem::take(&mut conditions.trial);
@@ -143,19 +149,22 @@ impl LaneState {
         });
     }
 
-    /// Rows may be claimed, and one at a time is sent to the target that is in trouble.
+    /// Begins a trial: rows may be claimed, and one at a time is sent to the target that is in trouble.
     pub fn begin_trial(&self) {
         self.change(|conditions| !std::mem::replace(&mut conditions.trial, true));
     }
 
+    /// Whether the target is being tried with one row at a time.
     pub fn is_on_trial(&self) -> bool {
         self.lock().trial
     }
 
+    /// Whether the target is away or refuses us; true during a trial as well.
     pub fn has_target_trouble(&self) -> bool {
         self.lock().target.is_some()
     }
 
+    /// Sets or clears the store's trouble.
     pub fn set_store(&self, trouble: Option<StoreTrouble>) {
         self.change(|conditions| {
             let changed = conditions.store != trouble;
@@ -164,6 +173,7 @@ impl LaneState {
         });
     }
 
+    /// Sets or clears the reason why the external queue cannot be used.
     pub fn set_queue(&self, trouble: Option<String>) {
         self.change(|conditions| {
             let changed = conditions.queue != trouble;
@@ -172,10 +182,12 @@ impl LaneState {
         });
     }
 
+    /// Whether the external queue is away.
     pub fn has_queue_trouble(&self) -> bool {
         self.lock().queue.is_some()
     }
 
+    /// Sets or clears the reason why the lane is stalled.
     pub fn set_stalled(&self, reason: Option<String>) {
         self.change(|conditions| {
             let changed = conditions.stalled != reason;
@@ -184,23 +196,24 @@ impl LaneState {
         });
     }
 
-    /// May rows be claimed and delivered?
+    /// Whether rows may be claimed and delivered.
     pub fn is_open(&self) -> bool {
         self.open.load(Relaxed)
     }
 
+    /// Subscribes to changes of any condition.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Rows in hand, without the room that claims under way have taken.
+    /// Returns the number of rows held, without the room reserved by claims in flight.
     pub fn held(&self) -> usize {
         let (held, reserved) = (&self.counters.held, &self.counters.reserved);
         let rows = held.load(Relaxed).saturating_sub(reserved.load(Relaxed));
         usize::try_from(rows).unwrap_or(usize::MAX)
     }
 
-    /// The one place that weighs the conditions: what an operator must act on comes first.
+    /// Combines the conditions into one health; what an operator must act on comes first.
     pub fn health(&self) -> Health {
         let conditions = self.lock();
         match conditions.phase {
@@ -242,6 +255,7 @@ impl LaneState {
         (store, target)
     }
 
+    /// Returns a snapshot of health and counters.
     pub fn status(&self) -> LaneStatus {
         let counters = &self.counters;
         let (store_trouble, target_trouble) = self.troubles();

@@ -1,22 +1,22 @@
-//! What a lane says of itself: for `/readyz`, the metrics, the console and `status`.
+//! The status of a lane as reported by `/readyz`, the metrics, the console and `status`.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Is the lane moving, and if not, why?
+/// The health of a lane: whether it makes progress, and if not, the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "health", rename_all = "snake_case")]
 pub enum Health {
     Starting,
     Running,
-    /// An operator said so.
+    /// Paused by an operator.
     Paused,
-    /// The target can't be reached: probing with backoff, rows wait unspent (G1).
+    /// The target cannot be reached: the lane probes with backoff, rows wait unspent (G1).
     Unreachable {
         reason: String,
     },
-    /// The target refuses us, or the store's settings are wrong: an operator must act (G3).
+    /// The target refuses our credentials, or the store's settings are wrong: an operator must act (G3).
     Misconfigured {
         reason: String,
     },
@@ -24,11 +24,11 @@ pub enum Health {
     StoreAway {
         reason: String,
     },
-    /// The external queue does not answer: jobs that it would carry wait in the table; the others go on.
+    /// The external queue does not answer: jobs that it would carry wait in the table; others are delivered.
     QueueAway {
         reason: String,
     },
-    /// Rows are held and nothing has moved for too long (the watchdog).
+    /// Rows are held and nothing has moved for too long (reported by the watchdog).
     Stalled {
         reason: String,
     },
@@ -37,8 +37,8 @@ pub enum Health {
 }
 
 impl Health {
-    /// May `/readyz` say yes? A lane that an operator paused is as it should be. One whose queue is away still takes jobs:
-    /// callers that were sent elsewhere would lose what the table keeps for them.
+    /// Whether `/readyz` reports the lane as ready. A lane that an operator paused is ready. A lane whose queue is away
+    /// still accepts jobs: the table keeps them until the queue is back.
     pub fn is_ready(&self) -> bool {
         matches!(self, Self::Running | Self::Paused | Self::QueueAway { .. })
     }
@@ -62,13 +62,13 @@ pub struct LaneStatus {
     /// Settles that the fence refused.
     pub lost: u64,
     pub reclaimed: u64,
-    /// Why the store is left alone, whatever else is wrong.
+    /// The reason why the store cannot be used, whatever else is wrong; `None` if it can.
     #[serde(skip)]
     pub store_trouble: Option<String>,
-    /// The same for the target.
+    /// The reason why nothing is sent to the target; `None` if it is well.
     #[serde(skip)]
     pub target_trouble: Option<String>,
-    /// How long the lane has been stalled, or its store away, without a break.
+    /// Time for which the lane has been stalled, or its store away, without interruption; `None` if neither.
     #[serde(skip)]
     pub stuck_for: Option<Duration>,
 }

@@ -1,11 +1,11 @@
-//! Delivers a suspect alone: a row that was being delivered at several crashes in a row.
+//! Delivers suspects alone. A suspect is a row that was being delivered at several crashes in a row.
 //!
-//! While it is delivered nothing else of its lane is in flight, and no other suspect of the process. Other lanes let it go
-//! alone as well: they begin nothing meanwhile. If it kills the worker once more, no neighbour pays for it. Before each
-//! try a suspect waits, longer after each crash (`contract/src/crash.rs`); that wait, and the wait for another suspect,
-//! cost it nothing.
-//! Invariant: another lane waits for a suspect no longer than twice the longest delivery of the suspect's lane. What is in
-//! flight beyond that goes beside it.
+//! During its delivery nothing else of its lane is in flight, no other suspect of the process, and other lanes begin no
+//! delivery. If the suspect kills the worker again, the crash is counted against no other row. Before each try a
+//! suspect waits, longer after each crash (`contract/src/crash.rs`); that wait, and the wait for another suspect, cost
+//! it no attempt.
+//! Invariant: another lane waits for a suspect no longer than twice the longest delivery of the suspect's lane.
+//! Deliveries that take longer run at the same time as the suspect.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, Semaphor
 use crate::deliverer::GRACE;
 use crate::runner::Runner;
 
-/// How long a suspect is put off while another one is delivered.
+/// Delay of a suspect while another one is being delivered.
 const LATER: Duration = Duration::from_secs(5);
 
-/// How long a suspect is kept before it is handed back where the table has no place for "not before": it would be claimed again
-/// at once, over and over.
+/// Time for which a suspect is held before it is handed back if the table has no "not before" column: otherwise it
+/// would be claimed again at once, over and over.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// Between two notes for the watchdog: who waits for a suspect is not stalled.
+/// Time between two progress notes while waiting for a suspect: a lane that waits for one is not stalled.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the lanes of a process share, so that a suspect can be delivered alone.
+/// The locks that the lanes of a process share, so that a suspect can be delivered alone.
 #[derive(Debug)]
 pub(crate) struct Suspects {
     /// One suspect at a time.
     one: Semaphore,
-    /// Deliveries of all lanes read; a suspect writes.
+    /// Deliveries of all lanes read; the delivery of a suspect writes.
     process: RwLock<()>,
 }
 
@@ -41,19 +41,19 @@ impl Default for Suspects {
     }
 }
 
-/// A delivery of rows that are no suspects: none is delivered while this is held.
+/// A guard for the delivery of ordinary rows: no suspect is delivered while it is held.
 pub(crate) struct Among<'a> {
     _lane: RwLockReadGuard<'a, ()>,
     _process: RwLockReadGuard<'a, ()>,
 }
 
-/// Nothing else of the lane is in flight while this is held, and no suspect of the process.
+/// A guard under which nothing else of the lane is in flight, and no suspect of the process.
 pub(crate) struct OnlyInLane<'a> {
     _lane: RwLockWriteGuard<'a, ()>,
     _process: RwLockReadGuard<'a, ()>,
 }
 
-/// Nothing else is in flight while this is held.
+/// A guard under which nothing else is in flight.
 pub(crate) struct Alone<'a> {
     _one: SemaphorePermit<'a>,
     _lane: RwLockWriteGuard<'a, ()>,
@@ -72,7 +72,7 @@ pub(crate) async fn among(runner: &Runner) -> Among<'_> {
     }
 }
 
-/// Waits until nothing else of the lane is in flight, for the one row by which a target is tried again.
+/// Waits until nothing else of the lane is in flight, for the one row of a trial.
 pub(crate) async fn only_in_lane(runner: &Runner) -> OnlyInLane<'_> {
     OnlyInLane {
         _lane: runner.alone.write().await,
@@ -80,7 +80,7 @@ pub(crate) async fn only_in_lane(runner: &Runner) -> OnlyInLane<'_> {
     }
 }
 
-/// Waits until nothing else is in flight. An error is what the row ends with that has to wait longer: it costs nothing.
+/// Waits until nothing else is in flight. Returns an outcome that defers the row, at no cost, if it must wait longer.
 pub(crate) async fn alone<'a>(runner: &'a Runner, row: &Claimed) -> Result<Alone<'a>, Outcome> {
     let wait = wait_after_crashes(row.crashes, row.since_crash);
     if !wait.is_zero() {
@@ -100,7 +100,7 @@ pub(crate) async fn alone<'a>(runner: &'a Runner, row: &Claimed) -> Result<Alone
 }
 
 impl Alone<'_> {
-    /// Runs the delivery. Other lanes go on when it takes longer than it may, as when the store is away.
+    /// Runs the delivery. If it takes too long, for example because the store is away, other lanes resume meanwhile.
     pub async fn run(mut self, runner: &Runner, delivery: impl Future<Output = ()>) {
         let mut delivery = std::pin::pin!(delivery);
         if tokio::time::timeout(longest(runner), &mut delivery).await.is_err() {
@@ -110,7 +110,7 @@ impl Alone<'_> {
     }
 }
 
-/// Before rows are handed back that have to wait: a pause where the table cannot hold them back.
+/// Pauses before deferred rows are handed back, if the table has no column to defer them.
 pub(crate) async fn put_off(runner: &Runner) {
     if runner.lane.contract.due.defer == Defer::None {
         tokio::time::sleep(KEPT).await;
@@ -122,12 +122,12 @@ fn later(after: Duration) -> Outcome {
     Outcome::Deferred(Failure { after: Some(after), ..failure })
 }
 
-/// The longest time that a delivery of this lane takes.
+/// Returns the longest time that a delivery of this lane may take.
 fn longest(runner: &Runner) -> Duration {
     runner.lane.limits.timeout + GRACE
 }
 
-/// Waits, and keeps the watchdog content meanwhile.
+/// Waits, and notes progress meanwhile, so that the watchdog does not report a stall.
 async fn not_stalled<T>(runner: &Runner, waits: impl Future<Output = T>) -> T {
     let mut waits = std::pin::pin!(waits);
     loop {

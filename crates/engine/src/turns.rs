@@ -1,16 +1,16 @@
-//! What waits, turn and turn about: however much of one share waits, another's is next but one.
+//! Fair queue: round-robin by fairness key. However many entries of one share wait, the next entry is of another share.
 //!
-//! Invariant: a share is in the round exactly while something of it waits.
+//! Invariant: a share is in `round` exactly while entries of it wait.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::batch::HeldRow;
 
-/// Whose turn it is. Rows that say no share are one like the others, and all there is on most lanes.
+/// A fairness key. Rows without one form a share of their own (`None`), the only one on most lanes.
 pub(crate) type Share = Option<Arc<str>>;
 
-/// Something that has its turn when its share has.
+/// An entry that belongs to a share.
 pub(crate) trait Shared {
     fn share(&self) -> Share;
 }
@@ -21,6 +21,7 @@ impl Shared for HeldRow {
     }
 }
 
+/// A queue per share, and the order in which the shares are served.
 #[derive(Debug)]
 pub(crate) struct Turns<T> {
     shares: HashMap<Share, VecDeque<T>>,
@@ -35,14 +36,17 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T: Shared> Turns<T> {
+    /// The number of entries that wait.
     pub fn len(&self) -> usize {
         self.count
     }
 
+    /// Whether no entry waits.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
+    /// Appends an entry to the queue of its share.
     pub fn push(&mut self, one: T) {
         self.count += 1;
         let share = one.share();
@@ -53,10 +57,10 @@ impl<T: Shared> Turns<T> {
         waiting.push_back(one);
     }
 
-    /// The first of the next share that may go.
+    /// Takes the first entry of the next share that `may` accepts.
     pub fn next(&mut self, may: impl Fn(&Share) -> bool) -> Option<T> {
         let at = self.round.iter().position(may)?;
-        // Those that may not go keep their place: theirs is the next turn once they may.
+        // Shares that may not go keep their position, so they are served first once they may.
         let share = self.round.remove(at)?;
         let waiting = self.shares.get_mut(&share)?;
         let one = waiting.pop_front();
@@ -69,7 +73,7 @@ impl<T: Shared> Turns<T> {
         one
     }
 
-    /// Up to `most`, one of each share in turn.
+    /// Takes up to `most` entries, one of each share in rotation.
     pub fn take(&mut self, most: usize) -> Vec<T> {
         let count = most.min(self.count);
         if let [only] = self.round.make_contiguous()
@@ -82,16 +86,18 @@ impl<T: Shared> Turns<T> {
         std::iter::from_fn(|| self.next(|_| true)).take(count).collect()
     }
 
-    /// The first of the next share.
+    /// Returns the first entry of the next share, without taking it.
     pub fn peek(&self) -> Option<&T> {
         self.shares.get(self.round.front()?)?.front()
     }
 
+    /// Iterates over all entries, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.shares.values().flatten()
     }
 
-    /// The last of the share that has most, about so many by `size`; the first of each share stays.
+    /// Removes the last entries of the share that has most, about `most` by `size`; the first entry of each share
+    /// stays.
     pub fn give_up(&mut self, most: usize, size: impl Fn(&T) -> usize) -> Vec<T> {
         let mut given = Vec::new();
         let Some(waiting) = self.shares.values_mut().max_by_key(|waiting| waiting.len()) else {

@@ -1,8 +1,9 @@
-//! Claims whose answer never arrived. The database may have made such a claim, and its rows would wait out their lease
-//! although nobody holds them: they are released once the store answers again.
+//! Claims whose answer was lost. The database may have committed such a claim, and its rows would wait for the end of
+//! their lease although no worker delivers them: they are released once the store answers again.
 //!
-//! Owns: when to look for such rows. Invariant: while a look runs no claim is in flight, and every row of an answered
-//! claim is held, so that a row of this store which nobody holds is of a claim without an answer.
+//! Owns: when to search for such rows. Invariant: during a search no claim is in flight, and every row of an answered
+//! claim is held; so a row that this store has claimed and the lane does not hold belongs to a claim whose answer was
+//! lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +16,8 @@ use tokio::time::Instant;
 
 use crate::runner::Runner;
 
-/// When to look, counted from the failure of the claim. The database may still be at work on it: it can commit for as
-/// long as its side of the connection lives, which is a matter of seconds.
+/// The times of the searches, counted from the failure of the claim. The database may still be executing the claim: it
+/// can commit for as long as its side of the connection lives, usually a few seconds.
 const LOOKS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_secs(2),
@@ -25,15 +26,16 @@ const LOOKS: [Duration; 5] = [
     Duration::from_secs(40),
 ];
 
-/// So many failed looks hold claims up; then these go on, and the looks beside them.
+/// The number of failed searches for which claims wait; after that, claims continue in parallel with the searches.
 const HOLDS_CLAIMS: u32 = 3;
 
-/// Between two tries of a look that failed.
+/// Time between two tries of a failed search.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// The lane's claims without an answer.
 #[derive(Default)]
 pub(crate) struct Unanswered {
-    /// Claims read, a look writes.
+    /// Claims read, a search writes.
     gate: RwLock<()>,
     state: Mutex<State>,
     changed: Notify,
@@ -41,12 +43,12 @@ pub(crate) struct Unanswered {
 
 #[derive(Default)]
 struct State {
-    /// The last claim without an answer, while there are looks to come.
+    /// The time of the last claim without an answer, while searches are left.
     since: Option<Instant>,
-    /// Looks made since then, and tries of the next one that failed.
+    /// Searches made since then, and failed tries of the next one.
     looks: usize,
     failed: u32,
-    /// Rows that this lane held and lost: whatever the database says of them, they are left to their lease.
+    /// Rows that this lane held and lost: they are left to their lease, whatever the database says.
     given_up: Vec<(Instant, RowId)>,
 }
 
@@ -62,7 +64,7 @@ impl Unanswered {
         self.changed.notify_one();
     }
 
-    /// When the next look is due; `None` where no claim was left without an answer.
+    /// Returns when the next search is due; `None` if no claim is without an answer.
     fn due(&self) -> Option<Instant> {
         let state = self.state();
         state.since.map(|since| since + LOOKS[state.looks.min(LOOKS.len() - 1)])
@@ -88,7 +90,7 @@ impl Unanswered {
         self.state().failed += 1;
     }
 
-    /// Stops looking: the rows wait for their lease.
+    /// Stops searching: the rows wait for the end of their lease.
     fn forget(&self) {
         self.state().since = None;
     }
@@ -106,7 +108,7 @@ impl Unanswered {
 }
 
 impl Runner {
-    /// Waits until the lane may claim. What it returns is kept until the rows of the claim are held.
+    /// Waits until the lane may claim. The caller keeps the guard until the rows of the claim are held.
     pub async fn may_claim(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
         if self.unanswered.holds_claims() {
             self.release_unanswered().await?;
@@ -114,7 +116,7 @@ impl Runner {
         Ok(self.unanswered.gate.read().await)
     }
 
-    /// Remembers a claim that may have been made all the same.
+    /// Records a failed claim that the database may have committed nevertheless.
     pub fn answered<T>(&self, claimed: Result<T, Error>) -> Result<T, Error> {
         if claimed.as_ref().is_err_and(|error| error.class == Class::Transient) {
             self.unanswered.note();
@@ -122,7 +124,7 @@ impl Runner {
         claimed
     }
 
-    /// The lane held these rows and lost them.
+    /// Records rows that the lane held and lost.
     pub fn gave_up<'a>(&self, leases: impl Iterator<Item = &'a Lease>) {
         let now = Instant::now();
         let lease = self.store.capabilities().lease;
@@ -131,7 +133,7 @@ impl Runner {
         state.given_up.extend(leases.map(|lease| (now, lease.id.clone())));
     }
 
-    /// Releases rows of claims without an answer, if that is due.
+    /// Releases the rows of claims whose answer was lost, if a search is due.
     pub async fn release_unanswered(&self) -> Result<(), Error> {
         let _none_in_flight = self.unanswered.gate.write().await;
         if !self.unanswered.is_due() {
@@ -155,7 +157,7 @@ impl Runner {
         }
     }
 
-    /// The leases of all rows that the lane holds, or held and left to their lease.
+    /// Returns the leases of all rows that the lane holds, or held and left to their lease.
     fn held(&self) -> Vec<Lease> {
         let mut held: Vec<Lease> =
             self.kept().iter().flat_map(|batch| batch.leases()).map(|(_, lease)| lease).collect();
@@ -170,7 +172,7 @@ impl Runner {
         }
         self.state.counters.reclaimed.fetch_add(rows, Relaxed);
         tracing::warn!(lane = self.state.name, rows, "released rows of a claim whose answer was lost");
-        // Somebody should look: at the table, or at what is to be published again.
+        // Wake the claimer or, with a queue, the publisher: the released rows are due.
         self.freed.notify_one();
         if self.lane.queue.is_some() {
             self.soon.falls_due(Duration::ZERO);
@@ -178,7 +180,7 @@ impl Runner {
     }
 }
 
-/// Makes the looks that no claim waits for.
+/// Makes the searches that are due, whether the lane claims or not.
 pub(crate) async fn run(runner: Arc<Runner>) {
     loop {
         runner.unanswered.wait().await;

@@ -1,5 +1,6 @@
-//! Rows that were claimed and wait for a delivery, those of an ordered group as one run. Clients take turns (`turns.rs`), and
-//! none can have all deliveries (`crowd.rs`). Bounded by the claimer, which never holds more than its limit.
+//! The queue of claimed rows that wait for delivery; rows of an ordered group form one run. Clients are served
+//! round-robin (`turns.rs`), and none can occupy all deliveries (`crowd.rs`). Bounded by the claimer, which never holds
+//! more rows than its limit.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +11,15 @@ use crate::batch::HeldRow;
 use crate::crowd::Crowd;
 use crate::turns::{Share, Shared, Turns};
 
+/// The rows and runs of one lane that wait for delivery.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     inner: Mutex<Inner>,
     arrived: Notify,
 }
 
-/// Rows of one ordered group, in their order. A group has one run here at most: its rows are claimed again only when
-/// all are settled.
+/// The rows of one ordered group, in order. A group has at most one run here: its rows are claimed again only once all
+/// are settled.
 pub(crate) type Run = VecDeque<HeldRow>;
 
 impl Shared for Run {
@@ -30,23 +32,23 @@ impl Shared for Run {
 struct Inner {
     rows: Turns<HeldRow>,
     runs: Turns<Run>,
-    /// Deliveries under way.
+    /// The deliveries in flight per share.
     crowd: Crowd,
-    /// Turn and turn about, where both wait.
+    /// Whether runs are taken next; rows and runs alternate if both wait.
     runs_next: bool,
-    /// Takers that found nothing and wait.
+    /// Deliverers that found nothing and wait.
     idle: usize,
     closed: bool,
 }
 
-/// What one delivery is about.
+/// The rows or runs of one delivery.
 #[derive(Debug)]
 pub(crate) enum Taken {
     Rows(Vec<HeldRow>),
     Runs(Vec<Run>),
 }
 
-/// A delivery under way; dropped when it is over.
+/// A delivery in flight; dropped when it is over.
 #[derive(Debug)]
 pub(crate) struct UnderWay<'a> {
     waiting: &'a Waiting,
@@ -68,7 +70,7 @@ impl Inner {
         self.rows.is_empty() && self.runs.is_empty()
     }
 
-    /// `None` where nothing may go.
+    /// Takes the next delivery; `None` if nothing waits or no share may begin one more.
     fn take(&mut self, portion: Portion) -> Option<(Taken, Share)> {
         if self.is_empty() {
             return None;
@@ -84,8 +86,8 @@ impl Inner {
             return Some((Taken::Rows(self.rows.take(rows)), None));
         }
         if !portion.whole_runs {
-            // One row of each goes, and the runs come back: shared with all workers, busy ones too, the calls would
-            // soon be of one row.
+            // One row of each run is sent and the run comes back. Dividing the runs by all workers, busy ones too,
+            // would soon lead to calls with a single row.
             let runs = self.runs.len().div_ceil(self.idle + 1).clamp(1, portion.most.max(1));
             return Some((Taken::Runs(self.runs.take(runs)), None));
         }
@@ -101,7 +103,7 @@ impl Inner {
         Some((Taken::Runs(taken), None))
     }
 
-    /// One row of a share that may have one more.
+    /// Takes one row of a share that may begin one more delivery.
     fn take_one(&mut self, runs_first: bool) -> Option<(Taken, Share)> {
         for runs in [runs_first, !runs_first] {
             let may = |share: &Share| self.crowd.may(share);
@@ -120,20 +122,20 @@ impl Inner {
     }
 }
 
-/// How much one delivery takes.
+/// The limits of one delivery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Portion {
-    /// Rows at most.
+    /// The maximum number of rows.
     pub most: usize,
-    /// Deliveries that share what waits.
+    /// The number of deliverers that share the waiting rows.
     pub workers: usize,
-    /// A run goes in one call: the transport keeps its order.
+    /// Whether a run is sent in one call, because the transport keeps its order.
     pub whole_runs: bool,
 }
 
 impl Waiting {
-    /// With so many deliveries at once, one row each, that no share may have all; `None` where calls carry many rows,
-    /// or rows say no share.
+    /// Creates a queue that limits the share of each client in `room` concurrent deliveries of one row each; `None` if
+    /// calls carry many rows, or rows have no fairness key.
     pub fn with_room(room: Option<usize>) -> Self {
         let inner = Inner { crowd: Crowd::with_room(room), ..Inner::default() };
         Self { inner: Mutex::new(inner), ..Self::default() }
@@ -143,7 +145,7 @@ impl Waiting {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the rows of a claim, which come in the order of their groups.
+    /// Queues the rows of a claim, which are in the order of their groups.
     pub fn push(&self, rows: Vec<HeldRow>) {
         if rows.is_empty() {
             return;
@@ -165,11 +167,11 @@ impl Waiting {
         for run in runs {
             inner.runs.push(run);
         }
-        // One permit is stored at most, so a worker that takes rows wakes the next while any are left.
+        // `Notify` stores at most one permit, so a worker that takes rows wakes the next one while rows are left.
         self.arrived.notify_one();
     }
 
-    /// What is left of a run waits its turn again, behind the others.
+    /// Returns the rest of a run to the end of the queue.
     pub fn put_back(&self, run: Run) {
         if !run.is_empty() {
             self.lock().runs.push(run);
@@ -177,18 +179,19 @@ impl Waiting {
         }
     }
 
+    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// How many wait.
+    /// The number of rows that wait, including those of runs.
     pub fn rows(&self) -> usize {
         let inner = self.lock();
         inner.rows.len() + inner.runs.iter().map(Run::len).sum::<usize>()
     }
 
-    /// What one delivery is about: an even share of what waits, so that a short queue is spread over all workers
-    /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
+    /// Waits for and takes the rows of one delivery: an even part of what waits, so that a short queue is spread over
+    /// all workers (latency) and a long one is sent in full batches (throughput). `None` once closed and empty.
     pub async fn take(&self, portion: Portion) -> Option<(Taken, UnderWay<'_>)> {
         let mut idle = 0;
         loop {
@@ -202,7 +205,7 @@ impl Waiting {
                     return Some((taken, UnderWay { waiting: self, share }));
                 }
                 if inner.closed && inner.is_empty() {
-                    // The next waiter must see it too.
+                    // Wake the next waiter, so that it sees the end too.
                     self.arrived.notify_one();
                     return None;
                 }
@@ -213,13 +216,14 @@ impl Waiting {
         }
     }
 
-    /// Everything that waits, to be handed back.
+    /// Takes everything that waits, to be handed back.
     pub fn take_all(&self) -> (Vec<HeldRow>, Vec<Run>) {
         let mut inner = self.lock();
         (inner.rows.take(usize::MAX), inner.runs.take(usize::MAX))
     }
 
-    /// The last of whoever has most waiting, about so many rows, to be handed back for others to have room.
+    /// Takes about `most` of the last rows of the share that has most waiting, to be handed back and make room for
+    /// others.
     pub fn give_up(&self, most: usize) -> (Vec<HeldRow>, Vec<Run>) {
         let mut inner = self.lock();
         let rows = inner.rows.give_up(most, |_| 1);
@@ -228,7 +232,7 @@ impl Waiting {
         (rows, runs)
     }
 
-    /// No more rows will come; takers finish what is there.
+    /// Closes the queue: no more rows will be pushed; deliverers finish what is there.
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_one();

@@ -1,11 +1,11 @@
-//! Says so when a lane stops moving, and carries an operator's pause from the database to the lane.
+//! Reports a lane that stops moving, and applies an operator's pause from the database to the lane.
 //!
 //! A lane is stalled if one of these holds, and the store and the target are not known to be away:
-//! - the store has owed an answer to the loop (claim, settle, extend, load) for [`UNANSWERED`]: a locked table, a
-//!   database that hangs;
-//! - rows are due, and for [`PASSED_OVER`] every claim came back without one: another transaction holds them;
+//! - the store has not answered a call of the loop (claim, settle, extend, load) for [`UNANSWERED`]: a locked table, or
+//!   a database that hangs;
+//! - rows are due, and for [`PASSED_OVER`] no claim returned one: another transaction holds them;
 //! - the external queue has messages, there is room for rows, and for [`UNRECEIVED`] none was received: the receiver
-//!   hangs, or the consumer on the broker hands out nothing;
+//!   hangs, or the consumer on the broker delivers nothing;
 //! - rows are held, and for [`STALL_MARGIN`] beyond the longest delivery nothing has moved: a part of the loop hangs.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,36 +21,37 @@ use crate::runner::Runner;
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// A claim takes milliseconds; so long it takes only where something is in its way. With the pauses before and after it (a
-/// poll, a tick, the overview's next look) it leaves room within the ten seconds in which a stall must be told.
+/// Time without an answer after which a store call counts as stalled. A claim normally takes milliseconds. Together
+/// with the waits before and after it (a poll, a tick, the overview's next refresh), this stays within the ten seconds
+/// in which a stall must be reported.
 const UNANSWERED: Duration = Duration::from_secs(3);
 
-/// Longer than workers of ours are in each other's way.
+/// Time for which claims may miss due rows: longer than our own workers block each other.
 const PASSED_OVER: Duration = Duration::from_secs(4);
 
-/// Between two questions to the queue of a lane that receives nothing: how many messages wait? Each is a request, which a
-/// cloud bills.
+/// Time between two requests for the number of messages in the queue of a lane that receives nothing. Cloud providers
+/// bill each request.
 const QUEUE_LOOK: Duration = Duration::from_secs(5);
 
-/// So long messages wait on a queue only where nobody receives them.
+/// Time for which messages may wait in the queue: longer than they do while a receiver works.
 const UNRECEIVED: Duration = Duration::from_secs(4);
 
-/// Beyond the delivery's own time and the grace that it has (`deliverer.rs`).
+/// Time without progress that is allowed in addition to the delivery's time limit and its grace (`deliverer.rs`).
 const STALL_MARGIN: Duration = Duration::from_secs(10);
 
-/// The pause flag and the queue have loops of their own: a database or a broker that hangs must not keep the watchdog from
-/// saying so.
+/// Runs the watchdog. The pause flag and the queue have their own loops: a database or a broker that hangs must not
+/// keep the watchdog from reporting a stall.
 pub(crate) async fn run(runner: Arc<Runner>) {
     tokio::join!(biased; carry_pauses(&runner), watch_queue(&runner), watch(&runner));
 }
 
-/// Asks the queue whether messages wait there, while the lane has room and receives none.
+/// Checks whether messages wait in the queue while the lane has room and receives none.
 async fn watch_queue(runner: &Runner) {
     let Some(queue) = runner.lane.queue.clone() else { return };
     loop {
         tokio::time::sleep(QUEUE_LOOK).await;
         let waits = should_receive(runner) && has_messages(&*queue).await;
-        // A pointer may have come during the question.
+        // A pointer may have been received during the request.
         runner.unreceived.set(waits && should_receive(runner));
     }
 }
@@ -63,7 +64,7 @@ fn should_receive(runner: &Runner) -> bool {
 }
 
 async fn has_messages(queue: &dyn Queue) -> bool {
-    // A queue that does not answer is away, which the receiver reports.
+    // If the queue does not answer it is away, which the receiver reports.
     matches!(tokio::time::timeout(QUEUE_LOOK, queue.waiting()).await, Ok(Ok(messages)) if messages > 0)
 }
 
@@ -76,7 +77,7 @@ async fn carry_pauses(runner: &Runner) {
                     runner.release_waiting();
                 }
             }
-            // The claimer says how the store is; the lane stays as the operator last put it.
+            // The claimer reports the state of the store; the lane keeps the last known pause flag.
             Err(error) => {
                 tracing::debug!(lane = runner.state.name, %error, "the pause flag could not be read");
             }
@@ -101,7 +102,7 @@ async fn watch(runner: &Runner) {
     }
 }
 
-/// Why the lane does not move, if it should.
+/// Returns why the lane does not move although it should; `None` if it is not stalled.
 fn stalled(runner: &Runner) -> Option<String> {
     if let Some((verb, _)) = runner.questions.oldest().filter(|(_, since)| *since >= UNANSWERED) {
         return Some(format!(
@@ -126,11 +127,12 @@ fn stalled(runner: &Runner) -> Option<String> {
         .then(|| format!("rows are held, and nothing has moved for over {} s", limit.as_secs()))
 }
 
-/// Since when something has been so without a break, if it is.
+/// Since when a condition has been true without interruption; empty while it is false.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting(Mutex<Option<Instant>>);
 
 impl Lasting {
+    /// Sets the condition; the time starts when it changes to true.
     pub fn set(&self, is: bool) {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *since = if is { since.or_else(|| Some(Instant::now())) } else { None };
@@ -141,30 +143,34 @@ impl Lasting {
     }
 }
 
-/// When something last happened.
+/// The time at which something last happened, readable without a lock.
 #[derive(Debug)]
 pub(crate) struct Moment {
     began: Instant,
-    /// Milliseconds since then.
+    /// Milliseconds since `began`.
     at: AtomicU64,
 }
 
 impl Moment {
+    /// Creates a moment that is now.
     pub fn now() -> Self {
         Self { began: Instant::now(), at: AtomicU64::new(0) }
     }
 
+    /// Moves the moment to now.
     pub fn note(&self) {
         self.at.store(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
     }
 
+    /// Returns the time since the moment.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed().saturating_sub(Duration::from_millis(self.at.load(Relaxed)))
     }
 }
 
-/// Would a claim get every row that [`next_due`](postrider_seams::Store::next_due) calls due, if nobody held it? Not
-/// where a pool may be full, where rows must be old, and where a claim leaves rows in their state.
+/// Whether a claim would return every row that [`next_due`](postrider_seams::Store::next_due) reports as due, unless
+/// another transaction holds it. Not if a pool may be full, rows must have a minimum age, or a claim leaves rows in
+/// their state.
 pub(crate) fn misses_rows(runner: &Runner) -> bool {
     let contract = &runner.lane.contract;
     contract.pool.is_none()

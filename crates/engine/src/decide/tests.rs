@@ -41,7 +41,7 @@ fn m09_a_row_that_ends_names_every_recipient_that_was_refused() {
     assert_eq!(said(Transition::Rejected, reason.clone(), &one), reason);
 }
 
-/// A mail to so many, of whom one has it and all others were refused.
+/// The outcome of a mail to `count` recipients of whom one accepted it and all others were refused.
 fn refused(count: usize) -> Outcome {
     let one = |number: usize| {
         let reply = "550 5.1.1 no such user here, please check the address";

@@ -83,13 +83,13 @@ fn queued(table: &MemoryTable) -> BTreeMap<String, Value> {
     ])
 }
 
-/// Long enough for another thread to come to where it must wait.
+/// Waits long enough for another thread to reach the lock on which it must block.
 #[expect(clippy::disallowed_methods, reason = "a test of threads; no runtime runs on this one")]
 fn step() {
     std::thread::sleep(Duration::from_millis(200));
 }
 
-/// An extension that ran between a settle and the end of its leases would find them lost, and report so.
+/// An extension that ran between a settle and the closing of its leases would find them lost, and report that.
 #[test]
 fn leases_are_closed_before_an_extension_may_begin() {
     let contract = || {
@@ -104,7 +104,7 @@ fn leases_are_closed_before_an_extension_may_begin() {
     let (batch, mut held) = Batch::open(rows, Instant::now(), Duration::from_mins(1));
     let ended = vec![Ended::released(held.pop().expect("one row").lease)];
 
-    // The store's answer waits for this.
+    // The store does not answer before this message arrives.
     let (answer, held_back) = mpsc::channel::<()>();
     let locked = Arc::clone(&table);
     let store = std::thread::spawn(move || {

@@ -52,7 +52,7 @@ async fn a_lane_is_stuck_from_its_first_trouble_until_all_of_it_is_over() {
     assert_eq!(stuck(), None);
     state.set_store(Some(StoreTrouble::Away("down".to_owned())));
     tokio::time::advance(Duration::from_mins(2)).await;
-    // The store is back, and nothing moves: still the same trouble to whoever waits for mails.
+    // The store is back, but nothing moves: for an operator the outage continues.
     state.set_stalled(Some("nothing moves".to_owned()));
     state.set_store(None);
     tokio::time::advance(Duration::from_mins(4)).await;

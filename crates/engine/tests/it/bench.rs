@@ -1,4 +1,4 @@
-//! The work bench: a table, a scripted transport, a store that can be made to fail, and a lane made of them.
+//! Test fixtures: a table, a scripted transport, a store that can be made to fail, and a lane made of them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -17,7 +17,7 @@ use postrider_seams::{
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
-/// No jitter.
+/// Randomness without jitter: always the middle.
 pub struct Even;
 
 impl Dice for Even {
@@ -73,7 +73,7 @@ pub fn count(table: &MemoryTable, status: &str) -> usize {
     table.rows().iter().filter(is).count()
 }
 
-/// Waits, in the paused clock's time, until something holds.
+/// Waits, by the paused clock, until a condition holds.
 pub async fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + limit;
     while !holds() {
@@ -85,15 +85,15 @@ pub async fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool)
 type Takes = dyn Fn(&str) -> Duration + Send + Sync;
 type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
 
-/// A transport that answers as its script says, after `takes`.
+/// A transport that answers from its script, after `takes`.
 pub struct Scripted {
     script: Box<Script>,
     pub takes: Duration,
-    /// How long a call takes, by the row of its first envelope.
+    /// The duration of a call, by the row of its first envelope.
     pub takes_for: Option<Box<Takes>>,
-    /// Envelopes in one call.
+    /// Maximum number of envelopes per call.
     pub batch: usize,
-    /// As brokers are, looked at while nothing is sent.
+    /// The probe interval while nothing is sent, as brokers have one.
     pub look_every: Option<Duration>,
     pub up: AtomicBool,
     pub sent: Mutex<Vec<String>>,
@@ -173,7 +173,7 @@ impl Transport for Scripted {
     }
 }
 
-/// Composes anything; panics on a subject of `panic`, rejects one of `reject`.
+/// A composer that accepts any row; panics on the subject `panic`, rejects the subject `reject`.
 pub struct Plain {
     pub limit: u64,
 }
@@ -206,28 +206,28 @@ impl Composer for Plain {
     }
 }
 
-/// A store that fails while told to.
+/// A store whose calls fail or hang while a flag is set.
 pub struct Faulty {
     pub inner: Arc<MemoryStore>,
     pub away: AtomicBool,
-    /// Settles do not answer.
+    /// Whether settles never return.
     pub hangs: AtomicBool,
-    /// The process stands still right before rows are marked as begun.
+    /// Whether the process is suspended right before rows are marked as begun.
     pub stops_before_begin: AtomicBool,
     pub is_stopped: AtomicBool,
-    /// Claims go past every row: another transaction holds them.
+    /// Whether claims skip every row, as if another transaction held them.
     pub skips: AtomicBool,
-    /// Every settle is refused for good: a trigger gone wrong, a permission taken away.
+    /// Whether every settle fails permanently, as with a broken trigger or a revoked permission.
     pub refuses: AtomicBool,
-    /// Large rows can never be read.
+    /// The large row that can never be read.
     pub unreadable: Option<RowId>,
-    /// Claims at once, and how long each takes: room is taken for it meanwhile.
+    /// The number of concurrent claims, and how long each takes while it reserves room.
     pub claimers: usize,
     pub claim_takes: Duration,
     pub extends: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
-    /// So many claims are made, and their answers lost.
+    /// The number of claims that are committed but whose answers are lost.
     pub loses_claims: AtomicUsize,
     pub releases: AtomicUsize,
 }
@@ -253,7 +253,7 @@ impl Faulty {
         }
     }
 
-    /// Was the claim made, and its answer lost?
+    /// Fails if this claim was committed but its answer is to be lost.
     fn lost_answer(&self) -> Result<(), Error> {
         let left = self.loses_claims.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
         left.map_or(Ok(()), |_| Err(Error::new(Class::Transient, "the connection dropped after the commit")))
@@ -418,7 +418,7 @@ pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits
     }
 }
 
-/// An engine with one lane on a store of its own.
+/// Starts an engine with one lane on a store of its own.
 pub fn start(table: &Arc<MemoryTable>, transport: &Arc<Scripted>) -> Engine {
     let engine = Engine::new(Arc::new(Even));
     let store = MemoryStore::open(table, 0, "worker-1");

@@ -1,4 +1,4 @@
-//! The database goes away, rows can't be settled, the process is told to stop.
+//! Faults: the database goes away, rows cannot be settled, the process receives SIGTERM.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

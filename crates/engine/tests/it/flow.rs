@@ -1,4 +1,4 @@
-//! The loop itself: every row ends where the contract says, with the attempts it says.
+//! The loop itself: every row ends in the state, and with the attempts, that the contract defines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ async fn holds_no_more_rows_and_deliveries_than_its_limits() {
     drop(engine);
 }
 
-/// The most rows in flight within some calls of the transport, each taking so long.
+/// Returns the most rows held at once during several calls of the transport that each take `call`.
 async fn most_held(call: Duration) -> usize {
     let table = table();
     fill(&table, 400);
@@ -131,7 +131,7 @@ async fn a_large_row_is_loaded_later_and_one_over_the_limit_is_not_loaded() {
     assert_eq!(store.loads.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
-/// Rows that are too large for a claim.
+/// Inserts rows that are too large for a claim.
 fn fill_large(table: &MemoryTable, rows: i64) {
     for id in 1..=rows {
         let mut row = mail(table, id);
@@ -140,7 +140,7 @@ fn fill_large(table: &MemoryTable, rows: i64) {
     }
 }
 
-/// With a database that is far away a round trip for each row would set the pace.
+/// If the database is far away, one round trip per row would limit the throughput.
 #[tokio::test(start_paused = true)]
 async fn large_rows_are_loaded_several_in_one_call() {
     let table = table();
@@ -208,8 +208,8 @@ async fn deferred_costs_nothing_and_waits() {
     assert_eq!(transport.total(), 1);
 }
 
-/// Rows that come one by one, on a lane whose room is always taken: whoever gets room and finds nothing to claim must
-/// pass it on.
+/// Rows that arrive one by one, on a lane whose room is always taken: a claimer that gets room but finds nothing to
+/// claim must pass the room on.
 #[tokio::test(start_paused = true)]
 async fn a_lane_that_may_hold_few_rows_moves_everything() {
     for held in [1, 2, 20] {

@@ -1,4 +1,4 @@
-//! Leases: kept while a delivery takes long, lost without harm, taken back when a worker dies.
+//! Leases: extended while a delivery takes long, lost without harm, reclaimed when a worker dies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -23,7 +23,7 @@ async fn g2_a_long_delivery_keeps_its_lease() {
     let engine = Engine::new(Arc::new(Even));
     let patient = postrider_engine::Limits { timeout: MINUTE * 10, ..limits() };
     engine.start(lane(store.clone(), slow.clone() as Arc<dyn Transport>, patient));
-    // A second worker would take the row over if its lease ran out.
+    // A second worker would claim the row if its lease ran out.
     let other = Arc::new(Scripted::delivers());
     tokio::time::sleep(Duration::from_secs(1)).await;
     let second = Engine::new(Arc::new(Even));
@@ -67,7 +67,7 @@ async fn m07_rows_that_a_dead_worker_merely_held_come_back_free() {
     );
 }
 
-/// The process is stopped (SIGSTOP) with rows in hand; another worker takes them over and sends them.
+/// The process is suspended (SIGSTOP) while it holds rows; another worker claims and sends them.
 #[tokio::test(start_paused = true)]
 async fn j_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() {
     let table = table();
@@ -165,7 +165,7 @@ async fn a_lost_lease_overwrites_nothing() {
     fill(&table, 1);
     let thief = Arc::clone(&table);
     let transport = Arc::new(Scripted::new(move |_| {
-        // Another program decides about the row while it is being delivered.
+        // Another program changes the row while it is being delivered.
         thief.edit(&RowId::Int(1), |row| {
             row.insert("status".to_owned(), Value::Text("failed".to_owned()));
             row.insert("last_error".to_owned(), Value::Text("stopped by hand".to_owned()));
@@ -179,7 +179,7 @@ async fn a_lost_lease_overwrites_nothing() {
     assert_eq!(engine.handle().lane("mail").expect("there").held, 0);
 }
 
-/// Handing rows back because their lease is short by nature would claim and release them for ever.
+/// If rows were handed back just because their lease is always short, they would be claimed and released forever.
 #[tokio::test(start_paused = true)]
 async fn a_lease_as_short_as_the_margin_still_delivers() {
     let mut contract = crate::bench::contract();

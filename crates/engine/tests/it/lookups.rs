@@ -1,4 +1,4 @@
-//! Look-ups ahead of deliveries: one per claim, and never counted as the target's time.
+//! Look-ups before deliveries: one per claim, and not counted as delivery time.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use crate::bench::{Even, Faulty, Plain, count, fill, lane, limits, table, until};
 
-/// What a round trip to the database takes.
+/// The duration of a round trip to the database.
 const ROUND_TRIP: Duration = Duration::from_millis(500);
 
-/// A quick target behind a list that takes a round trip to read.
+/// A fast target with a suppression list that takes a round trip to read.
 #[derive(Default)]
 struct Listed {
     claims: Mutex<Vec<usize>>,
@@ -49,7 +49,7 @@ impl Transport for Listed {
     }
 }
 
-/// Knows who a row is to before it is composed.
+/// A composer that knows the recipients of a row before it is composed.
 struct Addressing(Plain);
 
 #[async_trait]

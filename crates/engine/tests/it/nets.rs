@@ -1,4 +1,4 @@
-//! Safety nets and the watchdog.
+//! Maintenance tasks and the watchdog.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -64,7 +64,7 @@ async fn one_claimer_at_a_time_where_the_lane_says_so() {
     until("the second takes over", MINUTE, || two.claims.load(SeqCst) > 0).await;
 }
 
-/// Reports every row that ends undelivered.
+/// A composer that returns a dead letter for every row that ends undelivered.
 struct Reporting(Plain);
 
 #[async_trait]
@@ -82,7 +82,7 @@ impl Composer for Reporting {
     }
 }
 
-/// A row is rejected after `delivery`, and its dead letter sent after `letter`.
+/// Starts a lane on which a row is rejected after `delivery`, and its dead letter is sent after `letter`.
 fn start_reporting(
     table: &Arc<MemoryTable>,
     delivery: Duration,
@@ -105,13 +105,13 @@ fn start_reporting(
     (engine, transport)
 }
 
-/// Together they take longer than the watchdog gives one of them.
+/// Delivery and dead letter together take longer than the watchdog allows for one of them.
 #[tokio::test(start_paused = true)]
 async fn a_dead_letter_has_its_own_time_before_the_lane_counts_as_stalled() {
     let table = table();
     fill(&table, 1);
     let nearly = limits().timeout.mul_f64(0.95);
-    // Beyond its deadline, within the grace that a transport has.
+    // Later than its deadline, but within a transport's grace.
     let late = limits().timeout + Duration::from_secs(4);
     let (engine, transport) = start_reporting(&table, late, nearly);
     until("it ends", MINUTE, || {

@@ -43,10 +43,10 @@ pub fn record(table: &MemoryTable, id: i64, key: Option<&str>) -> Row {
     row
 }
 
-/// Row and how often it was tried before → what comes of it.
+/// Returns the outcome for a row, given how often it was tried before.
 type Script = dyn Fn(&str, usize) -> Outcome + Send + Sync;
 
-/// A target that keeps a journal: what was taken, in which order, and what overlapped.
+/// A target with a journal: which rows it accepted, in which order, and which overlapped.
 struct Broker {
     pipelined: bool,
     batch: usize,
@@ -55,7 +55,7 @@ struct Broker {
     tries: Mutex<Vec<String>>,
     taken: Mutex<Vec<String>>,
     calls: Mutex<Vec<Vec<String>>>,
-    /// Rows on their way, to see that no two of a group are.
+    /// Rows in flight, to check that no two of them are of one group.
     under: Mutex<BTreeSet<String>>,
     overlapped: AtomicBool,
 }
@@ -175,7 +175,7 @@ async fn o08_rows_of_a_group_go_one_after_another_and_groups_side_by_side() {
     let _engines = [start(&table, &broker, "one"), start(&table, &broker, "two")];
     until("all delivered", MINUTE, || count(&table, "DELIVERED") == 96).await;
     in_order(&broker, 8, 12);
-    // 96 rows of 20 ms are 1.9 s one by one; eight groups side by side need an eighth.
+    // 96 rows of 20 ms each take 1.9 s one by one; eight groups in parallel take an eighth of that.
     assert!(began.elapsed() < Duration::from_secs(1), "took {:?}", began.elapsed());
 }
 
@@ -217,7 +217,7 @@ async fn o08_a_row_that_is_tried_again_holds_its_group_alone_and_the_rest_spends
             if row == "2" && tried == 0 {
                 Outcome::Retryable(Failure::new("not now"))
             } else if tried == 0 && group_of(row) == "0" && row > "2" {
-                // What a broker that keeps the order answers for what came after a failure.
+                // The answer of an ordered broker for records behind a failed one.
                 Outcome::Deferred(Failure::new("not sent"))
             } else {
                 delivered()

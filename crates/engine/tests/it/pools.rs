@@ -1,4 +1,4 @@
-//! Pools hold for all instances together, clients take turns, and holds are rows: a restart changes nothing.
+//! Pool limits apply to all instances together, clients are served round-robin, and limits survive a restart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -48,14 +48,15 @@ fn fill(table: &MemoryTable, what: &str, jobs: usize, client: &str, pool: Option
     }
 }
 
-/// A receiver that notes how many deliveries of each kind (the first letter of the row) are under way, and when each ended.
+/// A receiver that records how many deliveries of each kind (the first letter of the row) are in flight, and when each
+/// ended.
 #[derive(Default)]
 struct Receiver {
     under: Mutex<HashMap<char, usize>>,
     most: Mutex<HashMap<char, usize>>,
     ended: Mutex<Vec<(String, Instant)>>,
     refuses: Option<&'static str>,
-    /// Deliveries of this kind hang for as long as nobody would wait.
+    /// Deliveries of this kind never return within the test.
     hangs: Option<char>,
 }
 
@@ -135,7 +136,7 @@ async fn j9_a_pool_is_used_to_its_limit_and_no_further_by_two_instances() {
     until("all delivered", MINUTE, || count(&table, "COMPLETED") == 120).await;
     assert_eq!(receiver.most('p'), 3);
     assert!(receiver.most('f') > 3, "the others know no such limit");
-    // 60 rows of 20 ms, three at once, are 400 ms; with a poll between any two of them it would be ten times that.
+    // 60 rows of 20 ms, three at once, take 400 ms; with a poll between any two of them it would be ten times that.
     assert!(began.elapsed() < Duration::from_secs(2), "took {:?}", began.elapsed());
     let last_free = receiver.ended('f').into_iter().max().expect("some");
     assert!(
@@ -147,7 +148,7 @@ async fn j9_a_pool_is_used_to_its_limit_and_no_further_by_two_instances() {
 #[tokio::test(start_paused = true)]
 async fn j9_a_rate_paces_a_pool_and_nothing_else() {
     let table = table();
-    // One a second.
+    // One per second.
     table.set_pool("slow", PoolLimits { rate: Some(60), ..PoolLimits::default() });
     fill(&table, "s", 20, "a", Some("slow"));
     fill(&table, "f", 20, "a", None);
@@ -177,7 +178,7 @@ async fn j9_changes_of_a_pool_apply_within_seconds() {
 #[tokio::test(start_paused = true)]
 async fn j9_ten_jobs_of_one_client_do_not_wait_for_thousands_of_another() {
     let table = table();
-    // 10 s of work, on one instance with eight deliveries at once.
+    // 10 s of work for one instance with eight concurrent deliveries.
     fill(&table, "a", 4000, "a", None);
     let receiver = Arc::new(Receiver::default());
     let _engine = start(&table, &receiver, "one");

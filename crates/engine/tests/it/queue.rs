@@ -1,4 +1,4 @@
-//! A lane with an external queue, on a queue in memory that can be taken away.
+//! A lane with an external queue: an in-memory queue that can be made unavailable.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -18,14 +18,14 @@ use crate::bench::{Even, Faulty, Plain, Scripted, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Pointers in memory. It looks at the table when a pointer is acknowledged.
+/// An in-memory queue. It checks the table when a pointer is acknowledged.
 struct Pointers {
     table: Arc<MemoryTable>,
     waiting: Mutex<VecDeque<Option<RowId>>>,
     held: Mutex<BTreeMap<String, Option<RowId>>>,
     arrived: Notify,
     away: AtomicBool,
-    /// Its consumer hands out nothing, whatever waits.
+    /// Whether its consumer delivers nothing, whatever waits.
     stuck: AtomicBool,
     published: AtomicUsize,
     received: AtomicUsize,
@@ -253,7 +253,7 @@ async fn j3_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
     }));
     job(&table, "a", &[("retry_strategy", Value::Text("immediate".to_owned()))]);
     let _engine = start(&table, &queue, &transport, "one");
-    // The pollers have had their first look.
+    // The pollers have polled once.
     tokio::time::sleep(Duration::from_millis(100)).await;
     let began = Instant::now();
     queue.put(Some("a"));
@@ -323,7 +323,7 @@ async fn j8_j9_ordered_jobs_and_those_of_pools_need_no_pointer() {
     job(&table, "p", &[("dispatch_pool_id", text("narrow"))]);
     job(&table, "plain", &[]);
     let _engine = start(&table, &queue, &transport, "one");
-    // Theirs only tell the lane to look.
+    // Pointers to these rows only wake the lane's claimer.
     for row in ["o3", "p"] {
         queue.put(Some(row));
     }
@@ -373,7 +373,7 @@ async fn j3_a_lane_that_drains_leaves_what_it_has_not_claimed_to_others() {
     assert_eq!(slow.total(), 300, "each once");
 }
 
-/// Jobs with a pointer, and ordered jobs that are claimed from the table: both sources want what little room there is.
+/// Jobs with a pointer, and ordered jobs that are claimed from the table: both sources compete for little room.
 async fn small_held_moves_everything(held: usize, batch: u32) {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
@@ -400,7 +400,7 @@ async fn small_held_moves_everything(held: usize, batch: u32) {
     })
     .await;
     assert_eq!(transport.total(), 400, "each once");
-    // Neither source waited for the end of the other.
+    // Neither source had to wait until the other was empty.
     let sent = transport.sent.lock().expect("no panic").clone();
     let first = |kind: char| sent.iter().position(|row| row.starts_with(kind)).expect("some");
     assert!(first('q') < 100 && first('o') < 100, "{} {}", first('q'), first('o'));

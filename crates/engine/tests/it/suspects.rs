@@ -1,4 +1,5 @@
-//! Rows that were being delivered at several crashes in a row: delivered alone, after a wait, and given up late.
+//! Suspects: rows that were being delivered at several crashes in a row are delivered alone, after a wait, and end dead
+//! only after many crashes.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -19,7 +20,7 @@ use crate::ordered;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A worker dies while it delivers this row: answers how many crashes the row had before. Takes a minute.
+/// Lets a worker die while it delivers this row; returns how many crashes the row had before. Takes a minute.
 async fn crash(table: &Arc<MemoryTable>, worker: &str, id: i64) -> u32 {
     let dead = MemoryStore::open(table, 0, worker);
     let claimed = dead.claim(&Want { limit: 100 }).await.expect("claimed");
@@ -69,7 +70,8 @@ async fn m07_a_suspect_waits_before_its_lone_try() {
     assert_eq!(transport.times("1"), 1);
 }
 
-/// Takes a second for each call, more for rows 1 and 2, and watches what is in flight beside these.
+/// A transport that takes a second per call, longer for rows 1 and 2, and records what is in flight at the same time as
+/// these.
 #[derive(Default)]
 struct Watching {
     takes: Duration,
@@ -134,7 +136,7 @@ async fn m07_a_suspect_is_delivered_alone() {
     assert_eq!(claimed.expect("claimed")[0].crashes, 0, "a delivery that completes clears the count");
 }
 
-/// Rows of another lane would be charged for its crash as well.
+/// Otherwise the crash would be counted against rows of another lane as well.
 #[tokio::test(start_paused = true)]
 async fn m07_a_suspect_is_alone_in_the_whole_process() {
     let (suspects, others) = (table(), table());
@@ -145,7 +147,7 @@ async fn m07_a_suspect_is_alone_in_the_whole_process() {
     crashes(&suspects, 1, 2).await;
     let transport = Watching::taking(Duration::from_secs(28));
     let engine = Engine::new(Arc::new(Even));
-    // Longer than the other lane may stand still by its own limits.
+    // Longer than the stall limit of the other lane.
     let patient = Limits { timeout: Duration::from_secs(30), ..limits() };
     let first = lane(MemoryStore::open(&suspects, 0, "a"), transport.clone() as Arc<dyn Transport>, patient);
     let store = MemoryStore::open(&others, 0, "a");
@@ -161,7 +163,7 @@ async fn m07_a_suspect_is_alone_in_the_whole_process() {
     assert_eq!(transport.beside_a_suspect.load(SeqCst), 0, "nothing else was in flight beside it");
 }
 
-/// A lane whose target hangs must not keep a suspect of another lane from its try, nor that one the others from theirs.
+/// A lane whose target hangs must not delay a suspect of another lane, nor must the suspect delay the other lanes.
 #[tokio::test(start_paused = true)]
 async fn m07_a_suspect_waits_for_other_lanes_no_longer_than_a_delivery() {
     let (suspects, slow) = (table(), table());
@@ -191,7 +193,7 @@ fn outbox(
     (engine, store)
 }
 
-/// Rows 1 to 3 are of one key, the others of keys of their own; row 1 has crashed twice.
+/// Creates a table in which rows 1 to 3 have one key, the others keys of their own; row 1 has crashed twice.
 async fn group_with_a_suspect(contract: &Contract) -> Arc<MemoryTable> {
     let table = MemoryTable::new(contract.clone());
     for id in 1..=3 {
@@ -227,7 +229,7 @@ fn is_delivered(table: &MemoryTable, id: i64) -> bool {
     text(table, id, "status").as_deref() == Some("DELIVERED")
 }
 
-/// Where the table has no column for "not before", the worker paces itself.
+/// If the table has no "not before" column, the worker itself waits.
 #[tokio::test(start_paused = true)]
 async fn o05_a_suspect_that_waits_is_not_claimed_over_and_over() {
     let mut contract = ordered::contract();

@@ -1,4 +1,4 @@
-//! Rules G1 and G3: a target that is away or refuses us costs the backlog nothing.
+//! Rules G1 and G3: while a target is away or refuses our credentials, rows of the backlog lose no attempt.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -11,7 +11,7 @@ use crate::bench::{Scripted, count, fill, health, int, mail, start, table, unrea
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A transport that can't connect until `up` is set.
+/// Returns a transport that cannot connect until `up` is set.
 fn down() -> Arc<Scripted> {
     let up = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = Arc::clone(&up);
@@ -49,7 +49,7 @@ async fn g1_a_target_that_is_away_stops_the_lane_and_costs_no_row_an_attempt() {
     assert_eq!(health(&engine), Health::Running);
 }
 
-/// The target goes away in the middle of a run: only what it answered is counted.
+/// The target goes away in the middle of a run: only deliveries that it answered count as attempts.
 #[tokio::test(start_paused = true)]
 async fn g1_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_away() {
     let table = table();
@@ -72,7 +72,7 @@ async fn g1_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_awa
     assert_eq!(spent, 0);
 }
 
-/// A connection that breaks at a target that is there is the row's own affair.
+/// If a connection breaks although the target is up, that counts as an attempt of the row.
 #[tokio::test(start_paused = true)]
 async fn g1_a_connection_that_breaks_while_the_target_is_there_is_an_attempt() {
     let table = table();
@@ -115,7 +115,7 @@ async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
     assert!(transport.probes.load(SeqCst) > 2, "it tries again with backoff");
 }
 
-/// As with brokers: a connection is kept anyway, so a lane that has nothing to send says so as well.
+/// As with brokers: a connection is open anyway, so an idle lane reports an outage as well.
 #[tokio::test(start_paused = true)]
 async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_return() {
     let table = table();
@@ -134,7 +134,7 @@ async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_re
     }
 }
 
-/// A broker that takes records and acknowledges none while it is down; a probe tells.
+/// Returns a broker that accepts records and acknowledges none while it is down; its probe fails meanwhile.
 fn hanging_broker() -> Arc<Scripted> {
     let up = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = Arc::clone(&up);
@@ -164,7 +164,7 @@ async fn o2_a_broker_that_hangs_spends_no_attempt() {
     fill(&table, 30);
     let transport = hanging_broker();
     let engine = start(&table, &transport);
-    // Records are on their way when it stops.
+    // Records are in flight when the broker stops.
     tokio::time::sleep(Duration::from_secs(1)).await;
     transport.up.store(false, SeqCst);
     until("it says so", Duration::from_secs(20), || matches!(health(&engine), Health::Unreachable { .. }))
@@ -178,7 +178,7 @@ async fn o2_a_broker_that_hangs_spends_no_attempt() {
     until("all sent", 2 * MINUTE, || count(&table, "sent") == 30).await;
 }
 
-/// Only that row has no answer, others have: the broker is there, and the attempts bound it.
+/// Only this row gets no answer while others do: the broker is up, and the row's attempts limit it.
 #[tokio::test(start_paused = true)]
 async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
     let table = table();
@@ -198,11 +198,11 @@ async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
             break;
         }
     }
-    // The first time is free: the broker may have hung.
+    // The first time costs no attempt: the broker may have hung.
     assert_eq!((count(&table, "failed"), transport.times("1")), (1, 6));
 }
 
-/// Its connections stay open and its probe answers, but it acknowledges nothing: a part of it hangs.
+/// The broker's connections stay open and its probe succeeds, but it acknowledges nothing: a part of it hangs.
 #[tokio::test(start_paused = true)]
 async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_attempt() {
     let table = table();
@@ -244,7 +244,7 @@ async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_atte
     assert_eq!(spent, 0);
 }
 
-/// The rows that it was tried with are gone: nothing is left to show that the target is well.
+/// The rows of the trial are gone: no delivery is left to show that the target is well.
 #[tokio::test(start_paused = true)]
 async fn o2_a_lane_on_trial_without_rows_is_taken_to_be_well() {
     let table = table();

@@ -1,4 +1,4 @@
-//! Claims that the database makes and whose answer never arrives: their rows do not wait for their lease (G2).
+//! Claims that the database commits but whose answer is lost: their rows do not wait for the end of their lease (G2).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,7 +13,7 @@ use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, table
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Far less than the lease of a minute.
+/// Far less than the lease of one minute.
 const SECONDS: Duration = Duration::from_secs(3);
 
 fn start(store: &Arc<Faulty>, transport: &Arc<Scripted>) -> Engine {
@@ -57,7 +57,7 @@ async fn g2_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
         others.len(),
         "another worker's rows stay with it"
     );
-    // Theirs once their lease has run out.
+    // Those rows are sent once their lease has run out.
     until("all sent", MINUTE * 3, || count(&table, "sent") == 60).await;
     assert_eq!(transport.total(), 60, "each once");
     assert_unspent(&table, 60);
@@ -71,7 +71,7 @@ async fn g2_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well(
     store.loses_claims.store(1, SeqCst);
     let _engine = start(&store, &transport);
     until("looked", MINUTE, || store.releases.load(SeqCst) == 1).await;
-    // The server was still at work on it.
+    // The server was still executing the claim.
     fill(&table, 5);
     let late = store.inner.claim(&Want { limit: 5 }).await.expect("claimed");
     assert_eq!(late.len(), 5);
@@ -106,7 +106,7 @@ async fn g2_a_drain_releases_rows_of_a_lost_answer() {
     store.loses_claims.store(1, SeqCst);
     let engine = start(&store, &transport);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    // The claim is under way: it is made, and answered to nobody.
+    // The claim is in flight: it is committed, but its answer is lost.
     engine.drain(Duration::from_secs(25)).await;
     assert_eq!((store.claims.load(SeqCst), count(&table, "queued")), (1, 10));
     assert_unspent(&table, 10);
