@@ -1,4 +1,4 @@
-//! Composer: turns a claimed row into an Envelope, or says why it can't.
+//! Composer: turns a claimed row into an Envelope, or returns why it cannot.
 
 use async_trait::async_trait;
 
@@ -7,22 +7,23 @@ use crate::{Claimed, Envelope, Outcome};
 /// Turns rows into envelopes. Idempotent and cancel-safe: it changes nothing.
 #[async_trait]
 pub trait Composer: Send + Sync {
-    /// One result per row, in order. `Err` holds `Rejected`, `Skipped` or `Deferred`; a row that can't be composed
-    /// never stops the ones beside it. Every row has its fields here, large ones included.
+    /// Composes the rows; returns one result per row, in order. `Err` holds `Rejected`, `Skipped` or `Deferred`; a row
+    /// that cannot be composed must not fail the others. Every row has its fields here, large ones included.
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>>;
 
-    /// The most bytes that the message columns of one row may have. A larger row is rejected without being loaded.
+    /// Returns the maximum size of the message columns of one row, in bytes. A larger row is rejected without being
+    /// loaded.
     fn size_limit(&self) -> u64;
 
-    /// Who each row is to, where that can be known without composing it; empty where it can't. Cheap and short: called for
-    /// the rows of every claim, so that look-ups by recipient are one query per claim. An unreadable row has none here;
-    /// `compose` gives the reason. One result per row, in order.
+    /// Returns the recipients of each row, in order, if they are known without composing it; empty if not. Must be
+    /// cheap: called for the rows of every claim, so that look-ups by recipient are one query per claim. An unreadable
+    /// row has no recipients here; `compose` returns the reason.
     async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
         vec![Vec::new(); rows.len()]
     }
 
-    /// What tells of an envelope that ends undelivered, for a place where somebody looks after such. `None`: there is
-    /// no such place.
+    /// Returns the dead letter of an envelope that ends undelivered; `None` if no target for dead letters is
+    /// configured.
     fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
         let _ = (envelope, reason);
         None

@@ -1,13 +1,13 @@
-//! Chance for the engine. Waiting goes through tokio's clock, which tests pause; databases keep their own time; so
-//! jitter is the one thing left that a replay must be able to fix.
+//! Randomness for the engine. Waits use tokio's clock, which tests pause, and databases have their own clock; jitter is
+//! all that is left for a replay to fix.
 
-/// Where jitter comes from.
+/// A source of jitter.
 pub trait Dice: Send + Sync {
-    /// Uniform in -1..=1.
+    /// Returns a number that is uniformly distributed in -1..=1.
     fn roll(&self) -> f64;
 }
 
-/// The thread's own generator.
+/// The thread's random number generator.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ThreadDice;
 

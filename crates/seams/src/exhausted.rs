@@ -1,4 +1,4 @@
-//! Whether the machine has run out of something that it will have again.
+//! Detects that the machine has temporarily run out of a resource.
 
 use std::error::Error;
 use std::io;
@@ -6,13 +6,14 @@ use std::io;
 /// EAGAIN, ENOMEM, ENFILE, EMFILE, EADDRNOTAVAIL (no local port is free) and ENOBUFS, as Linux numbers them.
 const EXHAUSTED: [i32; 6] = [11, 12, 23, 24, 99, 105];
 
-/// Did this fail for want of descriptors, memory, threads or local ports? Neither a target nor a row is at fault then.
+/// Whether an error is due to a lack of descriptors, memory, threads or local ports. Neither target nor row is at
+/// fault.
 pub fn is_exhausted(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::OutOfMemory
         || error.raw_os_error().is_some_and(|code| EXHAUSTED.contains(&code))
 }
 
-/// The same for an error of a client library, by its causes.
+/// Whether a client library's error is due to a lack of such resources, according to its causes.
 pub fn is_caused_by_exhaustion(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -21,7 +22,7 @@ pub fn is_caused_by_exhaustion(error: &(dyn Error + 'static)) -> bool {
             if is_exhausted(error) {
                 return true;
             }
-            // The source of an I/O error that wraps another error is that one's source: the error itself is skipped.
+            // `source` of an I/O error that wraps another error skips that error and returns its source.
             next = error.get_ref().map(|inner| inner as &(dyn Error + 'static)).or(next);
         }
     }

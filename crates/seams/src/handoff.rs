@@ -1,48 +1,49 @@
-//! Handoff: what a lane with an external queue asks of its store besides.
+//! Handoff: the additional store operations of a lane with an external queue.
 //!
-//! Which rows a queue can carry is decided by the row alone: those that keep no order and are of no pool. The others are
-//! claimed from the table, in their order and within their limits, as with no queue at all.
+//! The row alone decides whether a queue can carry it: rows without an order and without a pool. The others are claimed
+//! from the table, in their order and within their limits, as without a queue.
 
 use async_trait::async_trait;
 
 use crate::row::{Claimed, RowId};
 use crate::store::Error;
 
-/// Rows to publish.
+/// The kind of rows to publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// Those of the contract's publishing sweep, which moves them into a ready state.
+    /// Rows of the contract's publishing sweep, which moves them into a ready state.
     Waiting,
-    /// Ready rows that have fallen due and are not on the queue: put off, handed back, to be tried again.
+    /// Ready rows that have fallen due and are not in the queue: deferred, handed back or to be retried.
     Due,
 }
 
-/// What a claim of named rows came to.
+/// The result of a claim of named rows.
 #[derive(Debug, Default)]
 pub struct Taken {
     pub rows: Vec<Claimed>,
-    /// Could be claimed, but for somebody who looks at them just now: their pointers are to come again.
+    /// Rows that are locked by another transaction at the moment: their pointers must be delivered again.
     pub busy: Vec<RowId>,
-    /// Ready, and such that no queue can carry them: they are claimed from the table.
+    /// The number of ready rows that no queue can carry: they are claimed from the table.
     pub kept: u64,
 }
 
+/// Claims by pointer and publishes rows, for lanes with an external queue.
 #[async_trait]
 pub trait Handoff: Send + Sync {
-    /// Has the table rows that no queue can carry?
+    /// Whether the table may have rows that no queue can carry.
     fn keeps_rows(&self) -> bool;
 
-    /// Takes those of the named rows that a queue can carry and that may go, under every condition of a claim. Not
-    /// idempotent: of two claims of one row, one gets it.
+    /// Claims those of the named rows that a queue can carry and that may be delivered, under every condition of a
+    /// claim. Not idempotent: of two claims of one row, one gets it.
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error>;
 
-    /// Takes up to `limit` rows that no queue can carry, as `Store::claim` does.
+    /// Claims up to `limit` rows that no queue can carry, as `Store::claim` does.
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error>;
 
-    /// Marks up to `limit` rows as published, and answers which: the caller publishes them. Idempotent.
+    /// Marks up to `limit` rows as published and returns them: the caller publishes them. Idempotent.
     async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error>;
 
-    /// The queue refused these: undoes what made them wait for it, as far as nobody has claimed them. Answers how many
-    /// rows it changed. Idempotent.
+    /// Reverts the mark of rows that the queue refused, unless a worker has claimed them. Returns the number of rows
+    /// changed. Idempotent.
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error>;
 }

@@ -1,10 +1,10 @@
-//! Hosts that a service account's credentials may go to.
+//! Host patterns: the hosts to which a service account's credentials may be sent.
 
-/// Every host.
+/// The pattern that matches every host.
 pub const ANY: &str = "*";
 
-/// Does one of the patterns name this host? A pattern is a host, `*.` and a domain for all hosts below it, or `*`. Case
-/// does not matter; an IPv6 address may have its brackets.
+/// Whether one of the patterns matches this host. A pattern is a host, `*.` and a domain for all hosts below it, or
+/// `*`. Case is ignored; an IPv6 address may have its brackets.
 pub fn allows(patterns: &[String], host: &str) -> bool {
     let host = bare(host);
     patterns.iter().any(|pattern| match pattern.strip_prefix("*.") {

@@ -1,4 +1,4 @@
-//! Inspect: what operators see and do. Never on the hot path; every answer is bounded.
+//! Inspect: what operators read and change. Never on the hot path; every answer is bounded.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
 
-/// Counts stop here: a dashboard must not scan ten million rows.
+/// The limit of every count: a dashboard must not scan ten million rows.
 pub const COUNT_LIMIT: u64 = 10_000;
 
-/// How many rows are in a state.
+/// The number of rows in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub state: String,
     pub rows: u64,
-    /// There are more: the count stopped at [`COUNT_LIMIT`].
+    /// Whether there are more: the count stopped at [`COUNT_LIMIT`].
     pub more: bool,
 }
 
@@ -25,12 +25,13 @@ pub struct Count {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub level: Level,
-    /// What is (not) guaranteed, and why.
+    /// The guarantee that holds or does not, and why.
     pub text: String,
-    /// The exact DDL that would mend it.
+    /// The exact DDL that would fix it; `None` if no DDL can.
     pub mend: Option<String>,
 }
 
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -38,25 +39,25 @@ pub enum Level {
     Ok,
     /// Works, with less than the full guarantee or speed.
     Warning,
-    /// The lane can't run.
+    /// The lane cannot run.
     Error,
 }
 
-/// Which rows to list.
+/// The filter, order and limits of a list of rows.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// A state of the contract; all if none.
+    /// A state of the contract; `None` for all.
     pub state: Option<String>,
     pub limit: u32,
-    /// Where the page before ended: opaque, from [`Page::next`].
+    /// The end of the previous page: opaque, from [`Page::next`].
     pub after: Option<String>,
     pub order: Order,
     pub search: Option<Search>,
-    /// Only the columns that tell rows apart, not what they carry.
+    /// Whether to return only the columns that identify a row, without its content.
     pub brief: bool,
 }
 
-/// By the row's key.
+/// The order of a list, by the row's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -65,23 +66,25 @@ pub enum Order {
     Oldest,
 }
 
-/// What a search looks at.
+/// The column that a search compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchBy {
     Id,
-    /// What tells duplicates, or the record's key.
+    /// The deduplication key, or the key of the record.
     Key,
     Recipient,
-    /// What rows keep their order by.
+    /// The key by which rows are ordered.
     Group,
     /// Text anywhere in the error of a failed row.
     Error,
 }
 
 impl SearchBy {
+    /// Every kind of search.
     pub const ALL: [Self; 5] = [Self::Id, Self::Key, Self::Recipient, Self::Group, Self::Error];
 
+    /// Returns the name in the API and the console.
     pub fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -92,11 +95,12 @@ impl SearchBy {
         }
     }
 
+    /// Returns the kind with this name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|by| by.name() == name)
     }
 
-    /// The column of the contract's table; `None` where it has none.
+    /// Returns the column of the contract's table; `None` if it has none.
     pub fn column(self, contract: &Contract) -> Option<String> {
         let columns = contract.message_columns();
         let field = |names: &[&str]| {
@@ -115,6 +119,7 @@ impl SearchBy {
     }
 }
 
+/// The way in which a search compares its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matching {
@@ -123,6 +128,7 @@ pub enum Matching {
     Prefix,
 }
 
+/// A search for rows by the value of one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     pub by: SearchBy,
@@ -130,29 +136,32 @@ pub struct Search {
     pub matching: Matching,
 }
 
-/// A search that a table can serve.
+/// A kind of search that a table supports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Searchable {
     pub by: SearchBy,
     pub exact: bool,
     pub prefix: bool,
-    /// By an index, over all rows; else over the newest [`COUNT_LIMIT`], which the page's note says.
+    /// Whether an index covers all rows; otherwise only the newest [`COUNT_LIMIT`] are searched, as the page's note
+    /// says.
     pub indexed: bool,
 }
 
-/// What an operator does with rows.
+/// An action of an operator on rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
     Requeue,
     Cancel,
-    /// Hands claimed rows back, unspent, before their lease ends.
+    /// Hands claimed rows back, without counting an attempt, before their lease ends.
     Release,
 }
 
 impl Verb {
+    /// Every action.
     pub const ALL: [Self; 3] = [Self::Requeue, Self::Cancel, Self::Release];
 
+    /// Returns the name in the API and the commands.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requeue => "requeue",
@@ -161,6 +170,7 @@ impl Verb {
         }
     }
 
+    /// Returns the transition that the action makes.
     pub fn transition(self) -> Transition {
         match self {
             Self::Requeue => Transition::Requeued,
@@ -169,7 +179,7 @@ impl Verb {
         }
     }
 
-    /// From where to where; empty where the contract has no such move.
+    /// Returns the moves as pairs of old and new state; empty if the contract does not allow the action.
     pub fn moves(self, contract: &Contract, stage: &Stage) -> Vec<(StateId, StateId)> {
         let given = match self {
             Self::Requeue => &contract.requeue,
@@ -189,25 +199,25 @@ pub struct RowView {
     pub id: String,
     pub state: Option<String>,
     pub columns: Vec<(String, Option<String>)>,
-    /// Its times, in microseconds since 1970, in whatever form the table keeps them.
+    /// The times of the row in microseconds since 1970, whatever type the table uses.
     #[serde(skip)]
     pub times: BTreeMap<Role, i64>,
-    /// Microseconds until it is due by the database's clock, negative where it is; `None` where it is always due.
+    /// Microseconds until the row is due by the database's clock, negative if it is due; `None` if it is always due.
     #[serde(skip)]
     pub due_in: Option<i64>,
-    /// The database's clock when it was read, in microseconds since 1970.
+    /// The database's time when the row was read, in microseconds since 1970.
     #[serde(skip)]
     pub read_at: i64,
 }
 
 impl RowView {
-    /// What a column holds.
+    /// Returns the value of a column; `None` if it is NULL or does not exist.
     pub fn column(&self, name: &str) -> Option<&str> {
         self.columns.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.as_deref())
     }
 }
 
-/// What a move left about a row in a table beside its own.
+/// A record about a row that a transition wrote to another table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     pub table: String,
@@ -216,55 +226,57 @@ pub struct Recorded {
     pub columns: Vec<(String, Option<String>)>,
 }
 
-/// Where a row stands among others.
+/// The position of a row relative to others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// The row of its group that goes before it.
+    /// The row of the same group that must be delivered before it.
     pub behind: Option<String>,
     pub pool: Option<PoolStanding>,
 }
 
+/// The limits and the current use of a row's pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolStanding {
     pub name: String,
     pub paused: bool,
-    /// The most rows in flight at once; `None` for any number.
+    /// The maximum number of rows in flight; `None` for no limit.
     pub concurrency: Option<u64>,
     pub in_flight: u64,
-    /// The most rows a minute; `None` for any number.
+    /// The maximum number of rows per minute; `None` for no limit.
     pub rate: Option<u64>,
 }
 
-/// How many rows a verb would move.
+/// The number of rows that an action would move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Preview {
     pub rows: u64,
-    /// There are more: the count stopped at [`COUNT_LIMIT`].
+    /// Whether there are more: the count stopped at [`COUNT_LIMIT`].
     pub more: bool,
 }
 
 impl Preview {
-    /// Of a count that went one further than the limit.
+    /// Creates a preview from a count that was limited to one more than [`COUNT_LIMIT`].
     pub fn counted(rows: u64) -> Self {
         Self { rows: rows.min(COUNT_LIMIT), more: rows > COUNT_LIMIT }
     }
 }
 
+/// One page of a list of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Page {
     pub rows: Vec<RowView>,
-    /// Pass as `after` for the page that follows; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<String>,
-    /// What the page does not cover, in words.
+    /// A text that says what the page does not cover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Which rows an operator means.
+/// The rows that an action applies to.
 #[derive(Debug, Clone)]
 pub enum Which {
     Ids(Vec<String>),
-    /// All rows in a state, at most `limit` a call; `since`: only those whose last change is younger than this.
+    /// All rows in a state, at most `limit` per call; `since`: only those whose last change is more recent than this.
     State {
         state: String,
         since: Option<Duration>,
@@ -272,7 +284,7 @@ pub enum Which {
     },
 }
 
-/// How far behind the lane is.
+/// The delay of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Lag {
     /// Seconds since the oldest due row fell due; `None` if none is due.
@@ -281,46 +293,49 @@ pub struct Lag {
     pub oldest_claim_seconds: Option<f64>,
 }
 
+/// Reads and changes rows on behalf of operators.
 #[async_trait]
 pub trait Inspect: Send + Sync {
-    /// Compares table and contract, EXPLAINs the claim. Changes nothing.
+    /// Compares the table with the contract and EXPLAINs the claim. Changes nothing.
     async fn verify(&self) -> Result<Vec<Finding>, Error>;
 
-    /// Rows that no lane takes as they are, in words: of a state that the contract does not know, or with a time that can't
-    /// be read. Bounded: among the newest.
+    /// Describes rows that no lane claims: rows in a state unknown to the contract, or with a time that cannot be
+    /// parsed. Bounded: only among the newest.
     async fn strange(&self) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    /// Rows per state, from indexes, bounded.
+    /// Returns the number of rows per state, from indexes, bounded.
     async fn census(&self) -> Result<Vec<Count>, Error>;
 
-    /// What can be searched for here.
+    /// Returns the kinds of search that the table supports.
     fn searches(&self) -> Vec<Searchable>;
 
-    /// One page, keyset-paged.
+    /// Returns one page, with keyset pagination.
     async fn browse(&self, query: &Query) -> Result<Page, Error>;
 
+    /// Returns one row with all its columns; `None` if there is no such row.
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error>;
 
-    /// What moves left about the row beside it (attempts, states reached), oldest first, bounded.
+    /// Returns what transitions wrote about the row to other tables (attempts, states reached), oldest first, bounded.
     async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error>;
 
-    /// Where a row stands among others; nothing where it waits for none.
+    /// Returns the position of a row relative to others; empty if it waits for none.
     async fn standing(&self, row: &RowView) -> Result<Standing, Error>;
 
-    /// How many rows a verb would move now.
+    /// Returns how many rows an action would move now.
     async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error>;
 
-    /// Back to be tried, with a fresh budget. Answers how many rows moved. Idempotent.
+    /// Moves rows back to be tried, with all their attempts. Returns the number of rows moved. Idempotent.
     async fn requeue(&self, which: &Which) -> Result<u64, Error>;
 
-    /// By hand to the cancelled state; an error where the contract has none.
+    /// Moves rows to the cancelled state; errs if the contract has none.
     async fn cancel(&self, which: &Which) -> Result<u64, Error>;
 
-    /// Claimed rows back to be tried at once, unspent. A worker that still holds one loses it: its settle changes
-    /// nothing, but its delivery may have been made.
+    /// Hands claimed rows back to be tried at once, without counting an attempt. A worker that still holds one loses
+    /// it: its settle changes nothing, but it may have delivered the row.
     async fn release(&self, which: &Which) -> Result<u64, Error>;
 
+    /// Returns how late the lane is, by the database's clock.
     async fn lag(&self) -> Result<Lag, Error>;
 }

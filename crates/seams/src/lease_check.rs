@@ -1,23 +1,24 @@
-//! What a transport asks right before it begins to send an envelope: does its worker still hold the row?
+//! The lease check that a transport makes right before it sends an envelope: whether the worker still holds the row.
 //!
-//! An envelope may wait in a transport for a connection, a slot or a rate limit, and the process may be stopped
-//! meanwhile. Once the lease has run out another worker may have sent the row.
+//! An envelope may wait in a transport for a connection, a slot or a rate limit, and the process may be suspended
+//! meanwhile. Once the lease has run out, another worker may have sent the row.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Envelope, Failure, Outcome};
 
-/// Follows the lease of a row, extensions included. The default always holds: for envelopes that belong to no row.
+/// A check that follows the lease of a row and its extensions. The default always holds: for envelopes without a row.
 #[derive(Clone, Default)]
 pub struct LeaseCheck(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
 impl LeaseCheck {
-    /// `holds` is asked often, from any thread: it must not block.
+    /// Creates a check. `holds` is called often, from any thread: it must not block.
     pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(holds)))
     }
 
+    /// Whether the lease is held and has enough time left to begin.
     pub fn holds(&self) -> bool {
         self.0.as_ref().is_none_or(|holds| holds())
     }
@@ -30,8 +31,8 @@ impl fmt::Debug for LeaseCheck {
 }
 
 impl Envelope {
-    /// Every transport calls this right before it begins to send the envelope. An error is the envelope's outcome: the
-    /// row is handed back at no cost.
+    /// Checks the lease; every transport calls this right before it begins to send the envelope. An error is the
+    /// envelope's outcome: the row is handed back at no cost.
     pub fn may_begin(&self) -> Result<(), Outcome> {
         if self.lease.holds() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! The seams between the engine and everything that touches the world: stores, composers, transports, chance.
+//! The traits between the engine and everything outside: stores, composers, transports, queues, randomness.
 //!
-//! Owns: the traits and the types that cross them. Must not: run anything. Stores and transports depend on this crate
-//! and never on the engine's loop; the engine depends on this crate and never on a store or a transport.
+//! Owns: these traits and the types that cross them. Must not: run anything. Stores and transports depend on this crate
+//! and never on the engine; the engine depends on this crate and never on a store or a transport.
 
 pub mod clock;
 pub mod composer;
@@ -36,7 +36,7 @@ pub use inspect::{Inspect, Page};
 pub use lease_check::LeaseCheck;
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
-/// Reads a duration; transports read their options with it.
+/// Parses durations; transports parse their options with it.
 pub use postrider_contract::duration;
 pub use produce::Produce;
 pub use queue::Queue;
@@ -47,6 +47,6 @@ pub use store::{Store, Want};
 pub use suppression::{Suppression, Suppressions};
 pub use transport::Transport;
 
-/// Everything that one table on one database can do for one stage: what wiring hands to the engine and the console.
+/// A table on one database as one stage uses it: what the binary passes to the engine and the console.
 pub trait Backend: Store + Inspect + Migrate {}
 impl<T: Store + Inspect + Migrate> Backend for T {}

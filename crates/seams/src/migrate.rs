@@ -1,23 +1,24 @@
-//! Migrate: creates the table, or adds what an existing one lacks. It never drops, rewrites, or fails on duplicates.
+//! Migrate: creates a table, or adds what an existing one lacks. It never drops, rewrites, or fails on duplicates.
 
 use async_trait::async_trait;
 
 use crate::store::Error;
 
-/// What to prepare.
+/// The optional parts to create.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Also the notification trigger, one per statement (PostgreSQL only; opt-in).
+    /// Whether to create the notification trigger, one per statement (PostgreSQL only; default false).
     pub notify: bool,
-    /// Also indexes for who looks for rows by their key, recipient or group (opt-in).
+    /// Whether to create indexes for searches by key, recipient or group (default false).
     pub search: bool,
 }
 
+/// Creates and extends the table of a contract.
 #[async_trait]
 pub trait Migrate: Send + Sync {
-    /// The statements that are missing, in order; empty when nothing is. Reads only.
+    /// Returns the missing statements, in order; empty if nothing is missing. Reads only.
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error>;
 
-    /// Runs [`Migrate::plan`]'s statements; answers what it ran. Idempotent.
+    /// Runs the statements of [`Migrate::plan`]; returns those it ran. Idempotent.
     async fn apply(&self, options: Options) -> Result<Vec<String>, Error>;
 }

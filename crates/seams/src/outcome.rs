@@ -1,4 +1,4 @@
-//! What came of one envelope. A failed delivery is an outcome, never an error.
+//! Outcome: the result of one envelope. A failed delivery is an outcome, never an error.
 
 use std::time::Duration;
 
@@ -6,55 +6,59 @@ use postrider_contract::{Got, Verdict};
 
 use crate::row::Detail;
 
-/// What happened to one envelope, and nothing about what to do next: that is the contract's to decide.
+/// The result of one envelope. It does not say what to do next: the contract decides that.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Delivered(Receipt),
-    /// Failed for now.
+    /// Failed temporarily.
     Retryable(Failure),
-    /// Failed for good: the message or the address is the cause.
+    /// Failed permanently: the message or the address is the cause.
     Rejected(Failure),
-    /// Nobody can act on it.
+    /// Not sent, and there is nothing that an operator could do.
     Skipped(Failure),
-    /// Never tried: costs nothing.
+    /// Not tried: costs no attempt.
     Deferred(Failure),
-    /// The relay refuses us, not the row: the lane pauses (rule G3).
+    /// The target refuses our credentials, not the row: the lane pauses (rule G3).
     Refused(Failure),
-    /// Sent, no answer: the contract decides.
+    /// Sent, but not answered: the contract decides.
     Uncertain(Failure),
 }
 
+/// The confirmation of a delivered envelope.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Receipt {
-    /// The id under which the target knows it.
+    /// The target's id of the message.
     pub id: Option<String>,
     pub detail: Detail,
 }
 
+/// The details of an envelope that was not delivered.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Failure {
-    /// For operators: compact, no secret in it.
+    /// The reason for operators: compact, without secrets.
     pub reason: String,
-    /// "Not before", as the target asked.
+    /// The minimum delay before the next attempt, as requested by the target.
     pub after: Option<Duration>,
-    /// No connection could be had, or it broke before the target had anything: if the target is away, this costs the row
-    /// nothing, and after a few in a row the lane stops claiming (rule G1).
+    /// Whether no connection could be made, or it broke before the target received anything: if the target is away,
+    /// this costs the row no attempt, and after a few such failures in a row the lane stops claiming (rule G1).
     pub unreachable: bool,
-    /// Some recipients have it already, from this attempt or an earlier one.
+    /// Whether some recipients have the mail already, from this attempt or an earlier one.
     pub partly: bool,
-    /// Some recipients accepted it in this very attempt: it can't be handed back as if nothing had been sent, and must not go
-    /// through another sender before the row knows who has it.
+    /// Whether some recipients accepted the mail in this very attempt: it cannot be handed back as if nothing had been
+    /// sent, and must not be sent through another sender before the row records who has it.
     pub accepted_now: bool,
     pub detail: Detail,
 }
 
 impl Failure {
+    /// Creates a failure with this reason and nothing else set.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), ..Self::default() }
     }
 }
 
 impl Outcome {
+    /// Returns the part of the outcome on which the contract decides.
     pub fn verdict(&self) -> Verdict {
         let got = match self {
             Self::Delivered(_) => Got::Delivered,
@@ -73,6 +77,7 @@ impl Outcome {
         }
     }
 
+    /// Returns the failure for changes; `None` if delivered.
     pub fn failure_mut(&mut self) -> Option<&mut Failure> {
         match self {
             Self::Delivered(_) => None,
@@ -85,6 +90,7 @@ impl Outcome {
         }
     }
 
+    /// Returns the failure; `None` if delivered.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Delivered(_) => None,

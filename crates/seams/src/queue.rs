@@ -1,5 +1,5 @@
-//! Queue: hands pointers to rows from those who make rows ready to those who claim them. It never decides who delivers:
-//! the conditional move of the claim does, so a pointer that comes twice, late or for nothing is harmless.
+//! Queue: carries pointers to rows from producers to claimers. It never decides which worker delivers: the conditional
+//! update of the claim does, so a duplicate, late or useless pointer is harmless.
 
 use std::time::Duration;
 
@@ -9,69 +9,70 @@ use tokio::time::Instant;
 use crate::row::RowId;
 use crate::store;
 
-/// Why a queue did not do what it was asked. Holds no secret.
+/// An error of a queue. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It can't be reached now, or did not answer in time.
+    /// The queue cannot be reached now, or did not answer in time.
     #[error("{0}")]
     Away(String),
-    /// It refuses us, or is not there: an operator must act.
+    /// The queue refuses our credentials, or does not exist: an operator must act.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What acknowledges a pointer; only the queue that gave it knows what is in it.
+/// The token that acknowledges a pointer; opaque to all but the queue that issued it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt(pub String);
 
 /// A pointer that was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
-    /// `None` where it can't be read: somebody else put it there.
+    /// The row; `None` if the message cannot be parsed: another program published it.
     pub row: Option<RowId>,
     pub receipt: Receipt,
 }
 
+/// An external queue that carries pointers to rows.
 #[async_trait]
 pub trait Queue: Send + Sync {
-    /// Receives at once that can make progress.
+    /// Returns how many concurrent receives can make progress.
     fn receivers(&self) -> usize;
 
-    /// Publishes a pointer to each row, and answers for each, by `deadline`. What was not confirmed by then counts as
-    /// refused, whatever became of it: a second publication is harmless.
+    /// Publishes a pointer to each row by `deadline`; returns one result per row. A pointer that is not confirmed by
+    /// then counts as refused, even if it arrives: a second publication is harmless.
     async fn publish(&self, rows: &[RowId], deadline: Instant) -> Vec<Result<(), Error>>;
 
-    /// Up to `most` pointers as soon as there are some; none after about a second without any. Not cancel-safe: pointers
-    /// of a cancelled call come again when the queue's own patience ends.
+    /// Receives up to `most` pointers as soon as there are some; none after about a second without any. Not
+    /// cancel-safe: the queue redelivers the pointers of a cancelled call after its own timeout.
     async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error>;
 
-    /// The queue may forget these. Where this fails they come again.
+    /// Acknowledges pointers: the queue may forget them. If this fails they are delivered again.
     async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error>;
 
-    /// These are to come again, to anyone, after about so long.
+    /// Returns pointers to the queue, which redelivers them to any receiver after about `after`.
     async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error>;
 
-    /// About how many pointers wait on the queue for somebody to receive them. Changes nothing.
+    /// Returns the approximate number of pointers in the queue that wait to be received. Changes nothing.
     async fn waiting(&self) -> Result<u64, Error>;
 
-    /// Nothing is received for a while: what was fetched ahead is to go to others.
+    /// Returns prefetched pointers to the queue, for other receivers: this one pauses.
     async fn rest(&self) {}
 
-    /// Is the queue there, with all that belongs to it, and does it accept us? Changes nothing.
+    /// Checks that the queue exists with everything it needs, and accepts our credentials. Changes nothing.
     async fn probe(&self) -> Result<(), Error>;
 
-    /// Makes what of it is missing, and says what it made. It never changes what is there. Idempotent.
+    /// Creates the missing parts of the queue; returns what it created. Never changes existing parts. Idempotent.
     async fn declare(&self) -> Result<Vec<String>, Error>;
 }
 
-/// Hands rows that were just made ready to whoever claims them: the part of a lane's queue that producers see.
+/// Publishes rows that were just made ready: the part of a lane's queue that producers use.
 #[async_trait]
 pub trait Handing: Send + Sync {
-    /// Publishes the rows; takes back those that the queue refuses, and answers how many. Their state is as it should be
-    /// either way.
+    /// Publishes the rows; reverts those that the queue refuses, and returns their number. The state of the rows is
+    /// correct either way.
     async fn hand(&self, rows: &[RowId]) -> Result<u64, store::Error>;
 
-    /// The same for rows that are due and on no queue, whoever made them so: a poller of the lane would find them in a few
-    /// seconds. Answers how many the queue has now.
+    /// Publishes rows that are due and in no queue, whatever made them due: a poller of the lane would find them a few
+    /// seconds later. Returns how many the queue accepted.
     async fn hand_due(&self) -> Result<u64, store::Error>;
 }

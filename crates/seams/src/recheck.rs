@@ -1,4 +1,4 @@
-//! What a transport asks about a webhook right before it sends it: much may have changed since it was composed.
+//! The check that a transport makes right before it sends a webhook: its data may have changed since it was composed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,17 +7,18 @@ use async_trait::async_trait;
 
 use crate::Failure;
 
+/// Checks a composed webhook against the current data.
 #[async_trait]
 pub trait AsComposed: Send + Sync {
-    /// Does what was composed still hold? An error defers the row, untried, so that it is composed again. Idempotent and
-    /// cancel-safe; costs a query only if the row was composed more than a moment ago.
+    /// Checks that what was composed is still valid. An error defers the row, untried, so that it is composed again.
+    /// Idempotent and cancel-safe; sends a query only if the row was composed more than a moment ago.
     async fn still_holds(&self) -> Result<(), Failure>;
 
-    /// The receiver answered that it is gone for good. Returns when no other row is sent to it. Idempotent.
+    /// Records that the receiver answered it is gone for good. Returns once no other row is sent to it. Idempotent.
     async fn gone(&self);
 }
 
-/// Two are equal if they are the same object.
+/// A shared check. Two are equal if they are the same object.
 #[derive(Clone)]
 pub struct Recheck(pub Arc<dyn AsComposed>);
 

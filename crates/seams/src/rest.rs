@@ -1,26 +1,27 @@
-//! The rest of a message, in a file: read while it is sent, so that nobody holds it whole.
+//! The rest of a large message, in a file: read while it is sent, so that the whole is never in memory.
 //!
-//! Invariant: what comes out has CR LF at every line's end and no other CR, ends with a line's end, and is as long as
-//! was announced, or there is an error.
+//! Invariant: the output has CR LF at the end of every line and no other CR, ends with a line end, and is as long as
+//! announced; otherwise there is an error.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-/// Bytes of one look into the file.
+/// Bytes per read of the file.
 const BLOCK: usize = 256 * 1024;
 
-/// Makes every line end CR LF, block by block: LF, any number of CRs and an LF, or a CR alone (old files have no other).
+/// Converts every line end to CR LF, block by block: LF, any number of CRs followed by LF, or a single CR (old files).
 #[derive(Debug, Clone, Default)]
 pub struct LineEnds {
-    /// CRs that came last, of which it is not known yet whether an LF follows.
+    /// Trailing CRs of the last block, before it is known whether an LF follows.
     returns: usize,
-    /// The last line that came out has no end yet.
+    /// Whether the last line of the output has no end yet.
     open_line: bool,
 }
 
 impl LineEnds {
+    /// Appends the converted block to `out`.
     pub fn push(&mut self, block: &[u8], out: &mut Vec<u8>) {
         let mut block = block;
         while let Some(first) = block.first() {
@@ -47,7 +48,7 @@ impl LineEnds {
         }
     }
 
-    /// Ends the last line.
+    /// Ends the last line if it is open. Call it once, after the last block.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.end_returns(out);
         if std::mem::take(&mut self.open_line) {
@@ -63,7 +64,7 @@ impl LineEnds {
     }
 }
 
-/// A file from some place on, looked through once.
+/// A file from an offset on, whose size after conversion is known.
 #[derive(Debug, Clone)]
 pub struct Rest {
     file: Arc<File>,
@@ -73,7 +74,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Looks through the file from `start` on, and keeps nothing of it. Blocks.
+    /// Reads the file from `start` on to learn its size, and keeps nothing in memory. Blocks.
     pub fn open(file: File, start: u64) -> io::Result<Self> {
         let mut rest = Self { file: Arc::new(file), start, size: 0, ascii: true };
         let mut blocks = Blocks { left: None, ..rest.blocks() };
@@ -84,15 +85,17 @@ impl Rest {
         Ok(rest)
     }
 
-    /// Bytes that will come out.
+    /// Returns the size of the output, in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
+    /// Whether the output is ASCII.
     pub fn is_ascii(&self) -> bool {
         self.ascii
     }
 
+    /// Returns a reader from the beginning of the rest.
     pub fn blocks(&self) -> Blocks {
         Blocks {
             file: Arc::clone(&self.file),
@@ -102,7 +105,7 @@ impl Rest {
         }
     }
 
-    /// All of it, for those who can't do with less.
+    /// Returns the whole output, for callers that cannot stream it.
     pub async fn load(&self) -> io::Result<Vec<u8>> {
         let mut whole = Vec::new();
         let mut blocks = self.blocks();
@@ -113,18 +116,18 @@ impl Rest {
     }
 }
 
-/// The rest, piece by piece.
+/// Reads the rest block by block.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     file: Arc<File>,
     at: u64,
-    /// Bytes still to come; unknown while the file is looked through.
+    /// Bytes that remain; `None` while `Rest::open` determines the size.
     left: Option<u64>,
     ends: LineEnds,
 }
 
 impl Blocks {
-    /// The next piece; `None` at the end. Not cancel-safe in that a piece may be read and not given: start anew then.
+    /// Returns the next block; `None` at the end. Not cancel-safe: a block may be read and lost; start again then.
     pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut own = self.clone();
         let task = tokio::task::spawn_blocking(move || {
@@ -136,7 +139,7 @@ impl Blocks {
         read
     }
 
-    /// The same. Blocks.
+    /// Returns the next block, like [`next`](Self::next), but blocks the thread.
     pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut raw = vec![0; BLOCK];
         let count = self.file.read_at(&mut raw, self.at)?;
@@ -150,7 +153,7 @@ impl Blocks {
         Ok((count > 0 || !block.is_empty()).then_some(block))
     }
 
-    /// A file that was changed meanwhile must not go out as if it had not.
+    /// Checks the number of bytes: a file that was changed meanwhile must not be sent as if it had not.
     fn announce(&mut self, count: u64, ended: bool) -> io::Result<()> {
         let Some(left) = self.left else { return Ok(()) };
         let left = left.checked_sub(count).filter(|left| !ended || *left == 0);

@@ -1,4 +1,4 @@
-//! A claimed row as it crosses from a store to the engine and the composer.
+//! A claimed row as a store passes it to the engine and the composer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use postrider_contract::{Counters, Hold, StateId};
 
-/// A row's key. Databases' own key types travel as text where they are not whole numbers (UUID, CHAR, TSID).
+/// A row's key. Key types that are not integers (UUID, CHAR, TSID) are represented as text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowId {
     Int(i64),
@@ -22,7 +22,7 @@ impl fmt::Display for RowId {
     }
 }
 
-/// One value of a column, in the few forms that cross the seam.
+/// One value of a column, in the few types that all stores share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     #[default]
@@ -36,6 +36,7 @@ pub enum Value {
 }
 
 impl Value {
+    /// Returns the text; `None` for any other type.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -44,7 +45,7 @@ impl Value {
     }
 }
 
-/// The right to settle one row: its key, and what the claim (or the last extension) wrote, as read back.
+/// The right to settle one row: its key, and the values that the claim (or the last extension) wrote, as read back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lease {
     pub id: RowId,
@@ -56,20 +57,22 @@ pub struct Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub counters: Counters,
-    /// Crashes in a row at which this row was being delivered; see [`postrider_contract::SUSPECT_CRASHES`].
+    /// Consecutive crashes during a delivery of this row; see [`postrider_contract::SUSPECT_CRASHES`].
     pub crashes: u32,
-    /// Microseconds since the last of them, by the database's clock.
+    /// Microseconds since the last crash, by the database's clock.
     pub since_crash: i64,
-    /// The ready state it was claimed from, where the store can tell.
+    /// The ready state from which it was claimed, if the store knows it.
     pub from: Option<StateId>,
-    /// Where the row keeps an order: rows of one key are delivered in the order of the claim, one after another.
+    /// The ordered group: rows of one key are delivered in the order of the claim, one after another. `None` without
+    /// order.
     pub group: Option<Group>,
     pub pool: Option<Arc<str>>,
-    /// Whose turn the row counts as, where rows take turns.
+    /// The fairness key; `None` if the contract has none.
     pub share: Option<Arc<str>>,
-    /// How long the row had been due when it was claimed, by the database's clock, in microseconds.
+    /// Microseconds for which the row had been due when it was claimed, by the database's clock.
     pub waited_micros: i64,
-    /// Bytes of all message columns. Past `store::INLINE_LIMIT` the fields are not here: `Store::load` fetches them.
+    /// Size of all message columns in bytes. Above `store::INLINE_LIMIT` `fields` is `None`: `Store::load` fetches
+    /// them.
     pub size: u64,
     pub fields: Option<Fields>,
 }
@@ -78,14 +81,15 @@ pub struct Claimed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     pub key: Arc<str>,
-    /// What a failure of this row does to those behind it; never `Parallel`.
+    /// The effect of a failure of this row on those behind it; never `Parallel`.
     pub on_error: Hold,
 }
 
-/// The field that holds the database's clock, in milliseconds since 1970, where the contract joins or counts.
+/// The field that holds the database's time, in milliseconds since 1970, if the contract joins or counts.
 pub const CLOCK: &str = "clock";
 
-/// The field that holds when the row came to its stage, in milliseconds since 1970, where the contract's history tells.
+/// The field that holds the time at which the row reached its stage, in milliseconds since 1970, if the contract has a
+/// history.
 pub const REACHED: &str = "history.reached";
 
 /// The message columns of one row, under the composer's field names (`to`, `headers.deal_id`, `event.section_id`).
@@ -96,27 +100,28 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// `names` is shared by all rows of a statement.
+    /// Creates fields; `names` is shared by all rows of a statement.
     pub fn new(names: Arc<[String]>, values: Vec<Value>) -> Self {
         debug_assert_eq!(names.len(), values.len(), "one value per name");
         Self { names, values }
     }
 
-    /// The value of a field; `Null` where the table has no such column.
+    /// Returns the value of a field; `Null` if the table has no such column.
     pub fn get(&self, name: &str) -> &Value {
         static NULL: Value = Value::Null;
         self.names.iter().position(|known| known == name).map_or(&NULL, |index| &self.values[index])
     }
 
-    /// Does the table have a column for this field?
+    /// Whether the table has a column for this field.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
+    /// Iterates over names and values, in the order of the statement.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.names.iter().map(String::as_str).zip(&self.values)
     }
 }
 
-/// Named values that a composer or a transport hands on for a contract's `$envelope.X` and `$outcome.X`.
+/// Named values from a composer or a transport, for a contract's `$envelope.X` and `$outcome.X`.
 pub type Detail = BTreeMap<String, Value>;

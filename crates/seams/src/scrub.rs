@@ -1,10 +1,12 @@
 //! Removes known secrets from texts that come from outside: answers of relays, providers, receivers and databases.
 //!
-//! Owns: a register of every secret that this process has read, and the forms in which others may repeat it: as it is,
+//! Owns: a register of every secret that this process has read, and the forms in which a text may repeat it: verbatim,
 //! base64 (also inside a longer text, such as `user:password`), URL-encoded, JSON-escaped. Must not: hand a secret out.
-//! Invariant: what [`scrub`] returns holds none of these forms, not even one that was cut off at the end of the text.
+//! Invariant: the result of [`scrub`] contains none of these forms, not even one that was cut off at the end of the
+//! text.
 //!
-//! The register is one per process: a secret may come back in any text, whoever reads it.
+//! There is one register per process, because a secret may come back in any text, whichever part of the program reads
+//! it.
 
 mod forms;
 #[cfg(test)]
@@ -16,20 +18,21 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use zeroize::Zeroizing;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Shorter secrets are not searched for: they would match parts of ordinary words, and protect nothing.
+/// The minimum length of a secret in bytes; shorter ones are not searched for: they would match parts of ordinary
+/// words, and protect nothing.
 pub const SHORTEST: usize = 6;
 
-/// A text that ends in the middle of a secret was cut: from this many bytes on it counts as the secret.
+/// The minimum length in bytes of a secret that was cut off at the end of a text.
 const CUT: usize = 8;
 
-/// Secrets that come and go and are kept; tokens that are renewed every hour must not grow without end. Those of the settings and
-/// the environment are kept beside them, for good.
+/// The maximum number of temporary secrets, such as tokens that are renewed every hour: the register must not grow
+/// without limit. Secrets of the settings and the environment are stored in addition, permanently.
 const KEPT: usize = 10_000;
 
-/// The first bytes of a form, by which it is found.
+/// The first bytes of a form, the key of the search.
 type Start = [u8; SHORTEST];
 
 /// One form of a secret, with the secret's number.
@@ -37,15 +40,14 @@ type Form = (u64, Zeroizing<Vec<u8>>);
 
 static REGISTER: LazyLock<RwLock<Register>> = LazyLock::new(RwLock::default);
 
-/// From now on this secret is removed from texts. A URL stands for the password, key or token in it. Idempotent.
+/// Registers a secret that is removed from texts from now on. Of a URL, its password, key or token. Idempotent.
 pub fn register(secret: &str) {
     for part in forms::secrets_in(secret) {
         register_one(&part);
     }
 }
 
-/// The same for a secret that the process uses as long as it runs, whatever else it reads: one of the settings or of the
-/// environment.
+/// Registers a secret that is never forgotten: one of the settings or of the environment.
 pub fn register_lasting(secret: &str) {
     for part in forms::secrets_in(secret).iter().filter(|part| part.len() >= SHORTEST) {
         let forms = forms::of(part);
@@ -66,12 +68,12 @@ fn is_known(secret: &str) -> bool {
     REGISTER.read().unwrap_or_else(PoisonError::into_inner).has(secret.as_bytes())
 }
 
-/// The text without any known secret. Linear in the length of the text.
+/// Returns the text without any known secret. Linear in the length of the text.
 pub fn scrub(text: &str) -> Cow<'_, str> {
     REGISTER.read().unwrap_or_else(PoisonError::into_inner).scrub(text)
 }
 
-/// The same for a text that is owned.
+/// Removes known secrets from an owned text, without a copy if there are none.
 #[must_use]
 pub fn scrubbed(text: String) -> String {
     match scrub(&text) {
@@ -82,9 +84,9 @@ pub fn scrubbed(text: String) -> String {
 
 #[derive(Default)]
 struct Register {
-    /// Forms by how they begin.
+    /// Forms by their first bytes.
     forms: HashMap<Start, Vec<Form>>,
-    /// Those that may be forgotten, the oldest first.
+    /// Secrets that may be forgotten, oldest first.
     order: VecDeque<(u64, Vec<Start>)>,
     next: u64,
 }
@@ -98,7 +100,7 @@ impl Register {
         }
     }
 
-    /// Never forgotten: one that is known already leaves the order, another one never enters it.
+    /// Registers a secret that is never forgotten: a known one is removed from `order`, a new one is not added to it.
     fn keep(&mut self, secret: &str, forms: Vec<Zeroizing<Vec<u8>>>) {
         match self.number(secret.as_bytes()) {
             Some(known) => self.order.retain(|(number, _)| *number != known),
@@ -164,10 +166,10 @@ impl Register {
     }
 }
 
-/// How much of the text's beginning is a secret: a whole one, or one that was cut off at the end.
+/// Returns the length of the secret at the beginning of the text: a whole one, or one that was cut off at its end.
 fn longest(candidates: &[Form], text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    // Texts are shortened with an ellipsis.
+    // Shortened texts end with an ellipsis.
     let end = text.find('…').unwrap_or(text.len());
     let one = |form: &Zeroizing<Vec<u8>>| {
         let whole = bytes.starts_with(form).then_some(form.len());

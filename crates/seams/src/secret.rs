@@ -1,4 +1,4 @@
-//! A password, a token, a key: never shown, and wiped from memory when the last holder lets go.
+//! A password, token or key: never printed, and wiped from memory when the last reference is dropped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,37 +6,41 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use zeroize::Zeroizing;
 
+/// A secret value whose `Debug` output hides it; cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<Zeroizing<String>>);
 
 impl Secret {
+    /// Wraps a secret.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(Arc::new(Zeroizing::new(secret.into())))
     }
 
-    /// The value itself, for the one who connects or signs with it, and for nothing else.
+    /// Returns the value itself, only for code that connects or signs with it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a reference leads to no secret. Says what to do, and holds no secret.
+/// An error of a secret reference. Says what to do; contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The reference itself is wrong: no waiting helps.
+    /// The reference itself is invalid: a retry does not help.
     #[error("{0}")]
     Reference(String),
-    /// There is no such secret, or we may not have it.
+    /// The secret does not exist, or we have no permission to read it.
     #[error("{0}")]
     Refused(String),
-    /// It can't be had now.
+    /// The secret cannot be read now; a retry may help.
     #[error("{0}")]
     Away(String),
 }
 
-/// Follows references to secrets (`vault://…`, `env://…`). Safe to repeat; cancel-safe; cached, so it costs little.
+/// Resolves references to secrets (`vault://…`, `env://…`). Idempotent, cancel-safe and cached, so that calls are
+/// cheap.
 #[async_trait]
 pub trait Secrets: Send + Sync {
+    /// Returns the secret that a reference names.
     async fn secret(&self, reference: &str) -> Result<Secret, Error>;
 }
 

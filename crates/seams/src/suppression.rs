@@ -1,4 +1,4 @@
-//! Suppressions: addresses and domains that get no mail any more, kept beside the tables of one database.
+//! Suppressions: addresses and domains to which no mail is sent, stored in the same database as the outbox tables.
 
 use std::collections::BTreeMap;
 
@@ -7,36 +7,38 @@ use serde::Serialize;
 
 use crate::store::Error;
 
-/// The longest entry, in characters: what an address may have.
+/// The maximum length of an entry in characters: the maximum length of an address.
 pub const ENTRY_LIMIT: usize = 320;
 
-/// One entry of the list.
+/// One entry of the suppression list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Suppression {
-    /// `local@domain` or `domain`, as [`folded`] writes it.
+    /// `local@domain` or `domain`, as [`folded`] returns it.
     pub entry: String,
     pub reason: String,
-    /// RFC 3339, UTC, by the database's clock.
+    /// The time of the entry: RFC 3339, UTC, by the database's clock.
     pub since: String,
 }
 
+/// The suppression list of one database.
 #[async_trait]
 pub trait Suppressions: Send + Sync {
-    /// Which of these entries are on the list, and why. One indexed query; reads only. `None` where the database has no
-    /// such list (it was never migrated).
+    /// Returns those of these entries that are on the list, with their reasons. One indexed query; reads only. `None`
+    /// if the database has no such list (it was never migrated).
     async fn among(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error>;
 
-    /// Puts an entry on the list; one that is there keeps its reason. False if it was there. Idempotent.
+    /// Adds an entry to the list; returns false if it was there, and keeps its reason. Idempotent.
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, Error>;
 
-    /// Takes an entry off the list. False if it was not there. Idempotent.
+    /// Removes an entry from the list; returns false if it was not there. Idempotent.
     async fn remove(&self, entry: &str) -> Result<bool, Error>;
 
-    /// One page in the order of the entries, those after `after`.
+    /// Returns one page in the order of the entries: up to `limit` entries after `after`.
     async fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<Suppression>, Error>;
 }
 
-/// How the list writes a normalised address or domain: case does not tell mailboxes apart, though a receiver might.
+/// Returns the list's spelling of a normalised address or domain, in lower case: mailboxes are compared without case,
+/// although a receiver might distinguish it.
 pub fn folded(normalised: &str) -> String {
     normalised.to_lowercase()
 }

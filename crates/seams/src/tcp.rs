@@ -1,7 +1,7 @@
-//! How soon we find out that the peer of a TCP connection is gone.
+//! TCP options that detect a vanished peer.
 //!
-//! A host that loses its power or its network closes nothing. Without these options an idle connection to it looks open for
-//! ever, and one with unsent data for a quarter of an hour.
+//! A host that loses its power or its network closes no connection. Without these options an idle connection to it
+//! stays open forever, and one with unsent data for a quarter of an hour.
 
 use std::io;
 use std::time::Duration;
@@ -9,17 +9,18 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-/// A connection that was idle for so long is probed.
+/// The idle time after which a connection is probed.
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
-/// Between two probes.
+/// Time between two keepalive probes.
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
-/// Unanswered probes that end a connection.
+/// The number of unanswered probes that end a connection.
 pub const KEEPALIVE_RETRIES: u32 = 3;
-/// The connection ends when what was sent is not acknowledged for so long, or when the peer accepts no byte for so long.
+/// Time limit for the peer to acknowledge sent data or to accept a byte, after which the connection ends.
 pub const USER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Ends the connection, with an error for whoever uses it, about ten seconds after its peer vanished. The peer's kernel
-/// answers, not its program: a peer that is only slow is not cut, and one that hangs is for the caller's own timeouts.
+/// Sets options that end the connection with an error about ten seconds after its peer vanished. The peer's kernel
+/// answers, not its program: a slow peer is not disconnected, and a peer that hangs is left to the caller's own
+/// timeouts.
 pub fn detect_vanished_peer(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new()

@@ -1,23 +1,23 @@
-//! The forms in which others repeat a secret. Pure.
+//! The forms in which a text may repeat a secret. Pure functions.
 
 use std::fmt::Write as _;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
-/// Options of a URL whose values are secrets.
+/// URL options whose values are secrets.
 const OPTIONS: [&str; 7] = ["key", "password", "token", "nkey", "secret", "secret_key", "session_token"];
 
-/// Schemes whose user, where it has no password, is the secret itself.
+/// Schemes in which a user without a password is the secret itself.
 const TOKENS: [&str; 5] = ["nats", "sendgrid", "postmark", "mailgun", "resend"];
 
-/// URLs without a host: folders, files and names of other settings. Nothing in them is secret.
+/// URLs without a host: folders, files and names of other settings. They contain no secret.
 const PLACES: [&str; 4] = ["file:", "sqlite:", "reliable:", "webhook:"];
 
-/// In front of a webhook's signing secret.
+/// The prefix of a webhook's signing secret.
 const SIGNING: &str = "whsec_";
 
-/// The secrets in a value: those of a URL, else the value itself.
+/// Returns the secrets in a value: those of a URL, otherwise the value itself.
 pub fn secrets_in(value: &str) -> Vec<Zeroizing<String>> {
     let value = value.trim();
     let found = match value.split_once("://") {
@@ -33,11 +33,11 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// Not by a URL parser: several hosts, or a password with a stray character, must not hide it.
+/// Finds secrets without a URL parser: several hosts, or a password with an invalid character, must not hide one.
 fn in_url(scheme: &str, rest: &str) -> Vec<String> {
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = before.split('/').next().unwrap_or_default();
-    // A password with a slash that was not encoded: the last @ in front of the options ends it.
+    // A password may contain an unencoded slash: it ends at the last @ before the options.
     let login = authority.rsplit_once('@').or_else(|| before.rsplit_once('@')).map(|(login, _)| login);
     let mut found = Vec::new();
     match login.map(|login| login.split_once(':').ok_or(login)) {
@@ -64,7 +64,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// Every form of a secret, each once.
+/// Returns every form of a secret, each once.
 pub fn of(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let mut forms = vec![secret.to_owned()];
     let json = serde_json::to_string(secret).unwrap_or_default();
@@ -84,7 +84,7 @@ pub fn of(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     forms.into_iter().map(|form| Zeroizing::new(form.into_bytes())).collect()
 }
 
-/// The characters of base64 that the secret alone decides, where it begins `offset` bytes behind a group of three.
+/// Returns the base64 characters that depend on the secret alone, if it begins `offset` bytes after a group of three.
 fn base64(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
     let bytes = Zeroizing::new([&[0; 2][..offset], secret.as_bytes()].concat());
     let text = engine.encode(&*bytes);
@@ -95,7 +95,7 @@ fn base64(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
 fn encoded(secret: &str, is_plain: impl Fn(u8) -> bool, upper: bool) -> String {
     let mut text = String::with_capacity(secret.len());
     for byte in secret.bytes() {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = match byte {
             byte if is_plain(byte) => write!(text, "{}", char::from(byte)),
             byte if upper => write!(text, "%{byte:02X}"),

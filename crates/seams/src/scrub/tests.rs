@@ -3,7 +3,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::*;
 
-/// What a register with this secret makes of a text.
+/// Scrubs a text with a register that contains this secret.
 fn cleaned(secret: &str, text: &str) -> String {
     let mut register = Register::default();
     for part in forms::secrets_in(secret) {
