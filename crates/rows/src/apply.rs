@@ -1,4 +1,4 @@
-//! Turns what a move writes into a changed row.
+//! Applies the assignments of a transition to a row.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use postrider_seams::row::Detail;
 use crate::condition::{get, int, literal, role, was_deferred};
 use crate::{NEVER, Row, micros, takeover};
 
-/// What a move knows besides the row.
+/// The values that a transition uses in addition to the row.
 #[derive(Debug)]
 pub struct Given<'a> {
     pub now: i64,
@@ -21,12 +21,12 @@ pub struct Given<'a> {
     pub outcome: &'a Detail,
 }
 
-/// The row after the move.
+/// Returns the row after the transition. `tsid` is the counter for generated ids.
 pub fn moved(contract: &Contract, step: &Move<'_>, row: &Row, given: &Given<'_>, tsid: &mut u64) -> Row {
     assigned(contract, contract.assignments(step), step.stage, row, given, tsid)
 }
 
-/// The row with its lease prolonged.
+/// Returns the row with its lease extended.
 pub fn extended(contract: &Contract, stage: &Stage, row: &Row, given: &Given<'_>) -> Row {
     assigned(contract, contract.extension(stage), stage, row, given, &mut 0)
 }
@@ -44,7 +44,7 @@ fn assigned(
     for assignment in assignments {
         let old = get(row, &assignment.column);
         let value = set(contract, &assignment.set, old, lease, row, &after, given, tsid);
-        // What keeps its value where there is none adds no column either.
+        // An assignment that would keep a missing value adds no column.
         let kept = matches!(assignment.set, Set::ExprOrKeep(_)) && value == Value::Null;
         if !kept || after.contains_key(&assignment.column) {
             after.insert(assignment.column, value);
@@ -53,7 +53,7 @@ fn assigned(
     after
 }
 
-/// The row that one of the move's effects inserts.
+/// Returns the row that one of the transition's effects inserts into its table.
 pub fn effect(
     contract: &Contract,
     effect: &Effect,

@@ -1,4 +1,4 @@
-//! Which state a row is in, and whether it is due.
+//! Conditions on a row: its state, its attempts, and whether it is due.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,17 @@ use crate::{NEVER, Row, micros, takeover};
 
 static NULL: Value = Value::Null;
 
+/// Returns the value of a column; `Null` if it is missing.
 pub fn get<'a>(row: &'a Row, column: &str) -> &'a Value {
     row.get(column).unwrap_or(&NULL)
 }
 
+/// Returns the value of the column with this role; `Null` if the contract has no such column.
 pub fn role<'a>(contract: &Contract, row: &'a Row, role: Role) -> &'a Value {
     contract.column(role).map_or(&NULL, |column| get(row, column))
 }
 
+/// Returns the integer; `None` for any other type.
 pub fn int(value: &Value) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
@@ -26,6 +29,7 @@ pub fn int(value: &Value) -> Option<i64> {
     }
 }
 
+/// Converts a literal of the contract to a value.
 pub fn literal(literal: &Literal) -> Value {
     match literal {
         Literal::Bool(value) => Value::Bool(*value),
@@ -43,7 +47,8 @@ fn holds(value: &Value, condition: &Condition) -> bool {
     }
 }
 
-/// States are disjoint, so the first that holds is the one.
+/// Returns the state of a row; `None` if it is in no state of the contract. States are disjoint, so the first match is
+/// the only one.
 pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
     contract
         .states
@@ -54,6 +59,7 @@ pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
         .map(StateId)
 }
 
+/// Returns the attempts, the limit of attempts and the retry schedule that the row itself holds.
 pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
     let count = |value: &Value| int(value).and_then(|count| u32::try_from(count).ok());
     Counters {
@@ -66,24 +72,25 @@ pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
     }
 }
 
+/// Whether the row may be tried once more.
 pub fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
     let counters = counters(contract, stage, row);
-    // Whatever a row says, its first attempt is made.
+    // The first attempt is always made, whatever limit the row has.
     counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max).max(1)
 }
 
-/// The row's times by their roles, in microseconds since 1970.
+/// Returns the row's times by role, in microseconds since 1970.
 pub fn times(contract: &Contract, row: &Row) -> BTreeMap<Role, i64> {
     let roles = contract.columns.0.keys().filter(|role| role.is_time());
     roles.filter_map(|time| Some((*time, int(role(contract, row, *time))?))).collect()
 }
 
-/// Microseconds until the row is due, negative where it is; `None` where it is always due, or never.
+/// Returns the microseconds until the row is due, negative if it is due; `None` if it is always due, or never.
 pub fn due_in(contract: &Contract, stage: &Stage, row: &Row, now: i64) -> Option<i64> {
     due_at(contract, stage, row).filter(|due| *due != i64::MIN).map(|due| due.saturating_sub(now))
 }
 
-/// When the row falls due, in the table's microseconds; `None` for never.
+/// Returns the time at which the row falls due, in microseconds since 1970; `i64::MIN` for always, `None` for never.
 pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     let mut due = if let Some(after) = contract.due.after {
         let counters = counters(contract, stage, row);
@@ -113,19 +120,19 @@ pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     Some(due)
 }
 
-/// Does the lock stand for "not before T"?
+/// Whether the row's lock stands for "not before" instead of a claim.
 pub fn was_deferred(contract: &Contract, row: &Row) -> bool {
     role(contract, row, Role::Owner).as_text() == Some(DEFERRED_OWNER)
 }
 
-/// Is a sweep about to take the row?
+/// Whether a sweep that blocks claims is due for the row.
 pub fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
     let state = state_of(contract, row);
     let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| Some(*from) == state);
     contract.sweeps.iter().filter(bars).any(|sweep| is_time(sweep, row, now))
 }
 
-/// Has the sweep's time come?
+/// Whether the sweep is due for the row.
 pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
     match &sweep.when {
         When::Always => true,
@@ -137,23 +144,23 @@ pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
     }
 }
 
-/// Rows of others in the same table are left alone.
+/// Whether the row matches the contract's filter: other rows of the same table are never touched.
 pub fn is_ours(contract: &Contract, row: &Row) -> bool {
     contract.claim.filter.iter().all(|(column, expected)| *get(row, column) == literal(expected))
 }
 
-/// When the lease of a claimed row ends.
+/// Returns the time at which the lease of a claimed row ends; `None` if the claim left no time.
 pub fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     if let Some(until) = int(role(contract, row, Role::LeaseUntil)) {
         return Some(until);
     }
-    // A worker that is not ours may claim without writing `lease_until`.
+    // Another program may claim without writing `lease_until`.
     let has_until = contract.column(Role::LeaseUntil).is_some();
     let length = if has_until { stage.lease.without } else { stage.lease.duration };
     int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(length))
 }
 
-/// What the fence columns of a row hold.
+/// Returns the values of the row's fence columns.
 pub fn fence(contract: &Contract, stage: &Stage, row: &Row) -> Box<[Value]> {
     stage.lease.fence.iter().map(|fenced| role(contract, row, *fenced).clone()).collect()
 }

@@ -1,11 +1,11 @@
-//! What a crash costs a begun row, by its own counters.
+//! The cost of a crash for a begun row, by its own counters.
 
 use postrider_contract::{Contract, Crash, Role, Stage};
 
 use crate::condition::{counters, role};
 use crate::{Row, takeover};
 
-/// `crashes` were counted before this one.
+/// Returns the effect of a crash on the row. `crashes` is the number of crashes before this one.
 pub fn crash(contract: &Contract, stage: &Stage, row: &Row, crashes: u32) -> Crash {
     let counters = counters(contract, stage, row);
     let limit = counters.max_attempts.unwrap_or(stage.attempts.max).max(1);

@@ -1,8 +1,8 @@
-//! Rows held as values: what state they are in, whether they are due, and what a move makes of them.
+//! The contract's verbs on rows held in memory: a row's state, whether it is due, and how a transition changes it.
 //!
-//! Owns: the contract's verbs on one row in memory, for the stores that have no SQL to say them in (memory, DynamoDB).
-//! Must not: keep rows, know a clock or a database. Invariant: what it makes of a row is what the contract's
-//! assignments say, as the SQL of the other stores does.
+//! Owns: these verbs for one row, for the stores without SQL (memory, DynamoDB). Must not: store rows, know a clock or
+//! a database. Invariant: it changes a row exactly as the contract's assignments define, like the SQL of the other
+//! stores.
 
 mod apply;
 mod condition;
@@ -24,10 +24,10 @@ pub use crash::crash;
 /// Column → value. Times are whole microseconds since 1970; a missing column is NULL.
 pub type Row = BTreeMap<String, Value>;
 
-/// 9999-12-31, in microseconds.
+/// The time that stands for "never": 9999-12-31, in microseconds since 1970.
 pub const NEVER: i64 = 253_402_214_400_000_000;
 
-/// Microseconds, for adding to a clock of them.
+/// Returns the duration in microseconds, at most a quarter of the range of `i64`, so that it can be added to a time.
 pub fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4)
 }
