@@ -1,11 +1,11 @@
-//! Makes a move on a row of the table, with its effects.
+//! Makes a transition on a row of the table, with its effects.
 
 use postrider_contract::{Contract, Effect, Move};
 use postrider_rows::{Given, Row, effect, moved, state_of};
 
 use crate::table::Table;
 
-/// A move that the store itself makes, outside any settlement, to a row that the caller has chosen.
+/// Makes a transition on a row that the caller has chosen and checked; does nothing if the row is gone.
 pub(crate) fn make(
     table: &mut Table,
     contract: &Contract,
@@ -26,7 +26,7 @@ pub(crate) fn make(
     table.write(contract, id, after);
 }
 
-/// Inserts the rows that the move's effects ask for.
+/// Inserts the rows of the transition's effects.
 fn effects(
     contract: &Contract,
     step: &Move<'_>,

@@ -1,4 +1,4 @@
-//! Claim and extend.
+//! Claims rows and extends leases.
 
 use postrider_contract::{Role, Transition};
 use postrider_rows::{
@@ -29,7 +29,7 @@ impl MemoryStore {
         self.claim_those(limit, |_| true)
     }
 
-    /// Only rows of this kind.
+    /// Claims up to `limit` rows for which `kind` is true.
     pub(crate) fn claim_those(&self, limit: u32, kind: impl Fn(&Row) -> bool) -> Vec<Claimed> {
         let now = self.table.now();
         let nothing = Detail::new();
@@ -62,7 +62,7 @@ impl MemoryStore {
             return self.in_turns(table, ready, limit, &mut self.permits(table, now));
         }
         if let [only] = stage.ready.as_slice() {
-            // The usual case walks the index only as far as it needs.
+            // With a single ready state, iterate over the index only as far as needed.
             let places = table.index.get(&Some(*only)).into_iter().flatten();
             return places
                 .map(|(_, id)| id)
@@ -74,7 +74,7 @@ impl MemoryStore {
         table.in_states(&stage.ready).into_iter().filter(|id| takes(&table.rows[id])).take(limit).collect()
     }
 
-    /// Half of the limit for each kind of row; what one leaves is lent to the other.
+    /// Picks free and ordered rows: half of the limit each; either kind may use what the other leaves.
     fn pick_both(&self, table: &Table, now: i64, limit: usize, takes: &impl Fn(&Row) -> bool) -> Vec<RowId> {
         let free = |row: &Row| takes(row) && self.ordered(row).is_none();
         let ready = table.in_states(&self.stage().ready).into_iter().filter(|id| free(&table.rows[id]));
@@ -91,7 +91,7 @@ impl MemoryStore {
             free.into_iter().take(free_room).filter(|id| self.admit(&mut permits, &table.rows[id])).collect();
         let mut stopped = std::collections::HashSet::new();
         let ordered = ordered.into_iter().filter(|id| {
-            // A run ends before the first row that has no permit.
+            // A run ends before the first row without a pool permit.
             let row = &table.rows[id];
             let group = self.ordered(row).map(|(name, _)| name).unwrap_or_default();
             let goes = !stopped.contains(&group) && self.admit(&mut permits, row);
@@ -130,7 +130,7 @@ impl MemoryStore {
         }
     }
 
-    /// Does the row still hold what the lease says? The claimed state and every fence value must match.
+    /// Whether the lease is still valid: the row must be in the claimed state, and every fence value must match.
     pub(crate) fn holds(&self, row: &Row, lease: &Lease) -> bool {
         let state = state_of(self.contract(), row);
         self.claimed_states().into_iter().any(|claimed| state == Some(claimed))
@@ -149,7 +149,7 @@ impl MemoryStore {
     }
 }
 
-/// What a value weighs, as the SQL stores measure it.
+/// Returns the size of a value in bytes, as the SQL stores measure it.
 fn bytes(value: &Value) -> u64 {
     match value {
         Value::Text(text) => text.len() as u64,

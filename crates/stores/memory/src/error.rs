@@ -1,4 +1,4 @@
-//! The few ways in which memory can fail: an operator asked for what the contract does not have.
+//! The errors of the memory store: an operator requested a state or a move that the contract does not have.
 
 use postrider_seams::store::{Class, Error};
 

@@ -1,4 +1,4 @@
-//! Ordered groups, as plainly as can be: the whole table is looked at, and the rules read as they are spoken.
+//! Ordered groups, as simply as possible: every claim scans the whole table and applies the rules literally.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl MemoryStore {
         self.contract().group.as_ref().filter(|group| group.keeps_order())
     }
 
-    /// The row's group and mode, where it keeps an order.
+    /// Returns the row's group and what a failure does to it; `None` if the row has no order.
     pub(crate) fn ordered(&self, row: &Row) -> Option<(String, Hold)> {
         let group = self.group()?;
         let value = get(row, &group.by);
@@ -37,7 +37,8 @@ impl MemoryStore {
         (hold != Hold::Parallel).then_some((name, hold))
     }
 
-    /// Rows of ordered groups: behind each head that may go, a run of those that may go too.
+    /// Picks rows of ordered groups: of each group without a row in flight, the first rows that may all be delivered
+    /// now.
     pub(crate) fn pick_ordered(
         &self,
         table: &Table,
@@ -66,7 +67,7 @@ impl MemoryStore {
         runs.into_iter().flat_map(|run| run.into_iter().take(most)).take(limit).collect()
     }
 
-    /// Every row that can hold back others, by group, in order.
+    /// Returns every row that can block others, by group, in order.
     fn live_groups(&self, table: &Table, group: &Group) -> BTreeMap<String, Vec<Place>> {
         let mut groups: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         for (id, row) in &table.rows {
@@ -92,7 +93,7 @@ impl MemoryStore {
         matches!(self.stage().claimed, Claimed::State(claimed) if state_of(self.contract(), row) == Some(claimed))
     }
 
-    /// Need those behind it not wait for it?
+    /// Whether rows behind this one need not wait for it.
     fn is_passed(&self, row: &Row, now: i64, takes: &impl Fn(&Row) -> bool) -> bool {
         match self.ordered(row) {
             Some((_, Hold::Next)) => {
@@ -104,7 +105,7 @@ impl MemoryStore {
         }
     }
 
-    /// Was it stopped, and is its time over?
+    /// Whether the row was stopped by a sweep and its time is over.
     fn is_expired(&self, row: &Row, now: i64) -> bool {
         let state = state_of(self.contract(), row);
         self.contract().sweeps.iter().any(|sweep| match &sweep.when {

@@ -1,4 +1,4 @@
-//! Hand-off to an external queue, as plainly as can be.
+//! Hand-off to an external queue, as simply as possible.
 
 use async_trait::async_trait;
 use postrider_contract::{Role, Sweep, Transition, When};
@@ -14,14 +14,14 @@ use crate::apply;
 use crate::store::MemoryStore;
 
 impl MemoryStore {
-    /// Can a queue carry it? It keeps no order, and is of no pool.
+    /// Whether a queue can carry the row: it has no order and no pool.
     fn is_carried(&self, row: &Row) -> bool {
         let pool = role(self.contract(), row, Role::Pool);
         let pooled = self.contract().pool.is_some() && !matches!(pool.as_text(), None | Some(""));
         self.ordered(row).is_none() && !pooled
     }
 
-    /// Every condition of a claim but the state of others.
+    /// Whether the row meets every condition of a claim that concerns the row alone.
     fn may_go(&self, row: &Row, now: i64) -> bool {
         let (contract, stage) = (self.contract(), self.stage());
         state_of(contract, row).is_some_and(|state| stage.ready.contains(&state))
@@ -31,7 +31,7 @@ impl MemoryStore {
             && due_at(contract, stage, row).is_some_and(|due| due <= now)
     }
 
-    /// Has the queue lost it?
+    /// Whether the sweep is due for the row; for rows in a queue: whether the queue has lost it.
     pub(crate) fn is_stale(&self, rule: &Sweep, row: &Row, now: i64) -> bool {
         let due = due_at(self.contract(), self.stage(), row).is_some_and(|due| due <= now);
         is_time(rule, row, now) && (!rule.only_queued || (due && self.is_carried(row)))

@@ -1,4 +1,4 @@
-//! What operators see and do, in memory.
+//! The operators' view of the table: lists, searches, requeue, cancel and release.
 
 use async_trait::async_trait;
 use postrider_contract::{Expr, OperatorMove, Role, StateId, Transition};
@@ -172,7 +172,7 @@ impl Inspect for MemoryStore {
         Ok(found)
     }
 
-    /// Groups and pools are looked at by claims alone here.
+    /// Returns nothing: this store evaluates groups and pools only in claims.
     async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
         Ok(Standing::default())
     }
@@ -210,7 +210,7 @@ impl Inspect for MemoryStore {
         let now = self.table.now();
         let table = self.table.lock();
         let rows = |states: &[StateId]| table.in_states(states);
-        // A row that was always due has been so since it was created.
+        // A row that is always due has been due since it was created.
         let since = |row: &Row| match due_at(self.contract(), self.stage(), row)? {
             i64::MIN => int(role(self.contract(), row, Role::Created)),
             due => Some(due),

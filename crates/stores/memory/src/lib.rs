@@ -1,8 +1,8 @@
-//! A store in memory: the contract interpreted row by row, with nothing clever about it.
+//! An in-memory store that interprets the contract row by row, as simply as possible.
 //!
-//! Owns: the plainest reading of what a contract means, which the simulator, the engine's tests and the conformance
-//! suite compare the SQL stores with. Must not: be fast at the price of being plain. Its time is tokio's, so a paused
-//! clock drives it. Invariant: every change of a row goes through [`table::Table::write`], which keeps the index true.
+//! Owns: the reference implementation of a contract, with which the simulator, the engine's tests and the conformance
+//! suite compare the SQL stores. Must not: trade simplicity for speed. It uses tokio's clock, so that tests can pause
+//! it. Invariant: every change of a row goes through [`table::Table::write`], which keeps the index consistent.
 
 mod apply;
 mod claim;

@@ -1,4 +1,4 @@
-//! Memory needs no preparation.
+//! Migrations: an in-memory table needs none.
 
 use async_trait::async_trait;
 use postrider_seams::migrate::{Migrate, Options};

@@ -1,4 +1,4 @@
-//! Pools and turns, as plainly as can be: every claim counts what is in flight, and goes round the clients.
+//! Pools and fair shares, as simply as possible: every claim counts the rows in flight, and serves clients round-robin.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -9,7 +9,7 @@ use postrider_seams::RowId;
 use crate::store::MemoryStore;
 use crate::table::{MemoryTable, Table};
 
-/// What a pool may have; `None` is no limit.
+/// The limits of a pool; `None` is no limit. `concurrency` counts rows in flight, `rate` rows per minute.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PoolLimits {
     pub concurrency: Option<u32>,
@@ -17,19 +17,19 @@ pub struct PoolLimits {
     pub paused: bool,
 }
 
-/// A pool as the table keeps it.
+/// The state of a pool in the table.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     limits: PoolLimits,
-    /// When all that was taken so far is paid for by the rate, in the table's microseconds.
+    /// The time at which the rate has made up for all rows claimed so far, in microseconds since 1970.
     free_at: i64,
 }
 
-/// Limited pool → rows that it may have in this claim.
+/// The number of rows that each limited pool may have in this claim.
 pub(crate) type Permits = BTreeMap<String, u64>;
 
 impl MemoryTable {
-    /// Sets a pool's limits, as a row of the pools' table would.
+    /// Sets a pool's limits, as a row of the pool table would.
     pub fn set_pool(&self, name: &str, limits: PoolLimits) {
         self.lock().pools.entry(name.to_owned()).or_default().limits = limits;
         self.written.notify_waiters();
@@ -41,13 +41,15 @@ impl Pool {
         rate.div_ceil(60).max(1)
     }
 
-    /// Microseconds that one row takes up. What a burst adds is taken off the rate, so that no minute has more.
+    /// Returns the microseconds that one row uses up. The burst is subtracted from the rate, so that no minute exceeds
+    /// it.
     fn every(rate: u32) -> i64 {
         let steady = if rate > 60 { rate - Self::burst(rate) } else { rate };
         60_000_000 / i64::from(steady.max(1))
     }
 
-    /// When what was taken is paid for. More than this rate can ever owe is of a slower one before it: it counts no more.
+    /// Returns when the rows claimed so far are made up for. More than this rate can ever accumulate stems from a
+    /// slower earlier rate, and is ignored.
     fn paid_at(&self, rate: u32, now: i64) -> i64 {
         let most = (i64::from(Self::burst(rate)) + 1) * Self::every(rate);
         if self.free_at > now + most { now } else { self.free_at.max(now) }
@@ -80,7 +82,7 @@ impl MemoryStore {
         self.contract().claim.fair.as_ref().and_then(|fair| get(row, &fair.name).as_text())
     }
 
-    /// What each limited pool may have now.
+    /// Returns the permits of each limited pool.
     pub(crate) fn permits(&self, table: &Table, now: i64) -> Permits {
         if self.contract().pool.is_none() {
             return Permits::new();
@@ -100,7 +102,7 @@ impl MemoryStore {
         table.pools.iter().filter_map(left).collect()
     }
 
-    /// Takes the row's permit, if its pool needs one; false where there is none.
+    /// Uses one permit of the row's pool, if it is limited; false if there is none left.
     pub(crate) fn admit(&self, permits: &mut Permits, row: &Row) -> bool {
         match self.pool_of(row).and_then(|pool| permits.get_mut(pool)) {
             None => true,
@@ -112,7 +114,7 @@ impl MemoryStore {
         }
     }
 
-    /// The rows turn and turn about, a pool's only with its permits.
+    /// Picks rows round-robin by pool and client; rows of a limited pool only with a permit.
     pub(crate) fn in_turns(
         &self,
         table: &Table,
@@ -141,12 +143,12 @@ impl MemoryStore {
                 turns.push_back(share);
             }
         }
-        // Who goes is a matter of turns; in which order they come is the contract's.
+        // Round-robin decides which rows are claimed; the contract decides their order.
         taken.sort_unstable();
         taken.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Takes what rows cost out of their pools' buckets, or puts it back.
+    /// Charges a row to its pool's rate, or refunds it (`back`).
     pub(crate) fn spend(&self, table: &mut Table, id: &RowId, now: i64, back: bool) {
         let Some(pool) = table.rows.get(id).and_then(|row| self.pool_of(row)).map(str::to_owned) else {
             return;
@@ -160,7 +162,7 @@ impl MemoryStore {
         }
     }
 
-    /// Until the rate of a pool lets a row of it go; `None` where no rate holds it.
+    /// Returns the microseconds until the rate of the row's pool allows it; `None` if no rate delays it.
     pub(crate) fn rate_wait(&self, table: &Table, row: &Row, now: i64) -> Option<i64> {
         let pool = table.pools.get(self.pool_of(row)?)?;
         let rate = pool.limits.rate?;

@@ -1,4 +1,4 @@
-//! Rows whose delivery has begun, and what becomes of rows whose worker is gone.
+//! Records rows whose delivery has begun, and recovers rows whose worker is gone.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crate::store::MemoryStore;
 use crate::table::Table;
 
 impl MemoryStore {
-    /// From now on exactly these are begun, less those that lost their lease; answers which of the first still hold it.
+    /// Replaces the begun rows of this worker by these, without those that lost their lease; returns which of `begun`
+    /// still hold it.
     pub(crate) fn begin_rows(&self, begun: &[Lease], others: &[Lease]) -> Vec<Held> {
         let now = self.table.now();
         let mut table = self.table.lock();
@@ -43,7 +44,7 @@ impl MemoryStore {
         reclaimed
     }
 
-    /// Hands back what this worker has claimed and does not hold.
+    /// Releases rows that this worker has claimed and does not hold.
     pub(crate) fn release_others(&self, held: &[Lease]) -> u64 {
         if self.contract().column(Role::Owner).is_none() {
             return 0;
@@ -64,7 +65,7 @@ impl MemoryStore {
         lease_end(self.contract(), self.stage(), row).is_some_and(|end| end < now)
     }
 
-    /// Claims of other programs that left no time get the time at which they are first seen.
+    /// Stamps claims of other programs that left no time with the time at which they are first seen.
     fn stamp_rows(&self, table: &mut Table, limit: u32, now: i64) {
         let (contract, stage) = (self.contract(), self.stage());
         let Some(column) = contract.stamped(stage) else { return };
@@ -76,7 +77,7 @@ impl MemoryStore {
         }
     }
 
-    /// Had its worker begun to deliver it, under the very lease that the row has now?
+    /// Whether a worker had begun to deliver the row under the lease that the row has now.
     fn is_begun(&self, table: &Table, id: &RowId) -> bool {
         let lease = Lease { id: id.clone(), fence: self.fence(&table.rows[id]) };
         let lists = table.begun.iter().filter(|((stage, _), _)| *stage == self.stage);

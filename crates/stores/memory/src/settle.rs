@@ -1,4 +1,4 @@
-//! Settle: one fenced move.
+//! Settles rows: transitions guarded by the fence.
 
 use postrider_contract::Transition;
 use postrider_rows::Given;
@@ -9,7 +9,7 @@ use crate::store::MemoryStore;
 use crate::table::Table;
 
 impl MemoryStore {
-    /// What is handed back goes first, under the same lock.
+    /// Settles one row; hands back `hands_back` first, under the same lock.
     pub(crate) fn settle_row(&self, settlement: &Settlement) -> Held {
         let mut table = self.table.lock();
         for lease in &settlement.hands_back {

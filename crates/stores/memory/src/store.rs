@@ -1,4 +1,4 @@
-//! One worker's view of a table: the seam's verbs, each under the table's one lock.
+//! One worker's view of a table: the verbs of `Store`, each under the table's single lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::table::{MemoryTable, Table};
 use crate::tally;
 
+/// A store on a [`MemoryTable`], for one stage and one worker.
 pub struct MemoryStore {
     pub(crate) table: Arc<MemoryTable>,
     pub(crate) stage: usize,
@@ -23,7 +24,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// A worker of its own on the table. `worker` must be unique.
+    /// Opens a store for one more worker on the table. `worker` must be unique.
     pub fn open(table: &Arc<MemoryTable>, stage: usize, worker: &str) -> Arc<Self> {
         let (mut names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
         let counted = table.contract.tallies.iter().map(|tally| tally.field.clone());
@@ -47,7 +48,7 @@ impl MemoryStore {
         &self.table.contract.stages[self.stage]
     }
 
-    /// The states that a claimed row can be in.
+    /// Returns the states in which a claimed row can be.
     pub(crate) fn claimed_states(&self) -> Vec<StateId> {
         match self.stage().claimed {
             ClaimedAs::State(state) => vec![state],
@@ -55,14 +56,15 @@ impl MemoryStore {
         }
     }
 
-    /// What the fence columns of a row hold.
+    /// Returns the values of the row's fence columns.
     pub(crate) fn fence(&self, row: &Row) -> Box<[Value]> {
         let column =
             |role| self.contract().column(role).map_or(&Value::Null, |column| get(row, column)).clone();
         self.stage().lease.fence.iter().map(|role| column(*role)).collect()
     }
 
-    /// The message columns, and what the contract counts. What it joins is of other tables, which are not here.
+    /// Returns the message columns and the contract's counts. Joined columns are missing: other tables do not exist
+    /// here.
     pub(crate) fn fields(&self, table: &Table, row: &Row, now: i64) -> Fields {
         let contract = self.contract();
         let mut values: Vec<Value> =
@@ -145,7 +147,7 @@ impl Store for MemoryStore {
             .map(|id| &table.rows[id])
             .filter(|row| is_ours(self.contract(), row) && !is_barred(self.contract(), row, now))
             .filter_map(|row| Some((row, due_at(self.contract(), self.stage(), row)?)))
-            // An ordered row that is due and was not taken waits behind another.
+            // An ordered row that is due but was not claimed waits behind another row.
             .filter(|(row, due)| *due > now || self.ordered(row).is_none())
             .map(|(row, due)| due.max(now + self.rate_wait(&table, row, now).unwrap_or(i64::MIN / 2)))
             .min();

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Suppression, Suppressions};
 
-/// A list of its own, for tests.
+/// A suppression list for tests.
 #[derive(Debug, Default)]
 pub struct MemorySuppressions {
     entries: Mutex<BTreeMap<String, String>>,
@@ -17,7 +17,7 @@ pub struct MemorySuppressions {
 }
 
 impl MemorySuppressions {
-    /// From now on nothing can be read or written, or all can again.
+    /// Makes every call fail from now on, or succeed again.
     pub fn break_down(&self, broken: bool) {
         self.broken.store(broken, Relaxed);
     }

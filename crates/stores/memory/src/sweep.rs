@@ -1,4 +1,4 @@
-//! The moves that no lease guards: sweeps, purge, and the operator's.
+//! Transitions without a lease: sweeps, purge, and those of operators.
 
 use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
 use postrider_rows::{Given, Row, get, has_attempts_left, int, is_ours, micros};
@@ -10,7 +10,7 @@ use crate::store::MemoryStore;
 use crate::table::Table;
 
 impl MemoryStore {
-    /// Moves each chosen row, with one reason.
+    /// Makes a transition on each of these rows, with one reason.
     pub(crate) fn make_moves(&self, table: &mut Table, ids: &[RowId], step: &Move<'_>, reason: Option<&str>) {
         let nothing = Detail::new();
         let given = Given { reason, ..self.given(self.table.now(), &nothing) };
@@ -19,7 +19,7 @@ impl MemoryStore {
         }
     }
 
-    /// Up to `limit` keys of rows in these states that pass.
+    /// Returns the keys of up to `limit` rows that are in these states and for which `passes` is true.
     pub(crate) fn choose(
         &self,
         table: &Table,

@@ -9,7 +9,7 @@ use postrider_seams::{Lease, RowId, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Where the table's clock starts; any date will do, as long as it is not near zero.
+/// The start of the table's clock, in microseconds since 1970; any date that is not near zero.
 const EPOCH: i64 = 1_767_225_600_000_000;
 
 /// One table, shared by any number of stores (workers).
@@ -23,21 +23,21 @@ pub struct MemoryTable {
 #[derive(Default)]
 pub(crate) struct Table {
     pub rows: HashMap<RowId, Row>,
-    /// State → rows in the order of claims.
+    /// The rows of each state, in the order of claims.
     pub index: HashMap<Option<StateId>, BTreeSet<(Vec<Key>, RowId)>>,
-    /// Rows that effects inserted: table, values.
+    /// The rows that effects inserted, each with the name of its table.
     pub effects: Vec<(String, Row)>,
     pub locks: HashMap<String, (String, i64)>,
     pub paused: BTreeSet<String>,
     pub pools: BTreeMap<String, crate::pools::Pool>,
-    /// Stage and worker → the leases whose delivery it has begun.
+    /// The leases whose delivery has begun, by stage and worker.
     pub begun: HashMap<(usize, String), Vec<Lease>>,
-    /// Stage and row → crashes in a row at which it was being delivered, and when the last one was counted.
+    /// Consecutive crashes during a delivery of a row, and when the last one was counted, by stage and row.
     pub crashes: HashMap<(usize, RowId), (u32, i64)>,
     pub next_tsid: u64,
 }
 
-/// One part of a row's place in the order of claims; NULLs come first, or last where the order descends.
+/// One part of a row's position in the order of claims; NULLs are first, or last if the order is descending.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
     NullFirst,
@@ -48,6 +48,7 @@ pub(crate) enum Key {
 }
 
 impl MemoryTable {
+    /// Creates an empty table for a contract, with its clock at `EPOCH`.
     pub fn new(contract: Contract) -> Arc<Self> {
         let contract = contract.remembering_recipients("recipients");
         Arc::new(Self { contract, inner: Mutex::default(), started: Instant::now(), written: Notify::new() })
@@ -57,22 +58,24 @@ impl MemoryTable {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The table's own clock, in microseconds since 1970.
+    /// Returns the time of the table's own clock, in microseconds since 1970.
     pub fn now(&self) -> i64 {
         EPOCH + i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX - EPOCH)
     }
 
-    /// Inserts or replaces a row; its key column must be there.
+    /// Inserts or replaces a row; it must contain its key column.
     pub fn insert(&self, row: Row) {
         let id = row_id(&row[&self.contract.table.id]);
         self.lock().write(&self.contract, &id, row);
         self.written.notify_waiters();
     }
 
+    /// Returns a copy of one row; `None` if there is none with this key.
     pub fn row(&self, id: &RowId) -> Option<Row> {
         self.lock().rows.get(id).cloned()
     }
 
+    /// Returns copies of all rows, in the order of their keys.
     pub fn rows(&self) -> Vec<Row> {
         let table = self.lock();
         let mut rows: Vec<_> = table.rows.iter().collect();
@@ -80,12 +83,12 @@ impl MemoryTable {
         rows.into_iter().map(|(_, row)| row.clone()).collect()
     }
 
-    /// What effects have inserted so far.
+    /// Returns the rows that effects have inserted so far, each with the name of its table.
     pub fn effects(&self) -> Vec<(String, Row)> {
         self.lock().effects.clone()
     }
 
-    /// Changes a row as another program would, past every fence.
+    /// Changes a row as another program would, without checking the fence.
     pub fn edit(&self, id: &RowId, change: impl FnOnce(&mut Row)) {
         let mut table = self.lock();
         if let Some(mut row) = table.rows.get(id).cloned() {
@@ -96,7 +99,7 @@ impl MemoryTable {
 }
 
 impl Table {
-    /// The one way to change a row: keeps the index true.
+    /// Inserts or replaces a row and updates the index: the only way to change a row.
     pub fn write(&mut self, contract: &Contract, id: &RowId, row: Row) {
         if let Some(old) = self.rows.get(id) {
             let place = (order_key(contract, old), id.clone());
@@ -109,6 +112,7 @@ impl Table {
         self.rows.insert(id.clone(), row);
     }
 
+    /// Deletes a row and updates the index.
     pub fn delete(&mut self, contract: &Contract, id: &RowId) {
         if let Some(old) = self.rows.remove(id)
             && let Some(rows) = self.index.get_mut(&state_of(contract, &old))
@@ -117,7 +121,7 @@ impl Table {
         }
     }
 
-    /// Keys of rows in any of these states, in the order of claims.
+    /// Returns the keys of rows in any of these states, in the order of claims.
     pub fn in_states(&self, states: &[StateId]) -> Vec<RowId> {
         let mut places: Vec<_> =
             states.iter().filter_map(|state| self.index.get(&Some(*state))).flatten().collect();
@@ -152,7 +156,7 @@ pub(crate) fn key(value: &Value, descending: bool) -> Key {
     }
 }
 
-/// A key column's value as the key that crosses the seam.
+/// Converts the value of a key column to a row id; panics on a type that cannot be a key.
 pub(crate) fn row_id(value: &Value) -> RowId {
     match value {
         Value::Int(int) => RowId::Int(*int),

@@ -1,4 +1,4 @@
-//! Counts of other rows that are like this one.
+//! Counts other rows that match this one (the contract's tallies).
 
 use postrider_contract::{Contract, Role, Tally};
 use postrider_rows::{Row, get, int, micros, role, was_deferred};
