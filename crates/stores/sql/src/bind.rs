@@ -1,8 +1,8 @@
-//! The driver-free half of running a [`Program`](crate::Program): what each placeholder gets, and what rows mean.
+//! The driver-independent part of running a [`Program`](crate::Program): values for placeholders, and reading of rows.
 //!
 //! Owns: which settlements share a statement, the values of a [`Bind`], the JSON that MySQL and SQLite unpack, and the
 //! reading of rows by [`Layout`](crate::Layout). Must not: know a driver. Invariant: a settlement is in exactly one
-//! group, and no key is twice in a group.
+//! group, and no key appears twice in a group.
 
 mod given;
 mod group;
@@ -21,19 +21,21 @@ use std::time::Duration;
 
 use crate::Bind;
 
-/// How long to wait before try `tried + 1` of a transaction that a deadlock ended: short, and never in step with
-/// the one it collided with.
+/// Returns how long to wait before try `tried + 1` of a transaction that ended in a deadlock.
+///
+/// The wait is short (at most 640 ms) and random, so that the two transactions do not collide again.
 pub fn collision_pause(tried: u32) -> Duration {
     let most = 10u64 << tried.min(6);
     Duration::from_millis(rand::random_range(1..=most))
 }
 
-/// A worker's id: unique per start, so that a restart never takes a dead worker's leases for its own.
+/// Returns a worker id that is unique per start, so that a restarted worker never treats a dead worker's leases as its
+/// own.
 pub fn instance_id() -> String {
     format!("pr-{:016x}", rand::random::<u64>())
 }
 
-/// Does a step with these binds need keys that an earlier step held?
+/// Whether a step with these binds needs the keys that an earlier step held.
 pub fn needs_held(binds: &[Bind]) -> bool {
     binds.iter().any(|bind| matches!(bind, Bind::Held))
 }

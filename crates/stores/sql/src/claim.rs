@@ -1,4 +1,5 @@
-//! Claim, load and join: rows taken for a worker, in the contract's order, and what its composer reads.
+//! Renders claim, load and join: the statements that claim rows in the contract's order, and read what a composer
+//! needs.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use crate::{Bind, Dialect, Script, Step, Yields};
 pub(crate) const NO_REASON: Source = Source::Own { reason: None };
 
 impl Table<'_> {
+    /// Returns the scripts of a claim: on MySQL one per ready state, otherwise one.
     pub fn claim(&self) -> Vec<Script> {
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let ready = &self.stage.ready;
@@ -21,7 +23,7 @@ impl Table<'_> {
         }
         match self.dialect {
             Dialect::Postgres => vec![Script { steps: vec![self.postgres_claim(ready, &writes)] }],
-            // Two ready states in one predicate make a filesort that locks the whole backlog.
+            // With two ready states in one predicate, MySQL sorts (filesort) and so locks the whole backlog.
             Dialect::Mysql => {
                 ready.iter().map(|state| self.mysql_claim(std::slice::from_ref(state), &writes)).collect()
             }
@@ -29,6 +31,7 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the order of claims as the list of an `ORDER BY`.
     pub fn order_list(&self) -> String {
         let order: Vec<String> =
             self.claim_order().into_iter().map(|(key, direction)| format!("{key}{direction}")).collect();
@@ -38,7 +41,7 @@ impl Table<'_> {
     /// `FROM … WHERE … ORDER BY … LIMIT …`.
     fn pick(&self, draft: &Draft<'_>, states: &[StateId]) -> String {
         let mut conditions = self.claimable(states);
-        // Rows that keep an order have a claim of their own.
+        // Rows of ordered groups have their own claim.
         conditions.extend(self.group().map(|group| self.is_free(group)));
         let conditions = conditions.join("\n  AND ");
         let limit = draft.bind(Bind::Limit);
@@ -49,7 +52,7 @@ impl Table<'_> {
         )
     }
 
-    /// Under the store's lock, with nothing to write: the rows are only read.
+    /// For a store that holds a lock of its own and writes nothing on claim: the rows are only read.
     fn read_only_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let columns = draft.layout_columns(writes, Seen::After).join(", ");
@@ -60,7 +63,7 @@ impl Table<'_> {
     fn postgres_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let order = self.claim_order();
-        // An order that the claim itself overwrites is remembered by the pick.
+        // If the claim overwrites a column that it sorts by, the pick keeps the old value.
         let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
         let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
         let mut picked = vec![format!("{} AS k", self.id())];
@@ -72,8 +75,8 @@ impl Table<'_> {
         self.postgres_moved(draft, &pick, overwritten, writes)
     }
 
-    /// Marks the rows that `pick` names as `k`, and gives them back in the order of claims: by the pick's own `o0`, `o1`
-    /// … where it has them.
+    /// Marks the rows whose keys `pick` yields as `k`, and returns them in the order of claims: by the `o0`, `o1` … of
+    /// the pick if it has them.
     pub fn postgres_moved(
         &self,
         draft: Draft<'_>,
@@ -102,14 +105,14 @@ impl Table<'_> {
         draft.finish(&text, Yields::Rows)
     }
 
-    /// Rows of the given shares.
+    /// Renders the claim of rows of the given shares.
     pub fn postgres_share_take(&self, writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let pick = self.ranked_pick(&draft, "");
         self.postgres_moved(draft, &pick, true, writes)
     }
 
-    /// The columns that the layout and the order read.
+    /// Returns the columns that the layout and the order read.
     pub fn claim_columns(&self) -> Vec<String> {
         let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
         names.extend(self.fence().into_iter().map(|(_, column)| column));
@@ -140,7 +143,7 @@ impl Table<'_> {
         Script { steps }
     }
 
-    /// Marks the rows that the step before has locked, all with one claim time.
+    /// Marks the rows that the previous step locked, all with one claim time.
     pub fn mysql_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
         let draft = Draft::own(self);
         draft.claims_with_bound_time.set(true);
@@ -152,7 +155,7 @@ impl Table<'_> {
         steps
     }
 
-    /// The keys first, in order; an UPDATE gives its rows back in any order.
+    /// Selects the keys first, in order, because an UPDATE returns its rows in any order.
     fn sqlite_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Script {
         let draft = Draft::own(self);
         let pick = self.pick(&draft, ready);
@@ -161,7 +164,7 @@ impl Table<'_> {
         Script { steps }
     }
 
-    /// Marks the rows whose keys the step before yielded.
+    /// Marks the rows whose keys the previous step yielded.
     pub fn sqlite_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
         let draft = Draft::own(self);
         let sets = draft.set_list(writes);
@@ -177,6 +180,7 @@ impl Table<'_> {
         steps
     }
 
+    /// Returns the script that loads the message columns of the given rows.
     pub fn load(&self) -> Script {
         let draft = Draft::own(self);
         let fields = self.contract.message_columns();
@@ -188,6 +192,7 @@ impl Table<'_> {
         Script { steps: vec![draft.finish(&text, Yields::Other)] }
     }
 
+    /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
     pub fn join(&self) -> Option<Script> {
         let reached = self.reached();
         if self.contract.joins.is_empty() && self.contract.tallies.is_empty() && reached.is_none() {
@@ -209,7 +214,7 @@ impl Table<'_> {
     }
 }
 
-/// SQLite's RETURNING does not know the table's alias. (No literal of a contract comes into these columns.)
+/// Removes the table's alias, which SQLite's RETURNING does not know. No literal of a contract occurs in these columns.
 pub(crate) fn returning(columns: &str) -> String {
     columns.replace("t.\"", "\"").replace("t.`", "`")
 }

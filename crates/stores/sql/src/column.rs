@@ -1,10 +1,10 @@
-//! What a column's declared type means to us: how it is cast to and from text, and how it holds a time.
+//! Interprets the declared type of a column: how it is cast to and from text, and how it holds a time.
 
 use postrider_contract::TimeForm;
 
 use crate::{Dialect, Error, ShapeColumn};
 
-/// What a column holds, as far as rendering cares.
+/// The kind of value in a column, as far as rendering needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Integer,
@@ -12,11 +12,11 @@ pub(crate) enum Kind {
     Text,
     Json,
     Binary,
-    /// Floats, decimals, UUIDs, enums, times: cast to text on the way out, from text on the way in.
+    /// Floats, decimals, UUIDs, enums, times: read and written as text with a cast.
     Other,
 }
 
-/// How a column holds a time.
+/// The representation of a time in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
     /// PostgreSQL `timestamptz`.
@@ -29,23 +29,23 @@ pub(crate) enum Time {
     },
     EpochSeconds,
     EpochMillis,
-    /// `2026-01-31T12:00:00.000Z`, nothing else.
+    /// Only the form `2026-01-31T12:00:00.000Z`.
     Iso,
-    /// SQLite: any of its usual forms, told apart by the value itself.
+    /// SQLite: any of its usual forms, recognized from the value.
     Found {
         number: Number,
         fallback: Fallback,
     },
 }
 
-/// What a number in a SQLite column counts.
+/// The unit of a number in a SQLite time column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Seconds,
     Millis,
 }
 
-/// The form to write where the row shows none.
+/// The form to write if the row has no value to infer it from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fallback {
     Iso,
@@ -53,7 +53,7 @@ pub(crate) enum Fallback {
 }
 
 impl Time {
-    /// The smallest step that the column can tell, in microseconds.
+    /// Returns the resolution of the column, in microseconds.
     pub fn tick(self) -> i64 {
         match self {
             Self::Zoned { digits } | Self::Zoneless { digits } => 10_i64.pow(6 - digits.min(6)),
@@ -64,9 +64,10 @@ impl Time {
 }
 
 impl Kind {
+    /// Returns the kind of a declared SQL type.
     pub fn of(sql_type: &str) -> Self {
         let full = sql_type.to_ascii_lowercase();
-        // An enum's own words say nothing about its type.
+        // Ignore the values in the parentheses of an enum: they are not part of the type's name.
         let lower = full.split('(').next().unwrap_or_default();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         if lower == "boolean" || lower == "bool" || full == "tinyint(1)" {
@@ -87,7 +88,8 @@ impl Kind {
     }
 }
 
-/// The digits of a second's fraction: `timestamp(3)` has 3, a bare `timestamp` 6 on PostgreSQL and 0 on MySQL.
+/// Returns the number of fractional digits of a second: `timestamp(3)` has 3, a bare `timestamp` 6 on PostgreSQL and 0
+/// on MySQL.
 fn digits(dialect: Dialect, sql_type: &str) -> u32 {
     let inside =
         sql_type.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(digits, _)| digits);
@@ -95,7 +97,7 @@ fn digits(dialect: Dialect, sql_type: &str) -> u32 {
     inside.and_then(|digits| digits.trim().parse().ok()).unwrap_or(default)
 }
 
-/// How `column` holds a time, by the contract's form and the column's own type.
+/// Returns how `column` holds a time, from the contract's time form and the column's type; errs if they do not fit.
 pub(crate) fn time(dialect: Dialect, form: TimeForm, column: &ShapeColumn) -> Result<Time, Error> {
     let lower = column.sql_type.to_ascii_lowercase();
     let digits = digits(dialect, &lower);
@@ -136,7 +138,7 @@ fn found(form: TimeForm) -> Time {
     }
 }
 
-/// The type to which keys, fences and fields are cast on PostgreSQL, without a length that would cut them.
+/// Returns the type to which keys, fences and fields are cast on PostgreSQL, without a length that would truncate them.
 pub(crate) fn postgres_type(sql_type: &str) -> String {
     let lower = sql_type.to_ascii_lowercase();
     if lower.starts_with("character varying") || lower.starts_with("varchar") {

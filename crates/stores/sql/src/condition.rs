@@ -1,4 +1,4 @@
-//! What rows a statement means: state, due time, attempts, lease and order, as SQL conditions.
+//! Renders the conditions that select rows: state, due time, attempts, lease, and the order of claims.
 
 use postrider_contract::{Condition, Count, DueNull, LeaseBy, Literal, Order, Role, StateId, Sweep, When};
 
@@ -7,19 +7,20 @@ use crate::table::Table;
 use crate::time::{Shift, micros};
 use crate::{Dialect, Field};
 
-/// How a condition is to be looked up.
+/// Whether an index may be used for a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// An index may serve it.
+    /// An index may be used.
     Index,
-    /// Only checked: the key alone must drive the statement, else the planner loops over the lease index.
+    /// Only checked: the key must drive the statement, otherwise the planner loops over the lease index.
     Check,
 }
 
-/// Beyond this many tries a computed delay is taken to have reached its end.
+/// A computed delay is constant beyond this many attempts.
 const LISTED_TRIES: u32 = 64;
 
 impl Table<'_> {
+    /// Returns the condition that the row is in the state.
     pub fn in_state(&self, id: StateId, lookup: Lookup) -> String {
         let conditions = &self.contract.state(id).conditions;
         let parts: Vec<String> =
@@ -27,11 +28,12 @@ impl Table<'_> {
         parts.join(" AND ")
     }
 
+    /// Returns the condition that the column is not NULL.
     pub fn is_set(&self, column: &str) -> String {
         format!("{} IS NOT NULL", self.col(column))
     }
 
-    /// In any of the states; in brackets where there are several.
+    /// Returns the condition that the row is in any of the states; in parentheses if there are several.
     pub fn in_states(&self, states: &[StateId], lookup: Lookup) -> String {
         let parts: Vec<String> = states.iter().map(|state| self.in_state(*state, lookup)).collect();
         match parts.as_slice() {
@@ -60,12 +62,13 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the number of attempts, from its column or from the history; `None` if the table counts none.
     pub fn attempts(&self) -> Option<String> {
         let Some(attempts) = self.role(Role::Attempts) else { return self.tries_in_history(&self.id()) };
         Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
     }
 
-    /// Whatever a row says, its first attempt is made.
+    /// Returns the row's maximum number of attempts, at least 1: the first attempt is always made.
     pub fn max_attempts(&self) -> String {
         let max = self.stage.attempts.max;
         let Some(column) = self.role(Role::MaxAttempts) else { return max.to_string() };
@@ -73,15 +76,18 @@ impl Table<'_> {
         format!("{greatest}(COALESCE({column}, {max}), 1)")
     }
 
+    /// Returns the condition that the row has attempts left; `None` if the table counts none.
     pub fn has_attempts_left(&self) -> Option<String> {
         Some(format!("{} < {}", self.attempts()?, self.max_attempts()))
     }
 
+    /// Returns the condition that the row has no attempts left; `None` if the table counts none.
     pub fn is_spent(&self) -> Option<String> {
         Some(format!("{} >= {}", self.attempts()?, self.max_attempts()))
     }
 
-    /// Was the try that the lease covered the row's last (or, not `last`, is there another)?
+    /// Returns the condition that the leased attempt was the row's last one, or, if not `last`, that another one is
+    /// left.
     pub fn lease_was_last(&self, last: bool) -> Option<String> {
         let attempts = self.attempts()?;
         let tries =
@@ -89,13 +95,14 @@ impl Table<'_> {
         Some(format!("{tries} {} {}", if last { ">=" } else { "<" }, self.max_attempts()))
     }
 
-    /// Has the row fallen due?
+    /// Returns the condition that the row is due; `None` if the contract has no due time.
     pub fn is_due(&self) -> Option<String> {
         if let Some(due) = self.contract.column(Role::Due) {
             let bound = self.bound(due, &Shift::NOW);
             return Some(match (self.contract.due.null, self.dialect) {
                 (DueNull::Never, _) => format!("{} <= {bound}", self.instant(due)),
-                // No index on an expression that both MySQL and MariaDB know; both read this as one range.
+                // MySQL and MariaDB share no syntax for an index on an expression; both read this condition as one
+                // range.
                 (DueNull::Now, Dialect::Mysql) => {
                     let due = self.instant(due);
                     format!("({due} IS NULL OR {due} <= {bound})")
@@ -117,7 +124,7 @@ impl Table<'_> {
         })
     }
 
-    /// When a row falls due, as an index can have it; `None` where that is computed.
+    /// Returns the row's due time as an expression that an index can hold; `None` if the due time is computed.
     pub fn due_key(&self) -> Option<String> {
         let due = self.contract.column(Role::Due)?;
         Some(match (self.contract.due.null, self.dialect) {
@@ -126,12 +133,12 @@ impl Table<'_> {
         })
     }
 
-    /// Now less the delay that the counter calls for.
+    /// The current time minus the delay after this many attempts.
     fn computed_bound(&self, after: &str, attempts: &str) -> String {
         self.by_attempts(attempts, |delay| self.bound(after, &Shift::Micros(-delay)))
     }
 
-    /// Microseconds until a row of a ready state falls due, where its due time is computed; NULL or less: now.
+    /// Returns the microseconds until a ready row is due, where the due time is computed; NULL or negative means now.
     pub fn computed_wait(&self) -> Option<String> {
         let after = self.contract.due.after.and_then(|role| self.contract.column(role))?;
         let attempts = self.attempts()?;
@@ -143,7 +150,7 @@ impl Table<'_> {
         Some(format!("CASE WHEN {attempts} > 0 THEN {delay} - ({}) END", self.micros_since(after)))
     }
 
-    /// One value for each number of tries; the last repeats.
+    /// Renders one value for each number of attempts; the last value applies to all further attempts.
     fn by_attempts(&self, attempts: &str, value: impl Fn(i64) -> String) -> String {
         let schedule = &self.stage.retry_rule.schedule;
         let most = self.stage.attempts.max.clamp(1, LISTED_TRIES);
@@ -160,7 +167,7 @@ impl Table<'_> {
         format!("CASE {attempts}{} ELSE {} END", cases.concat(), value(last))
     }
 
-    /// All that makes a row of these states claimable.
+    /// Returns all conditions that make a row of these states claimable.
     pub fn claimable(&self, states: &[StateId]) -> Vec<String> {
         let mut parts = vec![self.in_states(states, Lookup::Index)];
         parts.extend(self.is_due());
@@ -171,21 +178,21 @@ impl Table<'_> {
         parts
     }
 
-    /// `None` where no age is asked for.
+    /// Returns the condition that the row has the contract's minimum age; `None` if the contract has none.
     pub fn is_old_enough(&self) -> Option<String> {
         let age = self.contract.claim.min_age;
         let created = self.contract.column(Role::Created).filter(|_| !age.is_zero())?;
         Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
     }
 
-    /// A row that a sweep is about to take is not sent.
+    /// Returns the conditions that exclude rows which a sweep is about to move, so that they are not sent.
     pub fn not_barred(&self, states: &[StateId]) -> Vec<String> {
         let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| states.contains(from));
         let sweeps = self.contract.sweeps.iter().filter(bars);
         sweeps.filter_map(|sweep| self.is_not_its_time(&sweep.when)).collect()
     }
 
-    /// Is it not the sweep's time, not yet or not any more? `None` where it always is.
+    /// The condition that the sweep does not apply to the row now; `None` if the sweep always applies.
     fn is_not_its_time(&self, when: &When) -> Option<String> {
         let (column, outside, shift) = match when {
             When::Always => return None,
@@ -197,13 +204,13 @@ impl Table<'_> {
         Some(format!("({} IS NULL OR {} {outside} {bound})", self.col(column), self.instant(column)))
     }
 
-    /// Rows of others in the same table are left alone.
+    /// Returns the conditions of the contract's filter, which excludes rows of other applications in the same table.
     pub fn filter(&self) -> Vec<String> {
         let filter = self.contract.claim.filter.iter();
         filter.map(|(column, literal)| self.holds(column, literal, Lookup::Index)).collect()
     }
 
-    /// The order of claims: expressions with their direction.
+    /// Returns the order of claims: expressions with their direction.
     pub fn claim_order(&self) -> Vec<(String, &'static str)> {
         let order = self.contract.claim.order.iter();
         order
@@ -223,7 +230,7 @@ impl Table<'_> {
             Some(_) => self.instant(column),
             None => self.col(column),
         };
-        // The other two sort NULL below everything, which is what we mean.
+        // MySQL and SQLite sort NULL below everything, which is the order we want.
         let direction = match (order.descending, self.dialect == Dialect::Postgres && nulls) {
             (true, true) => " DESC NULLS LAST",
             (true, false) => " DESC",
@@ -233,7 +240,8 @@ impl Table<'_> {
         (expression, direction)
     }
 
-    /// Has the lease run out? `None` where it ends by itself, or under a lock.
+    /// Returns the condition that the lease expired; `None` if the lease is a due time or a lock, which end
+    /// automatically.
     pub fn is_expired(&self) -> Option<String> {
         let lease = &self.stage.lease;
         if lease.by == LeaseBy::Due {
@@ -243,7 +251,7 @@ impl Table<'_> {
         let claimed_before =
             |column: &str, shift: &Shift| format!("{} < {}", self.instant(column), self.bound(column, shift));
         match (self.contract.column(Role::LeaseUntil), claimed_at) {
-            // A foreign worker writes no lease: it gets the longer one, from its claim time.
+            // A foreign worker writes no lease time: its lease is the longer one, from its claim time.
             (Some(until), Some(claimed_at)) => Some(format!(
                 "({} OR ({} AND {}))",
                 claimed_before(until, &Shift::NOW),
@@ -259,14 +267,14 @@ impl Table<'_> {
         }
     }
 
-    /// The column by which leases run out.
+    /// Returns the column that decides when a lease expires.
     pub fn horizon(&self) -> Option<&str> {
         self.contract.column(Role::LeaseUntil).or_else(|| self.contract.column(Role::ClaimedAt))
     }
 }
 
 impl Draft<'_> {
-    /// Is the row still what the claim, or the last extension, made of it?
+    /// Returns the conditions that the fence is unchanged since the claim or the last extension of the lease.
     pub fn fence_holds(&self) -> Vec<String> {
         let table = self.table;
         let fence = table.fence();

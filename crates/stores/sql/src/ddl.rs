@@ -1,5 +1,7 @@
-//! DDL: the reference tables of the contracts that we bring, a plain table for any other, and what an existing table
-//! lacks. It only ever adds: nothing here drops, rewrites or narrows.
+//! Renders DDL: the tables of the built-in contracts, a generic table for other contracts, and what an existing table
+//! lacks.
+//!
+//! Must not: drop, rewrite or narrow anything. It only adds.
 
 mod group;
 mod index;
@@ -22,13 +24,13 @@ pub use index::Index;
 pub(crate) use index::index_key;
 pub use notify::{channel, notify};
 
-/// The table that `create` makes of one of our own contracts, as a shape; `None` for any other.
+/// Returns the shape of the table that `create` makes for a built-in contract; `None` for any other contract.
 pub fn reference_shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
     let shape = reference::shape(contract, dialect)?;
     added(contract, dialect, shape, &mut Vec::new()).ok()
 }
 
-/// The statements that create the contract's table, what belongs to it, and its indexes.
+/// Returns the statements that create the contract's table, its related tables and its indexes.
 pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Error> {
     check_names(contract)?;
     let shape = match reference::shape(contract, dialect) {
@@ -63,8 +65,10 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
     Ok(statements)
 }
 
-/// What an existing table lacks: the columns that are ours to add, tables that effects fill and joins read, indexes. `existing` are
-/// the table's indexes; one that starts with the needed columns will do.
+/// Returns the statements that add what an existing table lacks: columns, tables of effects and joins, indexes.
+///
+/// Only columns that Postrider may add are added. `existing` are the table's indexes; an index that starts with the
+/// needed columns suffices.
 pub fn missing(
     contract: &Contract,
     shape: &Shape,
@@ -98,7 +102,7 @@ pub fn missing(
     Ok(statements)
 }
 
-/// The shape with the columns that groups and shares need; the statements that add those which are not there.
+/// The shape with the columns that groups and shares need; pushes the statements that add the missing ones.
 fn added(
     contract: &Contract,
     dialect: Dialect,
@@ -109,7 +113,7 @@ fn added(
     share::added(contract, dialect, shape, statements)
 }
 
-/// The table's name, quoted, with its schema.
+/// Returns the table's name, quoted, with its schema.
 pub(crate) fn table_name(contract: &Contract, dialect: Dialect) -> String {
     let name = ident::quote(dialect, &contract.table.name);
     match &contract.table.schema {
@@ -118,13 +122,13 @@ pub(crate) fn table_name(contract: &Contract, dialect: Dialect) -> String {
     }
 }
 
-/// Would `migrate` add the column?
+/// Whether `migrate` would add the column.
 pub(crate) fn is_addable(contract: &Contract, name: &str) -> bool {
     addable(contract).contains(name)
 }
 
-/// Columns that we may add: those that play a role and those that our moves write. What a composer reads is the
-/// application's own.
+/// The columns that Postrider may add: those with a role and those that its moves write. The columns that a composer
+/// reads belong to the application.
 fn addable(contract: &Contract) -> BTreeSet<String> {
     let roles = contract.columns.0.iter().filter(|(role, _)| **role != Role::Status);
     let roles = roles.map(|(_, column)| column.name.clone());
@@ -134,7 +138,7 @@ fn addable(contract: &Contract) -> BTreeSet<String> {
     roles.chain(written).chain(swept).collect()
 }
 
-/// Every column that the contract knows, optional ones too.
+/// Returns every column that the contract names, including optional ones.
 pub(crate) fn known_columns(contract: &Contract) -> Vec<String> {
     let mut names = vec![contract.table.id.clone()];
     let mut add = |name: &String| {
@@ -172,7 +176,7 @@ fn check_names(contract: &Contract) -> Result<(), Error> {
     own.chain(&known_columns(contract)).try_for_each(|name| ident::check(name))
 }
 
-/// Does the reference table have every column that the contract names? A lane may have renamed some.
+/// Whether the reference table has every column that the contract names; a lane may have renamed some.
 fn fits(contract: &Contract, shape: &Shape) -> bool {
     known_columns(contract).iter().all(|name| shape.column(name).is_some())
 }

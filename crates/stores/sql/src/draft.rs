@@ -1,4 +1,4 @@
-//! One statement in the making: fragments name what they bind, in any order; `finish` numbers the placeholders.
+//! A builder for one SQL statement: fragments name their binds in any order, and `finish` numbers the placeholders.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,38 +8,40 @@ use crate::column::{Kind, Time, postgres_type};
 use crate::table::Table;
 use crate::{Bind, Dialect, Field, Step, Yields};
 
-/// Where a statement's values come from.
+/// Where the values of a statement come from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
-    /// Every row has its own: the alias `v`.
+    /// Each row has its own values, in the relation with alias `v`.
     Each,
-    /// All rows share them.
+    /// All rows share the values.
     Uniform,
-    /// There is no settlement: only a reason that is part of the contract, if that.
+    /// There is no settlement: the only value is a reason from the contract, if any.
     Own { reason: Option<String> },
 }
 
+/// A statement under construction, with its binds.
 pub(crate) struct Draft<'a> {
     pub table: &'a Table<'a>,
     pub source: Source,
     binds: RefCell<Vec<Bind>>,
     fields: RefCell<Vec<Field>>,
-    /// PostgreSQL: values are read from the CTE of moved rows, which must then carry them.
+    /// PostgreSQL: values are read from the CTE of moved rows, which must then contain them.
     pub reads_moved: Cell<bool>,
     pub carried: RefCell<Vec<Field>>,
-    /// MySQL: a claim writes the claim time that the pick step came to.
+    /// MySQL: a claim writes the claim time that the pick step returned.
     pub claims_with_bound_time: Cell<bool>,
 }
 
-/// The name under which the moved rows carry a settlement's value.
+/// Returns the column name under which the moved rows carry a settlement's value.
 pub(crate) fn carried_name(field: &Field) -> String {
     format!("postrider {}", field.key())
 }
 
-/// Stands around a bind's index until the statement is finished. Identifiers and literals can't hold it.
+/// Encloses the index of a bind until the statement is finished. Identifiers and literals cannot contain it.
 const MARK: char = '\u{1}';
 
 impl<'a> Draft<'a> {
+    /// An empty statement whose values come from `source`.
     pub fn new(table: &'a Table<'a>, source: Source) -> Self {
         Self {
             table,
@@ -52,11 +54,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A statement about no settlement.
+    /// An empty statement without settlements or a reason.
     pub fn own(table: &'a Table<'a>) -> Self {
         Self::new(table, Source::Own { reason: None })
     }
 
+    /// Adds a bind, or reuses an equal one, and returns its placeholder mark.
     pub fn bind(&self, bind: Bind) -> String {
         let mut binds = self.binds.borrow_mut();
         let index = binds.iter().position(|known| *known == bind).unwrap_or_else(|| {
@@ -66,7 +69,8 @@ impl<'a> Draft<'a> {
         format!("{MARK}{index}{MARK}")
     }
 
-    /// A settlement's value. A reason of the contract's own is a literal; where there is no settlement the rest is NULL.
+    /// Returns a value of the settlement. A reason from the contract is a literal; without a settlement, other values
+    /// are NULL.
     pub fn field(&self, field: Field) -> String {
         match &self.source {
             Source::Each => {
@@ -89,12 +93,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Was any field of a row's own named so far?
+    /// Whether the statement has used a per-row field so far.
     pub fn has_fields(&self) -> bool {
         !self.fields.borrow().is_empty()
     }
 
-    /// A key, or a fence value, in its column's own type: an index can serve, and a time survives exactly.
+    /// Returns a key or fence value cast to its column's type, so that an index can be used and a time is compared
+    /// exactly.
     pub fn typed(&self, field: Field, column: &str) -> String {
         let value = self.field(field);
         let shape = self.table.shape_of(column);
@@ -116,7 +121,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The rows that carry values: `unnest(…) AS v(…)`, `(SELECT * FROM JSON_TABLE(…) AS j) AS v`, `(SELECT … FROM json_each(…)) AS v`.
+    /// Returns the relation with the values of all rows, as `v`.
+    ///
+    /// `unnest(…) AS v(…)`, `(SELECT * FROM JSON_TABLE(…) AS j) AS v`, or `(SELECT … FROM json_each(…)) AS v`.
     pub fn rows(&self) -> String {
         let fields = self.fields.borrow().clone();
         let names = fields.iter().map(|field| self.table.quote(&field.key()));
@@ -135,7 +142,7 @@ impl<'a> Draft<'a> {
                     })
                     .collect();
                 let rows = self.bind(Bind::Rows(fields.clone()));
-                // MySQL itself takes no table function beside FOR UPDATE (error 3569), but one in a subquery.
+                // MySQL accepts a table function beside FOR UPDATE only in a subquery (error 3569).
                 let columns = columns.join(", ");
                 format!("(SELECT * FROM JSON_TABLE({rows}, '$[*]' COLUMNS ({columns})) AS j) AS v")
             }
@@ -181,7 +188,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The column whose type a key or a fence value has.
+    /// The column that has the type of a key or fence value.
     fn column_of(&self, field: &Field) -> Option<&str> {
         match field {
             Field::Id => Some(&self.table.contract.table.id),
@@ -190,7 +197,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Keys of a list: `= ANY (…)` or `IN (…)`.
+    /// Returns the condition that the column is one of the keys: `= ANY (…)` or `IN (…)`.
     pub fn among(&self, column: &str, keys: Bind) -> String {
         let id = &self.table.contract.table.id;
         match self.table.dialect {
@@ -206,6 +213,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Numbers the placeholders as the dialect writes them, and returns the finished step.
     pub fn finish(self, text: &str, yields: Yields) -> Step {
         let known = self.binds.into_inner();
         let dialect = self.table.dialect;

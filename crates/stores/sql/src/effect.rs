@@ -1,4 +1,4 @@
-//! Rows inserted with a move, for the rows that moved and for no others, in the same transaction.
+//! Renders effects: rows inserted together with a move, in its transaction, for exactly the rows that moved.
 
 use postrider_contract::{Effect, Expr, Transition};
 
@@ -8,13 +8,13 @@ use crate::value::{Target, Writes};
 use crate::{Bind, Dialect, Step, Yields, ident};
 
 impl Table<'_> {
-    /// The effects of a move that counts as any of `transitions`.
+    /// Returns the effects of a move that counts as any of `transitions`.
     pub fn effects(&self, transitions: &[Transition]) -> Vec<&Effect> {
         let wanted = |effect: &&Effect| effect.on.iter().any(|on| transitions.contains(on));
         self.contract.effects.iter().filter(wanted).collect()
     }
 
-    /// Effects as statements of their own, over the keys that an earlier step held.
+    /// Returns the effects as separate statements, over the keys that an earlier step held.
     pub fn effect_steps(
         &self,
         transitions: &[Transition],
@@ -39,7 +39,7 @@ impl Table<'_> {
 }
 
 impl Draft<'_> {
-    /// PostgreSQL: effects as parts of the statement that moves the rows, `, effect0 AS (…), …`.
+    /// Returns the effects as CTEs of PostgreSQL's move statement: `, effect0 AS (…), …`.
     pub fn effect_parts(&self, transitions: &[Transition], writes: &Writes<'_>) -> String {
         self.reads_moved.set(true);
         let effects = self.table.effects(transitions);
@@ -76,7 +76,7 @@ impl Draft<'_> {
         format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))
     }
 
-    /// What `RETURNING` must give for the effects: the moved row, and the values that came with it.
+    /// Returns what `RETURNING` must contain for the effects: the moved row, and the settlement values that they use.
     pub fn moved_columns(&self) -> String {
         debug_assert_eq!(self.table.dialect, Dialect::Postgres);
         let carried = self.carried.borrow();

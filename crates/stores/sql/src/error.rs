@@ -1,5 +1,6 @@
-//! Why a contract can't be rendered for a table.
+//! Reasons why a contract cannot be rendered for a table.
 
+/// The reason why a contract cannot be rendered for a table.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
     #[error(
@@ -30,7 +31,7 @@ pub enum Error {
     MissingRole { stage: String, role: &'static str, why: &'static str },
 }
 
-/// The names differ only in case.
+/// The message for a column whose name differs from an existing one only in case.
 pub(crate) fn folded(column: &str, there: &str) -> String {
     format!(
         "column {column} is missing, but there is {there}: PostgreSQL folds names that are not quoted to lower case; write \

@@ -1,7 +1,9 @@
-//! What operators look for: pages of rows, one row, what moves left about it, where it stands among others, how many a
-//! verb would move. Rendered when asked for, as a search has too many forms to keep.
+//! Renders the queries of operators: pages of rows, one row, its records, its place in group and pool, and previews.
 //!
-//! Owns: the text of these statements. Must not: read a table without a bound. Invariant: what an operator typed is bound.
+//! A statement is rendered on each call, because a search has too many forms to keep them all.
+//!
+//! Owns: the text of these statements. Must not: read a table without a limit. Invariant: what an operator typed is
+//! bound.
 
 use postrider_contract::{Expr, Role, StateId};
 use postrider_seams::inspect::{COUNT_LIMIT, Matching, Order, Query, Search, SearchBy, Which};
@@ -14,7 +16,7 @@ use crate::plain::{Arg, Statement};
 use crate::table::Table;
 use crate::time::Shift;
 
-/// What moves left about one row; the newest of them.
+/// Maximum number of records shown of one row: the newest.
 const RECORDS: u32 = 200;
 
 /// A statement under construction.
@@ -49,22 +51,22 @@ impl Asked {
     }
 }
 
-/// How a search finds its rows.
+/// The set of rows that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// All rows, by an index.
     All,
-    /// The newest rows, or the newest of those that failed.
+    /// Only the newest rows, or the newest of those that failed.
     Newest,
 }
 
 impl Table<'_> {
-    /// The times that a view gives besides the columns, in order.
+    /// Returns the time roles that a view contains in addition to its columns, in order.
     pub fn view_times(&self) -> Vec<Role> {
         self.contract.columns.0.keys().copied().filter(|role| role.is_time()).collect()
     }
 
-    /// The columns that a view lists.
+    /// Returns the columns that a view lists.
     pub fn view_columns(&self, brief: bool) -> Vec<&str> {
         let telling = |name: &str| {
             let plays = self.contract.columns.0.values().any(|column| column.name == name);
@@ -102,7 +104,7 @@ impl Table<'_> {
         columns.join(",\n  ")
     }
 
-    /// The database's clock in microseconds since 1970.
+    /// The database's clock, in microseconds since 1970.
     fn clock(&self) -> String {
         match self.dialect {
             Dialect::Postgres => "(extract(epoch FROM now()) * 1000000)::bigint".to_owned(),
@@ -121,7 +123,7 @@ impl Table<'_> {
         }
     }
 
-    /// A key that somebody typed, as the column compares it; `None` where no row can have it.
+    /// A key that a user typed, in the column's type; `None` if no row can have it.
     fn typed_key(&self, asked: &mut Asked, text: &str) -> Option<String> {
         let sql_type = &self.shape_of(&self.contract.table.id).sql_type;
         if self.integer_id() {
@@ -138,7 +140,7 @@ impl Table<'_> {
         Some(format!("({bound})::{own}"))
     }
 
-    /// How a search reaches its rows.
+    /// Returns whether a search covers all rows or only the newest ones.
     pub fn reach(&self, by: SearchBy, matching: Matching) -> Reach {
         let column = by.column(self.contract);
         let indexed = column.as_ref().and_then(|column| self.shape.indexed.get(column));
@@ -153,7 +155,7 @@ impl Table<'_> {
         }
     }
 
-    /// A page of rows; `None` where no row can match.
+    /// Returns the query for a page of rows; `None` if no row can match.
     pub fn page(&self, query: &Query) -> Option<Statement> {
         let mut asked = Asked::new(self.dialect);
         let reach = query.search.as_ref().map(|search| self.reach(search.by, search.matching));
@@ -188,12 +190,12 @@ impl Table<'_> {
         Some(asked.done(sql))
     }
 
-    /// The newest rows of those that satisfy these, as `t`.
+    /// The newest rows that satisfy the conditions, as `t`.
     fn newest(&self, conditions: &[String]) -> String {
         let (name, id) = (self.name(), self.id());
         let newest = format!("{}\nORDER BY {id} DESC\nLIMIT {COUNT_LIMIT}", clause(conditions));
         match self.dialect {
-            // It would copy whole rows.
+            // MySQL would copy whole rows.
             Dialect::Mysql => {
                 format!("(SELECT {id} AS k FROM {name} AS t{newest}) AS n JOIN {name} AS t ON {id} = n.k")
             }
@@ -223,7 +225,7 @@ impl Table<'_> {
         }
     }
 
-    /// An index that holds how values begin finds them by that; whether they are the right ones, the whole value tells.
+    /// Finds candidates by the indexed prefix of the value, then compares the whole value.
     fn by_index(&self, asked: &mut Asked, column: &str, text: &str, matching: Matching) -> String {
         let col = self.col(column);
         let mut one = |held: &str, text: &str| match matching {
@@ -238,7 +240,7 @@ impl Table<'_> {
         format!("({found} AND {})", one(&col, text))
     }
 
-    /// By the index, an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
+    /// By the index: an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
     fn received(&self, asked: &mut Asked, column: &str, search: &Search) -> String {
         let text = &search.text;
         let listed = match search.matching {
@@ -250,7 +252,7 @@ impl Table<'_> {
         if self.dialect != Dialect::Postgres {
             return format!("({alone} OR {first})");
         }
-        // Without bitmaps, which our sessions have switched off, it would read the table for an OR.
+        // For an OR, PostgreSQL would read the whole table: our sessions switch off bitmap scans.
         let (id, name) = (self.id(), self.name());
         let by = |condition: &str| format!("SELECT {id} FROM {name} AS t WHERE {condition}");
         format!("{id} IN ({} UNION ALL {})", by(&alone), by(&first))
@@ -265,7 +267,7 @@ impl Table<'_> {
         format!("{text} LIKE {pattern}")
     }
 
-    /// Where rows end that could not be delivered.
+    /// Returns the states of rows that could not be delivered.
     pub fn failed_states(&self) -> Vec<StateId> {
         let ends = self.contract.stages.iter().flat_map(|stage| [stage.dead, stage.rejected]);
         let mut states: Vec<StateId> = ends.collect();
@@ -274,7 +276,7 @@ impl Table<'_> {
         states
     }
 
-    /// One row, all of it; `None` where no row can have this key.
+    /// Returns the query for one complete row; `None` if no row can have this key.
     pub fn shown_row(&self, id: &str) -> Option<Statement> {
         let mut asked = Asked::new(self.dialect);
         let key = self.typed_key(&mut asked, id)?;
@@ -283,7 +285,8 @@ impl Table<'_> {
         Some(asked.done(sql))
     }
 
-    /// For each table that moves of a row insert into under its key: its name, its columns, and what it has of a row.
+    /// Returns, for each table that effects fill with the row's key: its name, its columns, and the query for its
+    /// records.
     pub fn records(&self, id: &str) -> Vec<(String, Vec<String>, Statement)> {
         let mut found: Vec<(String, Vec<String>, Statement)> = Vec::new();
         for effect in &self.contract.effects {
@@ -321,7 +324,7 @@ impl Table<'_> {
         found
     }
 
-    /// The group of a row that keeps an order and can be held back; `None` where no row of this table does.
+    /// Returns the query for the ordered group of a row; `None` if no row of the table has one.
     pub fn group_of(&self, id: &str) -> Option<Statement> {
         let group = self.group()?;
         let mut asked = Asked::new(self.dialect);
@@ -337,7 +340,7 @@ impl Table<'_> {
         Some(asked.done(sql))
     }
 
-    /// The row that goes first in a group.
+    /// Returns the query for the first row of a group; `None` if the contract has no groups.
     pub fn head_of(&self, name: &str) -> Option<Statement> {
         let group = self.group()?;
         let mut asked = Asked::new(self.dialect);
@@ -356,7 +359,7 @@ impl Table<'_> {
         Some(asked.done(sql))
     }
 
-    /// Whether a pool is paused, how many of its rows may be in flight, and how many are.
+    /// Returns the query whether a pool is paused, its limit, and its rows in flight; `None` if there are no pools.
     pub fn pool_of(&self, name: &str) -> Option<Statement> {
         let rule = self.contract.pool.as_ref().filter(|rule| self.shape.related.contains_key(&rule.table))?;
         let column = self.contract.column(Role::Pool)?;
@@ -383,7 +386,7 @@ impl Table<'_> {
         Some(asked.done(sql))
     }
 
-    /// How many rows in these states a verb would move.
+    /// Returns the query that counts the rows in these states that a verb would move.
     pub fn preview(&self, from: &[StateId], which: &Which) -> Statement {
         let mut asked = Asked::new(self.dialect);
         let mut conditions = self.filter();
@@ -410,7 +413,7 @@ impl Table<'_> {
         asked.done(sql)
     }
 
-    /// The first time that is there tells when the row changed last.
+    /// The first of these times that is not NULL is the time of the row's last change.
     fn changed_since(&self, back: &Shift) -> String {
         let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
         let mut unknown = String::new();
@@ -427,7 +430,7 @@ fn clause(conditions: &[String]) -> String {
     if conditions.is_empty() { String::new() } else { format!("\nWHERE {}", conditions.join("\n  AND ")) }
 }
 
-/// What LIKE takes for itself.
+/// Escapes the wildcards of LIKE.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }

@@ -1,15 +1,17 @@
-//! The claim of ordered groups: look for groups whose head may go, take a mutex for each, and then, under it and with
-//! what is committed by then, a run of rows behind each head. One statement can't be right: what it sees is older than
-//! the lock that it takes.
+//! Renders the claim of ordered groups: find groups whose head may go, lock each group, then claim a run of its rows.
 //!
-//! | | look | mutex | run |
+//! The run is claimed under the lock and with what is committed by then. A single statement cannot be correct, because
+//! its snapshot is older than the lock that it takes.
+//!
+//! | | search | mutex | run |
 //! |---|---|---|---|
 //! | PostgreSQL | in the transaction, lazily | an advisory lock of the transaction | a second statement |
-//! | MySQL | before it | the first live row, SKIP LOCKED | a locking read for each group |
-//! | SQLite | before it | the one writer | one SELECT |
+//! | MySQL | before the transaction | the first live row, SKIP LOCKED | a locking read for each group |
+//! | SQLite | before the transaction | the single writer | one SELECT |
 //!
-//! A look sees groups on the ring (all of them in their order) from a cursor on, and those of the newest due rows; both
-//! are bounded, so that any number of held groups costs a claim the same, and a new group among them is found at once.
+//! A search reads groups in key order from the group cursor on (the ring), and the groups of the newest due rows. Both
+//! are limited, so that the cost of a claim does not depend on the number of held groups, and a new group is found at
+//! once.
 
 use postrider_contract::{Group, Role, Transition};
 
@@ -21,19 +23,19 @@ use crate::table::Table;
 use crate::value::Writes;
 use crate::{Bind, Dialect, GroupClaim, Script, Step, Yields};
 
-/// The conditions and names that every statement here is made of.
+/// The conditions and names that all statements of this module use.
 struct Parts {
     table: String,
-    /// The group, as the indexes have it.
+    /// The group's column, as the indexes have it.
     by: String,
     live: String,
-    /// LIVE and not PASSED.
+    /// Live and not passed.
     holding: String,
     ready: String,
     order: String,
 }
 
-/// From where on the ring?
+/// The start of a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     Start,
@@ -41,6 +43,7 @@ enum From {
 }
 
 impl Table<'_> {
+    /// Returns the scripts that claim ordered groups; `None` if the contract has no groups.
     pub fn group_claim(&self) -> Option<GroupClaim> {
         let group = self.group()?;
         let parts = Parts {
@@ -85,7 +88,7 @@ impl Table<'_> {
         self.not_passed(group).map_or_else(|| live.clone(), |not_passed| format!("{live} AND {not_passed}"))
     }
 
-    /// READY, and its pool may have more.
+    /// The condition that the row is ready and its pool has permits left.
     fn may_go(&self, draft: &Draft<'_>, ready: &str) -> String {
         match self.in_open_pool(draft) {
             Some(open) => format!("({ready} AND {open})"),
@@ -109,7 +112,7 @@ impl Table<'_> {
         )
     }
 
-    /// A group in its column's own type.
+    /// A group key cast to its column's type.
     fn group_value(&self, group: &Group, text: &str) -> String {
         match (self.dialect, self.kind(&group.by)) {
             (Dialect::Postgres, _) => {
@@ -120,9 +123,12 @@ impl Table<'_> {
         }
     }
 
-    /// The ring is a recursion that the LIMIT above it cuts short: no more groups are looked at than are needed. Some of
-    /// it comes first, so that it always moves on, then new rows, then more of it. Two marks tell where it got to; NULL
-    /// is a full turn. Its rows are the groups' first live ones, so they know by themselves whether they may go.
+    /// A recursive CTE walks the groups; the LIMIT of the outer query stops it, so that no more groups are read than
+    /// needed.
+    ///
+    /// Some groups from the cursor come first, so that the cursor always advances, then groups of new rows, then more
+    /// from the cursor. Two marks return the new cursor; NULL means a full round. Each row is the first live row of its
+    /// group, so the row itself decides whether the group may go.
     fn postgres_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
@@ -145,7 +151,7 @@ impl Table<'_> {
         let following = next(&format!(" AND {by} > r.g"));
         let fresh = self.fresh(&draft, group, by);
         let (wanted, jumps) = (draft.bind(Bind::GroupsWanted), draft.bind(Bind::Jumps));
-        // By the table's own number: one of the same name in another schema has locks of its own.
+        // The lock key includes the table's OID: a table of the same name in another schema has its own locks.
         let (name, stage) = (self.text(table), self.text(&format!("/{}", self.stage.name)));
         let text = format!(
             "SELECT (c.g)::text, c.kind FROM (\n  WITH RECURSIVE ring AS (\n    ({first})\n    UNION ALL\n    \
@@ -163,7 +169,8 @@ impl Table<'_> {
         draft.finish(&text, Yields::Groups)
     }
 
-    /// A row that changed since the snapshot, or that somebody has locked, ends its run: nobody waits for it but its group.
+    /// A row that changed since the snapshot, or that is locked, ends the run of its group; other groups do not wait
+    /// for it.
     fn postgres_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
@@ -199,8 +206,8 @@ impl Table<'_> {
         draft.finish(&text, Yields::Rows)
     }
 
-    /// PostgreSQL and SQLite: the row's pool as a column of the pick, and what is left of the pick with the permits that its
-    /// pools have: a run ends before the first row that has none.
+    /// PostgreSQL and SQLite: the row's pool as a column of the pick, and the pick limited by the permits of its pools:
+    /// a run ends before the first row without a permit.
     fn permitted(&self, draft: &Draft<'_>) -> (String, String) {
         let Some(pool) = self.role(Role::Pool).filter(|_| self.has_pools()) else {
             return (String::new(), String::new());
@@ -223,8 +230,8 @@ impl Table<'_> {
         (format!(", {} AS pool", self.as_text(&pool)), text)
     }
 
-    /// `WHERE …`: nothing of the group is in flight. Not as NOT EXISTS: a planner would make a join of that, and compare
-    /// every group with every row in flight.
+    /// `WHERE …`: no row of the group is in flight. Not written as NOT EXISTS, which a planner would turn into a join
+    /// of every group with every row in flight.
     fn none_in_flight(&self, group: &Group, same: &str) -> String {
         let Some(flying) = self.is_in_flight() else { return String::new() };
         let (table, ordered) = (self.name(), self.is_ordered(group));
@@ -233,9 +240,11 @@ impl Table<'_> {
         )
     }
 
-    /// The server's own loose index scan gives the ring. The mutex of a group is its first live row, whether or not it
-    /// may go: the same row for every worker. MySQL takes what is equal to a column of an outer query for no constant, so
-    /// the order names the group too: without it the whole of a long group is read and sorted.
+    /// The server's loose index scan walks the groups. The mutex of a group is its first live row, even if that row may
+    /// not go: it is the same row for every worker.
+    ///
+    /// MySQL does not treat equality with a column of an outer query as a constant, so the ORDER BY also names the
+    /// group; otherwise a long group would be read and sorted completely.
     fn mysql_group_look(&self, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
@@ -282,7 +291,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Groups)
     }
 
-    /// Locked rows are the newest: what a look saw may be old.
+    /// Locking reads return the newest version of a row; the search may have read an older one.
     fn mysql_group_take(&self, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
         let Parts { table, by, live, holding, ready, order } = parts;
         let draft = Draft::own(self);

@@ -1,7 +1,8 @@
-//! Hand-off to an external queue: the claim of named rows, the rows to publish, and what is undone when the queue refuses.
+//! Renders the hand-off to an external queue: rows to publish, the claim of named rows, and the undo when a queue
+//! refuses.
 //!
-//! CARRIED: the row keeps no order and is of no pool, so a queue can carry it. Invariant: CARRIED knows no clock and no
-//! other table, so whoever asks gets the same answer for as long as the row lives.
+//! A row is CARRIED if it keeps no order and has no pool, so that a queue can carry it. Invariant: CARRIED depends on
+//! no clock and no other table, so it stays the same for as long as the row exists.
 
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::value::Writes;
 use crate::{Bind, Dialect, HandoffScripts, Script, Step, Yields};
 
 impl Table<'_> {
+    /// Returns the scripts of the hand-off; `None` if the stage has no queue.
     pub fn handoff(&self) -> Option<HandoffScripts> {
         let handoff = self.contract.queue_of(self.stage)?;
         let stale = &self.contract.sweeps[handoff.stale];
@@ -45,13 +47,13 @@ impl Table<'_> {
         })
     }
 
-    /// CARRIED; empty where every row is.
+    /// Returns the conditions that the row is CARRIED; empty if every row is.
     pub fn is_carried(&self) -> Vec<String> {
         let mut parts: Vec<String> = self.group().map(|group| self.is_free(group)).into_iter().collect();
         if let Some(pool) = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some()) {
             let col = self.col(pool);
             parts.push(match self.kind(pool) {
-                // As a share's key has it.
+                // An empty pool means no pool, as in the key of a share.
                 Kind::Text => format!("({col} IS NULL OR {col} = '')"),
                 _ => format!("{col} IS NULL"),
             });
@@ -59,7 +61,9 @@ impl Table<'_> {
         parts
     }
 
-    /// Has the queue lost it? It is not stale while it waits for its time, or for what no queue carries.
+    /// Returns the conditions that the queue has lost the row.
+    ///
+    /// A row is not stale while it waits for its due time, or is not CARRIED.
     pub fn is_stale(&self, sweep: &Sweep) -> Vec<String> {
         let When::OlderThan { age, since } = &sweep.when else { return Vec::new() };
         let mut parts = self.was_marked_before(since, *age);
@@ -68,8 +72,8 @@ impl Table<'_> {
         parts
     }
 
-    /// Due, and not on the queue. What no sweep takes back is published again after the same time. Two looks, each with an
-    /// index of its own: neither reads past what waits for its time, its group or its pool.
+    /// The rows that are due and not on the queue. Rows that no sweep takes back are published again after the same
+    /// time. Two queries, each with its own index: neither reads rows that wait for their due time, group or pool.
     fn to_offer(&self, mark: &str, stale: &Sweep, state: StateId) -> Vec<Pick> {
         let pick = |marked: Vec<String>, order: Option<String>, lookup: Lookup| {
             let mut conditions = marked;
@@ -93,13 +97,15 @@ impl Table<'_> {
         picks
     }
 
-    /// How the state of what a queue lost is looked up: on PostgreSQL in a form that only the index of such rows has. Its
-    /// planner knows how many rows of the table have an old mark, not how many of those, and would rather sort a whole state.
+    /// Returns how the state of lost rows is looked up: on PostgreSQL in a form that only the index of such rows has.
+    ///
+    /// Its planner knows how many rows of the table have an old mark, but not how many of those have this state, and
+    /// would sort a whole state instead.
     pub fn lost_lookup(&self) -> Lookup {
         if self.dialect == Dialect::Postgres { Lookup::Check } else { Lookup::Index }
     }
 
-    /// Said although it follows: the index of such rows says it too.
+    /// The first condition follows from the second, but is needed to match the partial index.
     fn was_marked_before(&self, mark: &str, age: Duration) -> Vec<String> {
         let before = format!("{} < {}", self.instant(mark), self.bound(mark, &Shift::back(age)));
         vec![self.is_set(mark), before]
@@ -111,7 +117,7 @@ impl Table<'_> {
         self.picked_with(&writes, &[], None, pick)
     }
 
-    /// What makes a row of the ready states one that goes by its pointer; the key alone is to drive the statement.
+    /// The conditions that a ready row can be claimed by its pointer; the key alone must drive the statement.
     fn goes_by_pointer(&self) -> Vec<String> {
         let mut parts = vec![self.in_states(&self.stage.ready, Lookup::Check)];
         parts.extend(self.is_due());
@@ -156,8 +162,8 @@ impl Table<'_> {
         }
     }
 
-    /// Why named rows were not claimed: yields their keys, with 2 where they may go by a queue, 1 where they may go and no
-    /// queue carries them, 0 where they may not.
+    /// Reports why named rows were not claimed: their keys, with 2 if the row may go by a queue, 1 if it may go but no
+    /// queue carries it, 0 if it may not go.
     fn standing(&self) -> Step {
         let draft = Draft::own(self);
         let among = draft.among(&self.id(), Bind::Ids);

@@ -1,8 +1,8 @@
-//! Tries counted in the history, for a table that has no column for them.
+//! Counts attempts in the history table, for contracts whose table has no attempts column.
 //!
-//! A try is a line that leads back to the stage's `retry` state with a reason, since the row was first claimed there. What
-//! was put off or handed back untried is marked so in its line, and a line without a reason starts the count anew: an
-//! operator's requeue.
+//! An attempt is a history record that leads back to the stage's `retry` state with a reason, since the row was first
+//! claimed there. The record of a deferred or released row is marked as such and does not count. A record without a
+//! reason (an operator's requeue) restarts the count.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ use crate::time::{Shift, micros};
 use crate::value::{Target, Writes};
 use crate::{Dialect, Field, ident};
 
-/// Begins the line of a row that was deferred.
+/// Prefix of the record of a deferred row.
 const PUT_OFF: &str = "put off: ";
-/// The line of a row that was released.
+/// The record of a released row.
 const HANDED_BACK: &str = "handed back untried";
 
 impl Table<'_> {
-    /// The number of tries; `id` is the row's key as the place of the expression knows it.
+    /// Returns the number of attempts; `id` is the row's key as an expression valid at that place.
     pub fn tries_in_history(&self, id: &str) -> Option<String> {
         let history = self.contract.counted_history()?;
         let Claimed::State(held) = self.stage.claimed else { return None };
@@ -48,7 +48,9 @@ impl Table<'_> {
         ))
     }
 
-    /// Milliseconds since 1970 of the row's first line in the stage, for stages that are told; NULL where it has none.
+    /// Returns the time of the row's first record in the stage, in milliseconds since 1970.
+    ///
+    /// `None` for a stage whose times the contract does not pass on; NULL if the row has no record.
     pub fn reached(&self) -> Option<String> {
         let history = self.contract.history.as_ref()?;
         history.tells.contains(&self.stage.name).then_some(())?;
@@ -66,8 +68,8 @@ impl Table<'_> {
             self.lines(history, "o", &id),
             self.own_states()
         );
-        // Down, as the clock's milliseconds are: else the two could differ by one, and tell another second. MySQL rounds a
-        // second up when it writes it, so the line may be ahead of the clock.
+        // Rounded down like the clock's milliseconds: otherwise the two could differ by one and fall into different
+        // seconds. MySQL rounds a second up when it writes it, so the record may be ahead of the clock.
         let micros = self.micros_since_as(form, &first);
         let millis = match self.dialect {
             Dialect::Mysql => format!("FLOOR(({micros}) / 1000)"),
@@ -82,7 +84,7 @@ impl Table<'_> {
         format!("FROM {from} AS {alias} WHERE {alias}.{row} = {id}")
     }
 
-    /// What the history holds of rows that are in this stage.
+    /// The states in which history records belong to this stage.
     fn own_states(&self) -> String {
         let held = match self.stage.claimed {
             Claimed::State(held) => Some(held),
@@ -93,8 +95,9 @@ impl Table<'_> {
         literals.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
     }
 
-    /// Was the row not put off, or long enough ago? The time that it was put off to is not kept: it waits as after a first
-    /// failure.
+    /// Returns the condition that the row was not deferred, or long enough ago.
+    ///
+    /// The time until which a row is deferred is not stored: it waits as long as after a first failure.
     pub fn not_put_off(&self) -> Option<String> {
         let history = self.contract.counted_history()?;
         let since = self.contract.due.after.and_then(|role| self.contract.column(role))?;
@@ -110,14 +113,14 @@ impl Table<'_> {
         Some(format!("({waited} OR COALESCE(({last}), '') NOT LIKE {put_off})"))
     }
 
-    /// SQLite's RETURNING knows the row by its table's name, never by an alias.
+    /// Returns the key for SQLite's RETURNING, which knows the row by its table's name and not by an alias.
     pub fn returned_id(&self) -> String {
         format!("{}.{}", self.quote(&self.contract.table.name), self.quote(&self.contract.table.id))
     }
 }
 
 impl Draft<'_> {
-    /// What the history says of a row that was not tried; `None` where the reason is the move's own.
+    /// Returns the history reason of a move without an attempt; `None` if the move's own reason is recorded.
     pub fn untried_reason(
         &self,
         history: &History,

@@ -1,13 +1,14 @@
-//! Names and literals as SQL text: validated first, quoted always, so that reserved words and camelCase work and no
-//! name can end its quotes.
+//! Renders names and literals as SQL text: validated first and always quoted, so that reserved words and camelCase work
+//! and no name can end its quotes.
 
 use postrider_contract::Literal;
 
 use crate::{Dialect, Error};
 
-/// PostgreSQL cuts longer names silently.
+/// Maximum length of a name in bytes: PostgreSQL truncates longer names without an error.
 const LONGEST: usize = 63;
 
+/// Checks that a name has only allowed characters and a valid length.
 pub(crate) fn check(name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | ' ');
     if name.trim().is_empty() || name.len() > LONGEST || !name.chars().all(fine) {
@@ -29,7 +30,7 @@ pub(crate) fn quote_path(dialect: Dialect, path: &str) -> String {
     path.split('.').map(|part| quote(dialect, part)).collect::<Vec<_>>().join(".")
 }
 
-/// A name of ours, made of others', cut to what every database takes; what was cut off leaves its mark.
+/// Returns a generated name truncated to the length that every database accepts, with a hash of the full name.
 pub(crate) fn bounded(name: &str) -> String {
     if name.len() <= LONGEST {
         return name.to_owned();
@@ -56,11 +57,11 @@ pub(crate) fn check_text(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A text literal that [`check_text`] has passed.
+/// Quotes a text literal that [`check_text`] has passed.
 pub(crate) fn text(dialect: Dialect, text: &str) -> String {
     let doubled = text.replace('\'', "''");
     match dialect {
-        // A backslash escapes there, unless the session says otherwise.
+        // MySQL treats a backslash as an escape character, unless the session says otherwise.
         Dialect::Mysql => format!("'{}'", doubled.replace('\\', "\\\\")),
         Dialect::Postgres | Dialect::Sqlite => format!("'{doubled}'"),
     }

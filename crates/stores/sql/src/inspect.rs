@@ -1,4 +1,4 @@
-//! What operators see, the purge, and how far behind a lane is. Every answer is bounded.
+//! Renders the statements of operators, the purge, and the lag of a lane. Every result is limited in size.
 
 use postrider_contract::{Claimed, Group, OperatorMove, Retention, Role, StateId, Transition};
 use postrider_seams::inspect::{COUNT_LIMIT, Verb};
@@ -10,10 +10,11 @@ use crate::table::Table;
 use crate::time::Shift;
 use crate::{Bind, Dialect, InspectScripts, Script, Step, Yields, ident};
 
-/// Rows that are looked at for the next computed due time.
+/// Number of rows that are read to find the next computed due time.
 const LOOKED_AT: u32 = 1_000;
 
 impl Table<'_> {
+    /// Returns the scripts of operators' verbs, counts and lag.
     pub fn inspect(&self) -> InspectScripts {
         let contract = self.contract;
         let release = Verb::Release.moves(contract, self.stage);
@@ -41,7 +42,7 @@ impl Table<'_> {
         (0..self.contract.states.len()).map(StateId)
     }
 
-    /// In a state, and not a row of others.
+    /// The condition that the row is in the state and passes the contract's filter.
     fn ours(&self, state: StateId) -> String {
         let mut parts = vec![self.in_state(state, Lookup::Index)];
         parts.extend(self.filter());
@@ -62,7 +63,9 @@ impl Table<'_> {
         self.states().map(count).collect()
     }
 
-    /// Finished rows past their retention; their own time decides, and no live state has a retention.
+    /// Returns the scripts that delete finished rows past their retention, measured by the row's own time.
+    ///
+    /// No live state has a retention.
     pub fn purge(&self) -> Vec<Script> {
         self.contract.retention.iter().map(|rule| self.purge_one(rule)).collect()
     }
@@ -93,10 +96,10 @@ impl Table<'_> {
                 );
                 let first = draft.finish(&text, Yields::Keys);
                 let draft = Draft::own(self);
-                // MariaDB knows no alias in a plain DELETE.
+                // MariaDB accepts no alias in a plain DELETE.
                 let among = draft.among(&self.quote(&self.contract.table.id), Bind::Held);
                 let second = draft.finish(&format!("DELETE FROM {name}\nWHERE {among}"), Yields::Nothing);
-                // While the rows are there: their keys are compared as text.
+                // Before the rows are deleted: their keys are compared as text.
                 Script { steps: std::iter::once(first).chain(self.forget_purged()).chain([second]).collect() }
             }
             Dialect::Sqlite => {
@@ -114,7 +117,7 @@ impl Table<'_> {
         }
     }
 
-    /// What goes with the rows that were deleted.
+    /// Deletes the related rows of the rows that were deleted.
     fn purge_with(&self, table: &str, column: &str) -> Step {
         let draft = Draft::own(self);
         let among = draft.among(&self.quote(column), Bind::Held);
@@ -122,7 +125,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Nothing)
     }
 
-    /// The row's age column as one expression, which an index can hold; not on MySQL, and not over mixed types.
+    /// Returns the row's age column as one expression that an index can hold; `None` on MySQL and for mixed types.
     pub fn purge_age(&self, rule: &Retention) -> Option<String> {
         let mut forms = rule.since.iter().map(|column| self.time(column));
         let first = forms.next()?;
@@ -151,7 +154,7 @@ impl Table<'_> {
         format!("({})", past.join(" OR "))
     }
 
-    /// Microseconds until the first ready row falls due.
+    /// Returns the script that reads the microseconds until the next ready row is due.
     pub fn next_due(&self) -> Script {
         let ready = self.stage.ready.as_slice();
         // MySQL would read and sort all rows of two states.
@@ -195,7 +198,8 @@ impl Table<'_> {
         )
     }
 
-    /// No index has a computed due time: the first rows in the order of claims are looked at, and polling finds others.
+    /// No index holds a computed due time: only the first rows in the order of claims are read, and polling finds the
+    /// others.
     fn next_computed(&self, conditions: &[String]) -> String {
         let wait = self.computed_wait().unwrap_or_else(|| "0".to_owned());
         let rows = format!(
@@ -208,8 +212,8 @@ impl Table<'_> {
         format!("SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE {first} END AS w\nFROM ({rows}) AS looked")
     }
 
-    /// Ordered rows that are due and were not taken wait behind others: what may change that by itself is the next of
-    /// them to fall due. `None` where no index has it: the poll interval finds it then.
+    /// Ordered rows that are due but not claimed wait behind others. The next of them to become due is the next
+    /// possible change. `None` if no index has it: then polling finds it.
     fn next_due_of_groups(&self, group: &Group, states: &[StateId]) -> Option<String> {
         let due = self.contract.column(Role::Due)?;
         let (key, arrived) = self.freshness();
@@ -226,7 +230,7 @@ impl Table<'_> {
             }
         };
         conditions.push(format!("{key} > {}", self.bound(due, &Shift::NOW)));
-        // MySQL would skip through the index of other rows, and sort; MariaDB takes this for a comment.
+        // MySQL would use a skip scan of another index and sort; MariaDB ignores the hint as a comment.
         let hint = if self.dialect == Dialect::Mysql { "/*+ NO_SKIP_SCAN(t) */ " } else { "" };
         Some(format!(
             "SELECT {hint}{} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
@@ -236,7 +240,7 @@ impl Table<'_> {
         ))
     }
 
-    /// Seconds since the oldest due row fell due, and since the oldest claim.
+    /// Seconds since the oldest due row became due, and since the oldest claim.
     fn lag(&self) -> Script {
         let seconds = |micros: String| match self.dialect {
             Dialect::Postgres => format!("({micros})::float8 / 1000000"),
@@ -251,7 +255,7 @@ impl Table<'_> {
                 conditions.join(" AND ")
             )
         };
-        // The row that is next to be claimed: the claim's own index finds it.
+        // The row that is claimed next; the claim's own index finds it.
         let next = |more: Option<String>, order: String| {
             let mut conditions = self.claimable(&self.stage.ready);
             conditions.extend(more);
@@ -261,7 +265,7 @@ impl Table<'_> {
         let due = match (first, self.group().filter(|_| self.dialect != Dialect::Mysql)) {
             (None, _) => null(),
             (Some(order), None) => next(None, order),
-            // Two kinds of rows, each with an index of its own.
+            // Two kinds of rows, each with its own index.
             (Some(order), Some(group)) => format!(
                 "(SELECT max(l.w) FROM (SELECT {} AS w UNION ALL SELECT {}) AS l)",
                 next(Some(self.is_free(group)), order),

@@ -1,7 +1,7 @@
-//! Tables beside the contract's own: which of them this database has, and what is read of those that feed the composer.
+//! Related tables: which of them exist in this database, and what is read from those that feed the composer.
 //!
-//! Invariant: the fields are the same whatever is there. What is absent and may be reads as NULL; what must be there is
-//! told when the lane opens, never by a failing query.
+//! Invariant: the fields are the same in every database. Optional tables and columns that are absent read as NULL;
+//! required ones are reported when the lane opens, never by a failing query.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use postrider_contract::{Contract, Join};
 use crate::table::Table;
 use crate::{Shape, ident};
 
-/// One join, as SQL.
+/// The SQL of one join.
 pub(crate) struct Joined {
     pub columns: Vec<String>,
-    /// Empty where there is nothing to join.
+    /// Empty if there is nothing to join.
     pub clause: String,
 }
 
 impl Table<'_> {
-    /// All joins in their order.
+    /// Returns all joins in their order.
     pub fn joins(&self) -> Vec<Joined> {
         let there = there(self.contract, self.shape);
         let of = |join: &Join| {
@@ -62,7 +62,7 @@ fn has(shape: &Shape, table: &str, column: &str) -> bool {
     shape.related.get(table).is_some_and(|columns| columns.iter().any(|known| known.name == column))
 }
 
-/// The joins whose table is there, with every column that they are joined by.
+/// The joins whose table exists with every column that they join on.
 fn there<'a>(contract: &'a Contract, shape: &Shape) -> BTreeSet<&'a str> {
     let mut there = BTreeSet::new();
     for join in &contract.joins {
@@ -80,7 +80,7 @@ fn there<'a>(contract: &'a Contract, shape: &Shape) -> BTreeSet<&'a str> {
     there
 }
 
-/// What the contract needs of the tables beside its own and this database lacks, a sentence each.
+/// Returns what the contract needs of related tables and this database lacks, one sentence each.
 pub(crate) fn missing(contract: &Contract, shape: &Shape) -> Vec<String> {
     let mut missing = Vec::new();
     for (index, effect) in contract.effects.iter().enumerate() {

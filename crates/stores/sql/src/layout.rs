@@ -1,4 +1,5 @@
-//! How a claimed row comes back: the fixed columns, the fence as text, and the message fields while they are small.
+//! The columns of a claimed row in results: the fixed columns, the fence as text, and message fields while they are
+//! small.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::value::Writes;
 use crate::{Dialect, Layout};
 
 impl Table<'_> {
+    /// Returns the positions and names of the columns in a claimed row.
     pub fn layout(&self) -> Layout {
         let fence = self.fence();
         let claim_time = match self.dialect {
@@ -48,7 +50,7 @@ impl Table<'_> {
         joins.iter().flat_map(of).chain(counted).chain(reached).chain([CLOCK.to_owned()]).collect()
     }
 
-    /// An expression as text.
+    /// Returns the expression cast to text.
     pub fn as_text(&self, expression: &str) -> String {
         match self.dialect {
             Dialect::Postgres => format!("({expression})::text"),
@@ -57,6 +59,7 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the expression cast to a 64-bit integer.
     pub fn as_integer(&self, expression: &str) -> String {
         match self.dialect {
             Dialect::Postgres => format!("({expression})::bigint"),
@@ -65,12 +68,12 @@ impl Table<'_> {
         }
     }
 
-    /// The key as it travels.
+    /// Returns the key as results carry it: an integer or text.
     pub fn key(&self) -> String {
         if self.integer_id() { self.as_integer(&self.id()) } else { self.as_text(&self.id()) }
     }
 
-    /// Bytes of a column that can be large; `None` for the others.
+    /// The size of a column in bytes, if it can be large; `None` for other columns.
     fn size_of(&self, column: &str) -> Option<String> {
         let col = self.col(column);
         match (self.kind(column), self.dialect) {
@@ -82,7 +85,7 @@ impl Table<'_> {
         }
     }
 
-    /// The message columns' bytes together.
+    /// The total size of the message columns, in bytes.
     fn size(&self) -> String {
         let columns = self.contract.message_columns();
         let sizes: Vec<String> = columns
@@ -93,7 +96,7 @@ impl Table<'_> {
         if sizes.is_empty() { "0".to_owned() } else { sizes.join(" + ") }
     }
 
-    /// A message column in the form in which it travels.
+    /// Returns a message column in the type in which results carry it.
     pub fn field(&self, column: &str) -> String {
         let col = self.col(column);
         match (self.kind(column), self.dialect) {
@@ -103,7 +106,7 @@ impl Table<'_> {
         }
     }
 
-    /// The same, while it is small enough to come with the claim.
+    /// The same, or NULL if the value is too large to be returned with the claim.
     fn inline_field(&self, column: &str) -> String {
         let field = self.field(column);
         match self.size_of(column) {
@@ -112,7 +115,7 @@ impl Table<'_> {
         }
     }
 
-    /// Its group and its mode, where the row keeps an order.
+    /// The row's group and mode, if the row keeps an order.
     fn group_columns(&self) -> [String; 2] {
         let Some(group) = self.group() else { return ["NULL".to_owned(), "NULL".to_owned()] };
         let ordered = self.is_ordered(group);
@@ -120,12 +123,12 @@ impl Table<'_> {
         [format!("CASE WHEN {ordered} THEN {key} END"), self.mode_name(group)]
     }
 
-    /// Microseconds that the row has waited since it fell due. A claim that moves the due time on hides it.
+    /// Microseconds since the row became due. A claim that overwrites the due time hides it.
     fn waited(&self, writes: &Writes<'_>) -> String {
         self.waited_since(|column| writes.set_of(column).is_none())
     }
 
-    /// Microseconds since the row fell due, by the first of these times that it has and that `counts`.
+    /// Returns the microseconds since the row became due, by the first of these times that it has and that `counts`.
     pub fn waited_since(&self, counts: impl Fn(&str) -> bool) -> String {
         let roles = [Role::Due, Role::Attempted, Role::Created].into_iter();
         let known = roles.filter_map(|role| self.contract.column(role)).filter(|column| counts(column));
@@ -138,7 +141,7 @@ impl Table<'_> {
     }
 }
 
-/// Is the row read before the claim writes it, or after?
+/// Whether the row is read before or after the claim writes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     Before,
@@ -146,7 +149,7 @@ pub(crate) enum Seen {
 }
 
 impl Draft<'_> {
-    /// The columns of [`Layout`], in its order.
+    /// Returns the columns of [`Layout`], in its order.
     pub fn layout_columns(&self, writes: &Writes<'_>, seen: Seen) -> Vec<String> {
         let table = self.table;
         let null = || "NULL".to_owned();
@@ -176,7 +179,7 @@ impl Draft<'_> {
         columns
     }
 
-    /// What the fence holds once the claim is made.
+    /// The values of the fence after the claim.
     fn fence_columns(&self, writes: &Writes<'_>, seen: Seen) -> Vec<String> {
         let one = |(_, column): &(Role, &str)| {
             let set = writes.set_of(column).filter(|_| seen == Seen::Before);

@@ -1,8 +1,9 @@
-//! Renders a contract to SQL for a dialect, and says what its answers mean. No connection; the same input gives the same text.
+//! Renders a contract to SQL for a dialect, and interprets the results. Opens no connection; rendering is
+//! deterministic.
 //!
-//! Owns: every statement that the three SQL stores run on a contract's table, and the DDL that creates or mends it.
-//! Must not: know how a driver binds or reads. Invariant: identifiers are validated and quoted, values are bound or
-//! are literals of the contract, never of a row.
+//! Owns: every statement that the three SQL stores run on a contract's table, and the DDL that creates or completes it.
+//! Must not: know how a driver binds or reads. Invariant: identifiers are validated and quoted, values are bound or are
+//! literals of the contract, never of a row.
 
 pub mod bind;
 mod claim;

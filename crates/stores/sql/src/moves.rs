@@ -1,5 +1,5 @@
-//! Moves outside any lease of ours: sweeps, an operator's. Each picks rows, locks them, moves them and adds
-//! their effects in one transaction; rows that another worker has locked are passed over.
+//! Renders moves without a lease: sweeps and operators' moves. Each one selects rows, locks them, moves them and
+//! inserts their effects in one transaction; rows that another worker has locked are skipped.
 
 use postrider_contract::{
     ATTEMPTS_SPENT, Assignment, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition, When,
@@ -13,19 +13,19 @@ use crate::time::Shift;
 use crate::value::Writes;
 use crate::{Bind, Dialect, Script, Step, Yields};
 
-/// Which rows of the move's states.
+/// The rows that a move selects in its from-states.
 pub(crate) enum Pick {
-    /// Up to a limit, those that satisfy these, in the order of this expression.
+    /// Up to a limit, rows that satisfy the conditions, in the order of this expression.
     Some { conditions: Vec<String>, order: Option<String>, since: Vec<String>, lookup: Lookup },
-    /// Up to a limit, those of the first rows in the order of claims that satisfy these.
+    /// Up to a limit, rows that satisfy the conditions, among the first rows in the order of claims.
     Front { conditions: Vec<String> },
-    /// The caller's keys, as far as they satisfy these.
+    /// The caller's keys that satisfy the conditions.
     Named { conditions: Vec<String> },
-    /// The caller's keys, as far as this worker has claimed them.
+    /// The caller's keys that this worker has claimed.
     Claimed { owner: String },
 }
 
-/// Rows that a look at the front reads at most.
+/// Maximum number of rows that [`Pick::Front`] reads.
 const FRONT: u32 = 10_000;
 
 impl Pick {
@@ -33,13 +33,16 @@ impl Pick {
         matches!(self, Self::Named { .. } | Self::Claimed { .. })
     }
 
+    /// Selects rows that satisfy the conditions, in any order.
     pub fn among(conditions: Vec<String>) -> Self {
         Self::Some { conditions, order: None, since: Vec::new(), lookup: Lookup::Index }
     }
 }
 
 impl Table<'_> {
-    /// Gives claimed rows that lack it a claim time. Touches nothing else: whoever holds such a row has no fence of ours.
+    /// Returns the script that gives claimed rows without a claim time one; it writes nothing else.
+    ///
+    /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
     pub fn stamp(&self) -> Option<Script> {
         let (column, lacks_it) = self.stamped_column()?;
         let mut conditions = vec![lacks_it];
@@ -50,14 +53,15 @@ impl Table<'_> {
         Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
     }
 
+    /// Returns the script that moves rows without attempts left to the dead state; `None` if there are none to move.
     pub fn spent(&self) -> Option<Script> {
-        // Where only the counter tells dead rows from ready ones, they are there already.
+        // If only the counter distinguishes dead rows from ready ones, spent rows need no move.
         if self.stage.ready.contains(&self.stage.dead) {
             return None;
         }
         let mut conditions = vec![self.is_spent()?];
         if self.stage.lease.by == LeaseBy::Due {
-            // A claimed row looks like a ready one: only its due time tells that nobody holds it.
+            // A claimed row looks like a ready one: only its due time shows that no worker holds it.
             conditions.extend(self.is_due());
         }
         let step = self.contract.spent_move(self.stage);
@@ -65,14 +69,17 @@ impl Table<'_> {
         Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
     }
 
-    /// MySQL has no index of spent rows alone, and the whole backlog is too much to look at every minute. Claims pass over
-    /// such rows and take those around them, so they come to the front of the claims' order, which is an index's.
+    /// Whether spent rows are searched among the first rows in the order of claims.
+    ///
+    /// MySQL has no partial index of spent rows, and the whole backlog is too much to read every minute. Claims skip
+    /// spent rows and claim those around them, so spent rows come to the front of the order of claims, which has an
+    /// index.
     fn has_a_front(&self) -> bool {
         let plain = self.group().is_none() && self.stage.ready.len() == 1;
         self.dialect == Dialect::Mysql && plain && self.stage.lease.by != LeaseBy::Due
     }
 
-    /// The first rows in the order of claims, no wider than the conditions on spent rows need.
+    /// The first rows in the order of claims, with only the columns that the conditions on spent rows need.
     fn front(&self, states: &[StateId]) -> String {
         let mut columns = vec![self.id()];
         columns.extend([Role::Attempts, Role::MaxAttempts].into_iter().filter_map(|role| self.role(role)));
@@ -87,6 +94,7 @@ impl Table<'_> {
         )
     }
 
+    /// Returns the scripts of the contract's sweeps.
     pub fn sweeps(&self) -> Vec<Script> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
@@ -110,7 +118,7 @@ impl Table<'_> {
                         Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
                     }
                 }
-                // Said although it follows: the index of such rows says it too.
+                // The first condition follows from the second, but is needed to match the partial index.
                 When::At { column } => {
                     let reached = format!("{} <= {}", self.instant(column), bound(column));
                     (vec![self.is_set(column), reached], None)
@@ -128,7 +136,9 @@ impl Table<'_> {
         self.contract.sweeps.iter().map(sweep).collect()
     }
 
-    /// When a row is to be handed to a queue; NULL is at once. MySQL reads that as one range by itself.
+    /// Returns the time at which a row is handed to a queue, for an index; NULL means at once.
+    ///
+    /// MySQL reads a condition with NULL as one range without this.
     pub fn publishing_key(&self, column: &str) -> String {
         match self.dialect {
             Dialect::Mysql => self.instant(column),
@@ -136,7 +146,7 @@ impl Table<'_> {
         }
     }
 
-    /// From-state name → the move, for the keys that the operator names.
+    /// Returns an operator's moves by name of the from-state, for keys that the operator names.
     pub fn operator_by_ids(
         &self,
         rule: Option<&OperatorMove>,
@@ -145,7 +155,7 @@ impl Table<'_> {
         self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
     }
 
-    /// The same for all rows of a state, up to a limit, changed within `Since` seconds.
+    /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
     pub fn operator_by_state(
         &self,
         rule: Option<&OperatorMove>,
@@ -169,7 +179,7 @@ impl Table<'_> {
         pick: impl Fn(&(StateId, StateId)) -> Pick,
     ) -> Vec<(String, Script)> {
         let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
-        // From a state to itself: only this stage's counter tells which rows are meant.
+        // A move from a state to itself: only this stage's counter shows which rows are meant.
         let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
         moves
             .iter()
@@ -182,6 +192,7 @@ impl Table<'_> {
             .collect()
     }
 
+    /// Returns the script that selects rows, moves them and inserts the effects of `transitions`.
     pub fn picked(
         &self,
         step: Move<'_>,
@@ -192,6 +203,7 @@ impl Table<'_> {
         self.picked_with(&Writes::of(self.contract, step), transitions, reason, pick)
     }
 
+    /// Returns the same script with the given writes, which may differ from those of the contract's move.
     pub fn picked_with(
         &self,
         writes: &Writes<'_>,
@@ -232,7 +244,7 @@ impl Table<'_> {
                 if !since.is_empty() {
                     parts.push(self.changed_within(draft, since));
                 }
-                // MySQL would sort, and lock, the whole table; all that match are moved sooner or later.
+                // MySQL would sort, and lock, the whole table; every matching row is moved sooner or later.
                 if let Some(order) = order.as_ref().filter(|_| self.dialect != Dialect::Mysql) {
                     tail = format!("\nORDER BY {order}");
                 }
@@ -244,13 +256,13 @@ impl Table<'_> {
         format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
     }
 
-    /// An operator's move from a state to itself means the rows that are spent.
+    /// The condition of an operator's move from a state to itself: it moves only spent rows.
     fn told_by_counter(&self, step: &Move<'_>) -> Option<String> {
         let same = step.from.iter().any(|from| step.to == Some(*from));
         self.is_spent().filter(|_| same && step.transition == Transition::Requeued)
     }
 
-    /// The first of the columns that is not NULL tells when the row changed last.
+    /// The first of the columns that is not NULL is the time of the row's last change.
     fn changed_within(&self, draft: &Draft<'_>, columns: &[String]) -> String {
         let since = draft.bind(Bind::Since);
         let since = if self.dialect == Dialect::Postgres { format!("{since}::float8") } else { since };
@@ -308,7 +320,7 @@ impl Table<'_> {
         Script { steps }
     }
 
-    /// Looks without a lock: a scan that locks would hide ready rows from claims while it runs.
+    /// Selects without a lock: a scan that locks would hide ready rows from claims while it runs.
     fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
         let draft = Draft::own(self);
         let picking = self.picking(&draft, writes, pick);
@@ -316,7 +328,7 @@ impl Table<'_> {
         draft.finish(&format!("SELECT {}\n{picking}{lock}", self.key()), Yields::Keys)
     }
 
-    /// Locks what the look found, as far as it still holds.
+    /// Locks the rows that the search found and that still satisfy the conditions.
     fn mysql_lock_held(&self, writes: &Writes<'_>, conditions: &[String]) -> Step {
         let draft = Draft::own(self);
         let mut parts = vec![draft.among(&self.id(), Bind::Held)];

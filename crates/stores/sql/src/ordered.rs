@@ -1,12 +1,12 @@
-//! Ordered groups as SQL conditions: which rows keep an order, which hold back those behind them, which may go.
+//! Renders the conditions of ordered groups: which rows keep an order, which hold back later rows, which may go.
 //!
-//! - ORDERED: it has a group, and its mode is not `parallel`. FREE is the opposite.
-//! - LIVE: it can hold back others: ready, claimed, or (mode `block`) stopped until an operator acts.
-//! - READY: it may go now: state, due time, age, attempts, filter.
-//! - PASSED: live, but those behind it need not wait: mode `next` after a failure, or stopped and expired.
+//! - ORDERED: the row has a group, and its mode is not `parallel`. FREE is the opposite.
+//! - LIVE: the row can hold back others: ready, claimed, or (mode `block`) stopped until an operator acts.
+//! - READY: the row may go now: state, due time, age, attempts, filter.
+//! - PASSED: live, but later rows need not wait: mode `next` after a failure, or stopped and expired.
 //!
 //! The head of a group is its first LIVE row that is not PASSED; the group is free if that row is READY and none of its
-//! rows is in flight. Invariant: ORDERED and LIVE know no clock, as indexes are made of them.
+//! rows is in flight. Invariant: ORDERED and LIVE do not depend on a clock, because indexes use them.
 
 use postrider_contract::{Claimed, Contract, Group, Hold, OnError, Stage, When};
 
@@ -15,10 +15,10 @@ use crate::table::Table;
 use crate::time::Shift;
 use crate::{Dialect, ident};
 
-/// A mode that every row has.
+/// The condition for a mode that every row has.
 const ALWAYS: &str = "1 = 1";
 
-/// MySQL: the column that holds the group while the row is LIVE and ORDERED.
+/// Returns the name of MySQL's column that holds the group while the row is LIVE and ORDERED.
 pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
     let name = match contract.stages.len() {
         1 => "live_group".to_owned(),
@@ -28,7 +28,7 @@ pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
     ident::bounded(&format!("{name}{mark}"))
 }
 
-/// What LIVE depends on, as part of a name: who changes `on_error` must not get what was made for another one.
+/// Returns what LIVE depends on, as part of a name, so that a changed `on_error` gets its own column and indexes.
 pub(crate) fn live_mark(group: &Group) -> String {
     match &group.on_error {
         OnError::Always(Hold::Block) => "_block".to_owned(),
@@ -37,7 +37,7 @@ pub(crate) fn live_mark(group: &Group) -> String {
     }
 }
 
-/// The same for ORDERED alone.
+/// Returns what ORDERED depends on, as part of a name.
 pub(crate) fn ordered_mark(group: &Group) -> String {
     match &group.on_error {
         OnError::Always(_) => String::new(),
@@ -51,13 +51,14 @@ fn all<const N: usize>(parts: [String; N]) -> String {
 }
 
 impl Table<'_> {
-    /// The group, where any row of the table keeps an order.
+    /// Returns the contract's group; `None` if no row of the table keeps an order.
     pub fn group(&self) -> Option<&Group> {
         self.contract.group.as_ref().filter(|group| group.keeps_order())
     }
 
-    /// The column by which groups are told apart. MySQL has no partial index: there it is a column of ours that is
-    /// NULL unless the row is LIVE and ORDERED.
+    /// Returns the column that identifies the group.
+    ///
+    /// MySQL has no partial index: there it is a generated column that is NULL unless the row is LIVE and ORDERED.
     pub fn group_column(&self, group: &Group) -> String {
         match self.dialect {
             Dialect::Mysql => self.live_column(),
@@ -65,12 +66,12 @@ impl Table<'_> {
         }
     }
 
-    /// MySQL: the name of that column.
+    /// Returns the name of MySQL's generated group column.
     pub fn live_column(&self) -> String {
         live_column(self.contract, self.stage)
     }
 
-    /// LIVE and ORDERED; what its indexes are made of.
+    /// Returns the condition that the row is LIVE and ORDERED, as its indexes have it.
     pub fn is_live(&self, group: &Group) -> String {
         match self.dialect {
             Dialect::Mysql => format!("{} IS NOT NULL", self.col(&self.live_column())),
@@ -78,6 +79,7 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the same condition in terms of the application's columns; MySQL's generated column is defined by it.
     pub fn live_rule(&self, group: &Group) -> String {
         let waiting = self.in_states(&self.stage.live(Hold::Wait), Lookup::Index);
         let state = match self.is_mode(group, Hold::Block) {
@@ -93,6 +95,7 @@ impl Table<'_> {
         parts.join(" AND ")
     }
 
+    /// Returns the condition that the row is ORDERED.
     pub fn is_ordered(&self, group: &Group) -> String {
         let by = self.col(&group.by);
         let mut parts = vec![format!("{by} IS NOT NULL")];
@@ -107,13 +110,13 @@ impl Table<'_> {
         parts.join(" AND ")
     }
 
-    /// SQLite keeps bytes in any column, and no text equals them: such a row is in no group, so that it is claimed and
-    /// its composer can say what is wrong with it.
+    /// SQLite stores bytes in any column, and no text equals them: such a row belongs to no group, so that it is
+    /// claimed and its composer can report what is wrong with it.
     fn is_no_text(&self, group: &Group) -> Option<String> {
         (self.dialect == Dialect::Sqlite).then(|| format!("(typeof({}) = 'blob')", self.col(&group.by)))
     }
 
-    /// FREE, among the ready rows.
+    /// Returns the condition that a ready row is FREE.
     pub fn is_free(&self, group: &Group) -> String {
         if self.dialect == Dialect::Mysql {
             return format!("{} IS NULL", self.col(&self.live_column()));
@@ -130,7 +133,7 @@ impl Table<'_> {
         format!("({})", parts.join(" OR "))
     }
 
-    /// The values of the mode column that mean one of these, as a list of literals.
+    /// The values of the mode column that have a mode selected by `is`, as a list of literals.
     fn listed(&self, group: &Group, is: impl Fn(Hold) -> bool) -> Option<String> {
         let OnError::ByColumn { values, .. } = &group.on_error else { return None };
         let listed = values.iter().filter(|(_, hold)| is(**hold));
@@ -146,7 +149,7 @@ impl Table<'_> {
         }
     }
 
-    /// Does the row have this mode? `None` where no row has it. Not for `parallel`.
+    /// The condition that the row has this mode; `None` if no row has it. Not for `parallel`.
     fn is_mode(&self, group: &Group, mode: Hold) -> Option<String> {
         match &group.on_error {
             OnError::Always(always) => (*always == mode).then(|| ALWAYS.to_owned()),
@@ -165,7 +168,7 @@ impl Table<'_> {
         }
     }
 
-    /// The row's mode by its name.
+    /// Returns the name of the row's mode.
     pub fn mode_name(&self, group: &Group) -> String {
         match &group.on_error {
             OnError::Always(hold) => self.text(hold.name()),
@@ -183,12 +186,12 @@ impl Table<'_> {
         }
     }
 
-    /// READY, never NULL.
+    /// Returns the condition that the row is READY; never NULL.
     pub fn is_ready(&self) -> String {
         format!("(({}) IS TRUE)", self.claimable(&self.stage.ready).join(" AND "))
     }
 
-    /// NOT PASSED, never NULL; `None` where no row is ever passed.
+    /// Returns the condition that the row is not PASSED; never NULL. `None` if no row is ever passed.
     pub fn not_passed(&self, group: &Group) -> Option<String> {
         let mut passed = Vec::new();
         if let Some(next) = self.is_mode(group, Hold::Next) {
@@ -209,7 +212,7 @@ impl Table<'_> {
         (!passed.is_empty()).then(|| format!("({}) IS NOT TRUE", passed.join(" OR ")))
     }
 
-    /// Stopped states that rows also reach because their time is over: nobody waits for such a row.
+    /// Stopped states that rows also reach by expiry: no later row waits for an expired one.
     fn expiries(&self) -> Vec<(postrider_contract::StateId, &str)> {
         let stopped = self.stage.stopped();
         let sweeps =
@@ -222,7 +225,9 @@ impl Table<'_> {
             .collect()
     }
 
-    /// Is the row in flight? `None` where that is the ready state itself: a row in flight is then not due.
+    /// Returns the condition that the row is in flight; `None` if the claimed state is the ready state.
+    ///
+    /// In that case a row in flight is not due.
     pub fn is_in_flight(&self) -> Option<String> {
         match self.stage.claimed {
             Claimed::State(state) => Some(self.in_state(state, Lookup::Index)),
@@ -230,7 +235,7 @@ impl Table<'_> {
         }
     }
 
-    /// The order within a group; NULLs come first everywhere.
+    /// Returns the order within a group; NULLs come first in every dialect.
     pub fn group_order(&self, group: &Group) -> Vec<String> {
         let id = &self.contract.table.id;
         let columns = group.sequence.iter().filter(|column| *column != id).chain([id]);
@@ -244,15 +249,17 @@ impl Table<'_> {
             .collect()
     }
 
-    /// When a ready row fell due, as far as an index can tell: the newest are the likeliest to be free. Those too young
-    /// for a claim are left out, else a busy producer's newest rows would be all that is ever seen.
+    /// Returns the time at which a ready row became due, as an index key, and the condition that it has arrived.
+    ///
+    /// The newest rows are the likeliest to be in a free group. Rows that are too young to claim are excluded,
+    /// otherwise a search would only see a busy producer's newest rows.
     pub fn freshness(&self) -> (String, Option<String>) {
         use postrider_contract::{DueNull, Role};
         let due = self.contract.column(Role::Due);
         let created = self.contract.column(Role::Created);
         let old_enough = Shift::back(self.contract.claim.min_age);
         let (key, column, until) = match (due, created) {
-            // Two kinds of time have no common order that an index could keep.
+            // Two representations of time have no common order that an index could keep.
             (Some(due), Some(created)) if self.contract.due.null == DueNull::Now => {
                 let kind = |column| self.time(column).map(|time| std::mem::discriminant(&time));
                 if kind(due) != kind(created) {

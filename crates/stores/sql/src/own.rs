@@ -1,11 +1,11 @@
-//! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), pools (a lock
-//! and a bucket for each that is limited), the list of addresses and domains that get no mail any more, who has a mail
-//! that not all its recipients got, rows whose delivery has begun, and how often rows were being delivered when their
-//! worker died.
+//! The internal tables of Postrider, beside the contract's table.
 //!
-//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list,
-//! and counts no crashes.
-//! Invariant: the database's clock decides when a lock runs out.
+//! They are: named locks (leases of a name), lanes (paused by an operator), limited pools (a lock and a rate bucket
+//! each), the suppression list, recipient results of partly delivered mail, rows whose delivery has begun, and crash
+//! counts of rows.
+//!
+//! Owns: their DDL and statements. Must not: be required. A database without them has no locks, no paused lanes and no
+//! suppression list, and counts no crashes. Invariant: the database's clock decides when a lock expires.
 
 pub mod begun;
 pub mod recipients;
@@ -21,15 +21,18 @@ pub const LOCKS: &str = "postrider_locks";
 /// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
 pub const LANES: &str = "postrider_lanes";
 
-/// The table of pools with limits, a lock and a bucket each: `pool`, `free_at` (seconds since 1970 at which all that was
-/// taken so far is paid for by the rate).
+/// The table of limited pools, with a lock and a rate bucket each: `pool`, `free_at`.
+///
+/// `free_at` is in seconds since 1970: the time at which the rate has paid for everything taken so far.
 pub const POOLS: &str = "postrider_pools";
 
-/// All of them, in the order of [`create`].
+/// All internal tables, in the order of [`create`].
 pub const TABLES: [&str; 7] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS, BEGUN, CRASHES];
 
-/// What helps where the database has no table or column of a name that a statement has. `migrate` makes our own tables;
-/// of others it adds only what the contract gives to us, so that running it would lead in a circle.
+/// Returns the advice for a missing table or column, by the database's error message.
+///
+/// `migrate` creates internal tables. In other tables it adds only what the contract assigns to Postrider, so advising
+/// it there could be useless.
 pub fn absent_advice(message: &str) -> &'static str {
     if TABLES.iter().any(|table| message.contains(table)) {
         "run `postrider migrate`"
@@ -38,7 +41,7 @@ pub fn absent_advice(message: &str) -> &'static str {
     }
 }
 
-/// Creates the tables where they are missing.
+/// Returns the statements that create the tables if they are missing.
 pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     let (name, flag, time) = match dialect {
         Dialect::Postgres => ("text", "boolean", "timestamptz"),
@@ -47,7 +50,7 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
         }
         Dialect::Sqlite => ("TEXT", "INTEGER", "TEXT"),
     };
-    // In the order of bytes, so that its index serves the pages whatever the database's language is.
+    // Byte order, so that the index serves the pages regardless of the database's locale.
     let (entry, reason) = match dialect {
         Dialect::Postgres => ("text COLLATE \"C\"", "text"),
         Dialect::Mysql => (
@@ -99,8 +102,9 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     ]
 }
 
-/// Takes or renews a lock. Binds name, owner, seconds (a float). The lock is held if [`lock_owner`] then answers the
-/// owner; on PostgreSQL and SQLite a row comes back exactly when it is.
+/// Returns the statement that takes or renews a lock. Binds name, owner, seconds (a float).
+///
+/// The lock is held if [`lock_owner`] then returns the owner; PostgreSQL and SQLite return a row exactly if it is held.
 pub fn lock_take(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -109,7 +113,7 @@ pub fn lock_take(dialect: Dialect) -> &'static str {
              ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
              WHERE l.owner = excluded.owner OR l.expires_at < now() RETURNING owner"
         }
-        // The assignments run from left to right: the time is decided by the owner as it was.
+        // MySQL assigns from left to right: the time is decided by the previous owner.
         Dialect::Mysql => {
             "INSERT INTO postrider_locks (name, owner, expires_at) \
              VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND) \
@@ -126,7 +130,7 @@ pub fn lock_take(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Who holds a lock now. Binds its name; yields the owner.
+/// Returns the query for the current holder of a lock. Binds its name; yields the owner.
 pub fn lock_owner(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "SELECT owner FROM postrider_locks WHERE name = $1 AND expires_at >= now()",
@@ -140,7 +144,7 @@ pub fn lock_owner(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Gives a lock back. Binds name, owner.
+/// Returns the statement that releases a lock. Binds name, owner.
 pub fn lock_give(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "DELETE FROM postrider_locks WHERE name = $1 AND owner = $2",
@@ -148,7 +152,8 @@ pub fn lock_give(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Is a lane paused? Binds its name; yields one whole number, or no row where nobody ever touched it.
+/// Returns the query whether a lane is paused. Binds its name; yields 1 or 0, or no row if it was never paused or
+/// resumed.
 pub fn lane_paused(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -159,7 +164,7 @@ pub fn lane_paused(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Pauses or resumes a lane. Binds its name and the flag.
+/// Returns the statement that pauses or resumes a lane. Binds its name and the flag.
 pub fn lane_set(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -182,7 +187,7 @@ pub fn lane_set(dialect: Dialect) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A database whose own character set is another one must not cut what is written here.
+    /// A database with another default character set must not truncate or change what is written here.
     #[test]
     fn every_text_column_on_mysql_names_its_character_set() {
         for statement in create(Dialect::Mysql) {

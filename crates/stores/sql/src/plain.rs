@@ -1,8 +1,8 @@
-//! Plain statements, for tables of our own that no contract describes: accounts, events, keys.
+//! Executes plain SQL statements on tables that no contract describes: accounts, events, keys.
 //!
-//! Owns: how a list of statements travels to a database and what comes back. Must not: know what they say. Invariant:
-//! the statements of one call are one transaction, all or nothing, and run again as a whole where it collided with
-//! another.
+//! Owns: the types of statements, arguments and answers. Must not: know what the statements mean. Invariant: the
+//! statements of one call are one transaction, all or nothing, which is retried as a whole after a deadlock or
+//! serialization failure.
 
 use std::pin::Pin;
 
@@ -11,15 +11,17 @@ use postrider_seams::store::Error;
 
 use crate::Dialect;
 
-/// One statement with the dialect's own placeholders, and the arguments for them, in order.
+/// A statement with the dialect's placeholders, and their arguments in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub sql: String,
     pub args: Vec<Arg>,
 }
 
-/// An argument with its type. A NULL has one too: PostgreSQL keeps the types of a statement that it has prepared, and
-/// reads the next argument by the type of the first.
+/// An argument with its type.
+///
+/// A NULL has a type too: PostgreSQL keeps the types of a prepared statement, and reads the next argument by the type
+/// of the first.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arg {
     Text(Option<String>),
@@ -28,6 +30,7 @@ pub enum Arg {
 }
 
 impl Arg {
+    /// Returns the text; `None` for NULL and for other types.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.as_deref(),
@@ -36,26 +39,28 @@ impl Arg {
     }
 }
 
-/// What a statement answered.
+/// The result of one statement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     pub rows: Vec<Vec<Value>>,
-    /// Rows changed. On MySQL an upsert that changes nothing counts as well: read back what matters.
+    /// Number of rows changed. On MySQL an upsert that changes nothing counts as well: read the row back if it matters.
     pub changed: u64,
 }
 
+/// The future that [`Plain::transact`] returns: one answer per statement.
 pub type Answers<'a> = Pin<Box<dyn Future<Output = Result<Vec<Answer>, Error>> + Send + 'a>>;
 
-/// A database that runs plain statements. Object-safe, so that who writes them need not know the driver.
+/// A database that executes plain statements. Object-safe, so that callers need not know the driver.
 pub trait Plain: Send + Sync {
     fn dialect(&self) -> Dialect;
 
-    /// Runs the statements in one transaction; one answer each. `doing` completes "could not …". Not cancel-safe: a
-    /// cancelled call may have been committed.
+    /// Runs the statements in one transaction, and returns one answer each.
+    ///
+    /// `doing` completes "could not …" in error messages. Not cancel-safe: a cancelled call may have been committed.
     fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a>;
 }
 
-/// Does it only read? Such a call needs no writer.
+/// Whether the statements only read; such a call needs no connection that can write.
 pub fn only_reads(statements: &[Statement]) -> bool {
     statements.iter().all(|statement| statement.sql.trim_start().starts_with("SELECT"))
 }

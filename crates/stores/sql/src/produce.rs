@@ -1,4 +1,4 @@
-//! A fresh row, as a producer writes it: what `send` and the API insert.
+//! Renders the insert of a new row, as a producer writes it: for `send` and the API.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,19 @@ use crate::draft::{Draft, Source};
 use crate::table::Table;
 use crate::{Dialect, Error, Field, Script, Shape, Step, Yields, ident};
 
-/// The field that makes a repeated row harmless.
+/// The field that makes inserting the same row twice harmless.
 const DEDUPE: &str = "dedupe";
 
-/// Must the caller make the row's key? Whole numbers and columns with a default come from the database.
+/// Whether the caller must generate the row's key; integer keys and columns with a default come from the database.
 pub fn needs_key(contract: &Contract, shape: &Shape) -> bool {
     shape
         .column(&contract.table.id)
         .is_some_and(|id| Kind::of(&id.sql_type) != Kind::Integer && !id.has_default)
 }
 
-/// Inserts one row, ready for `stage`, with the named message fields bound as `$envelope` values; its last step yields
-/// the key as text.
+/// Returns the script that inserts one row, ready for `stage`; its last step yields the key as text.
+///
+/// The named message fields are bound as `$envelope` values.
 pub fn produce(
     contract: &Contract,
     stage: &Stage,
@@ -39,7 +40,7 @@ pub fn produce(
     let fresh = Fresh { table: &table, known: &known };
     let dedupe = fields.contains(&DEDUPE).then(|| known[DEDUPE].as_str());
     let mut steps = vec![fresh.insert(fields, dedupe.is_some())];
-    // A row that may be there already is not at its beginning.
+    // With a dedupe key the row may exist already, and its history has begun.
     steps.extend(fresh.first_line().filter(|_| dedupe.is_none()));
     if let Some(column) = dedupe {
         steps.push(fresh.select_by(DEDUPE, column));
@@ -91,7 +92,7 @@ impl Fresh<'_> {
         draft.finish(&text, yields)
     }
 
-    /// The history of a row begins with the state that it begins in.
+    /// Inserts the first history record of a row: the state that it starts in.
     fn first_line(&self) -> Option<Step> {
         let table = self.table;
         let history = table.contract.history.as_ref().filter(|_| needs_key(table.contract, table.shape))?;
@@ -116,7 +117,7 @@ impl Fresh<'_> {
         Some(draft.finish(&text, Yields::Nothing))
     }
 
-    /// What makes a row ready: its state, its first due time, its counters.
+    /// The values that make a row ready: its state, first due time and counters.
     fn ready(&self) -> Vec<(&str, String)> {
         let table = self.table;
         let mut values = Vec::new();
@@ -125,7 +126,7 @@ impl Fresh<'_> {
             let value = match condition {
                 Condition::Is(literal) => table.literal(literal),
                 Condition::Null(true) => "NULL".to_owned(),
-                // A time of its own is written below.
+                // Times are written below.
                 Condition::Null(false) | Condition::Never(_) => continue,
             };
             values.push((column.as_str(), value));
@@ -160,7 +161,7 @@ impl Fresh<'_> {
         draft.finish(&text, Yields::Other)
     }
 
-    /// MySQL answers no rows from an INSERT.
+    /// MySQL's INSERT returns no rows, so the key is selected.
     fn select_last(&self) -> Step {
         let table = self.table;
         let draft = Draft::new(table, Source::Uniform);
@@ -180,7 +181,7 @@ impl Fresh<'_> {
     }
 }
 
-/// A bound value in its column's own type.
+/// A bound value cast to its column's type.
 fn typed(draft: &Draft<'_>, field: &str, column: &str) -> String {
     let value = draft.field(Field::Envelope(field.to_owned()));
     match draft.table.dialect {

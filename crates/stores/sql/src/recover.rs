@@ -1,7 +1,8 @@
-//! Rows whose delivery has begun, and rows whose worker is gone.
+//! Renders the recovery of rows whose worker is gone, and of rows whose delivery has begun.
 //!
-//! A reclaim looks for expired leases without a lock, the store decides about each row (was it begun, how often did its
-//! worker die), and the moves name their rows. Invariant: a crash is counted in the transaction of the move that it leads to.
+//! A reclaim reads expired leases without a lock, the store decides about each row (was its delivery begun, how often
+//! did its worker die), and the moves name their rows. Invariant: a crash is counted in the transaction of the move
+//! that it causes.
 
 use postrider_contract::{CRASHED, LEASE_EXPIRED, Move, Transition};
 
@@ -14,14 +15,15 @@ use crate::value::Writes;
 use crate::{Bind, Dialect, ReclaimScripts, Script, Step, Yields};
 
 impl Table<'_> {
-    /// Under which name our own tables know this stage of this table.
+    /// Returns the name of this stage of this table in internal tables.
     pub fn place(&self) -> String {
         let table = &self.contract.table;
         let schema = table.schema.as_deref().map(|schema| format!("{schema}.")).unwrap_or_default();
         format!("{schema}{}/{}", table.name, self.stage.name)
     }
 
-    /// Yields those of the given leases that still hold, by the database's clock. Only reads.
+    /// Returns the script that yields those of the given leases that still hold, by the database's clock. It only
+    /// reads.
     pub fn standing_leases(&self) -> Script {
         let writes = Writes {
             step: self.contract.lease_move(self.stage, Transition::Released),
@@ -42,7 +44,7 @@ impl Table<'_> {
         Script { steps: vec![draft.finish(&text, Yields::Keys)] }
     }
 
-    /// `None` where a lease ends without a move of ours.
+    /// Returns the scripts of a reclaim; `None` if a lease ends without a move.
     pub fn reclaim(&self) -> Option<ReclaimScripts> {
         let expired = self.is_expired()?;
         let released = self.contract.lease_move(self.stage, Transition::Released);
@@ -66,7 +68,8 @@ impl Table<'_> {
         })
     }
 
-    /// Yields the lease of each row that has run out, 1 where a charge would end it, and how many attempts it may have.
+    /// Yields the lease of each row whose lease expired, 1 if a charge would end the row, and its maximum number of
+    /// attempts.
     fn expired_rows(&self, expired: &str) -> Script {
         let draft = Draft::own(self);
         let lease = &self.stage.lease;
@@ -78,7 +81,7 @@ impl Table<'_> {
         let step = self.contract.lease_move(self.stage, Transition::Released);
         let mut parts = vec![self.in_states(step.from, Lookup::Index), expired.to_owned()];
         parts.extend(self.filter());
-        // MySQL would sort the whole table; all that match are moved sooner or later.
+        // MySQL would sort the whole table; every matching row is moved sooner or later.
         let order = self.horizon().filter(|_| self.dialect != Dialect::Mysql);
         let order = order.map(|column| format!("\nORDER BY {}", self.instant(column))).unwrap_or_default();
         let text = format!(
@@ -91,7 +94,7 @@ impl Table<'_> {
         Script { steps: vec![draft.finish(&text, Yields::Other)] }
     }
 
-    /// One crash more for the rows that the step before has moved.
+    /// Counts one more crash for the rows that the previous step moved.
     fn count_crash(&self) -> Step {
         let draft = Draft::own(self);
         let (place, held) = (self.text(&self.place()), draft.bind(Bind::Held));
@@ -118,7 +121,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Nothing)
     }
 
-    /// The rows that the step before has moved are dead: an operator who requeues one gives it a fresh start.
+    /// Deletes the crash counts of the rows that the previous step ended, so that a requeued row starts at zero.
     fn forget_crashes(&self) -> Step {
         let draft = Draft::own(self);
         let (place, held) = (self.text(&self.place()), draft.bind(Bind::Held));

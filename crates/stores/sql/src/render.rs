@@ -1,11 +1,13 @@
-//! The whole program of one stage on one table.
+//! Renders the whole program of one stage on one table.
 
 use postrider_contract::{Contract, Stage, Transition};
 
 use crate::table::Table;
 use crate::{Dialect, Error, Program, Shape};
 
-/// Renders every statement of a stage. The contract must be resolved to the columns that the table has.
+/// Renders every statement of a stage; errs if the table does not fit the contract.
+///
+/// The contract must be resolved to the columns that the table has.
 pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shape) -> Result<Program, Error> {
     let table = Table::new(contract, stage, dialect, shape)?;
     table.check_shares()?;

@@ -1,6 +1,7 @@
-//! The verbs of a store, once for all SQL databases: which scripts run with what, and what their answers mean.
+//! The verbs of a store, written once for all SQL databases: which scripts run with which values, and what results
+//! mean.
 //!
-//! Owns: claim, settle, sweep and inspect over a [`Program`]. Must not: know a driver; a store brings [`Run`], and
+//! Owns: claim, settle, sweep and inspect over a [`Program`]. Must not: know a driver. A store implements [`Run`], and
 //! everything that only its database has (connections, error classes, waking, locks). Invariant: only scripts of the
 //! program touch the contract's table.
 
@@ -58,21 +59,22 @@ pub trait Run: Send + Sync {
     /// This worker's id.
     fn owner(&self) -> &str;
 
-    /// The same database for calls that may take long: maintenance, and what an operator asks for.
+    /// Returns the same database for calls that may take long: maintenance and operators' calls.
     #[must_use]
     fn unhurried(&self) -> Self
     where
         Self: Sized;
 
-    /// Runs scripts one after another in one transaction, again where it collided with another. `doing` completes
-    /// "could not …".
+    /// Runs scripts one after another in one transaction, and retries it after a deadlock or serialization failure.
+    ///
+    /// `doing` completes "could not …" in error messages.
     fn run_all(
         &self,
         doing: &str,
         scripts: &[(&Script, Given<'_>)],
     ) -> impl Future<Output = Result<Vec<Done>, Error>> + Send;
 
-    /// The same for one script.
+    /// Runs one script in a transaction.
     fn run(
         &self,
         doing: &str,
@@ -82,7 +84,7 @@ pub trait Run: Send + Sync {
         async move { Ok(self.run_all(doing, &[(script, given.clone())]).await?.pop().unwrap_or_default()) }
     }
 
-    /// Runs one statement on our own tables; `None` where the table is not there.
+    /// Runs one statement on the internal tables; returns `None` if the table does not exist.
     fn ask(
         &self,
         doing: &str,
@@ -90,7 +92,7 @@ pub trait Run: Send + Sync {
         args: Vec<Value>,
     ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send;
 
-    /// The same for what only reads, beside whoever writes.
+    /// Runs a statement that only reads, without waiting for writers.
     fn look(
         &self,
         doing: &str,
@@ -101,38 +103,39 @@ pub trait Run: Send + Sync {
     }
 }
 
-/// What a script did.
+/// The result of a script.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// What its last yielding step answered; `None` where no step yields.
+    /// The rows of the last step that yields any; `None` if no step does.
     pub rows: Option<Vec<Vec<Value>>>,
-    /// Keys that a step before the last yielding one answered, in the order that the contract wants.
+    /// Keys of a step before the last yielding one, in the contract's order.
     pub order: Vec<RowId>,
-    /// Rows that its last step changed.
+    /// Number of rows that the last step changed.
     pub affected: u64,
-    /// What a look for groups answered.
+    /// The groups that the search found.
     pub groups: Vec<Vec<Value>>,
-    /// How long that took.
+    /// Duration of that search.
     pub finding: Duration,
 }
 
 impl Done {
-    /// How many rows moved.
+    /// Returns the number of rows that moved.
     pub fn moved(&self) -> u64 {
         self.rows.as_ref().map_or(self.affected, |rows| rows.len() as u64)
     }
 
-    /// The keys of the rows that moved.
+    /// Returns the keys of the rows that moved.
     pub fn keys(self) -> Vec<RowId> {
         let first = |row: Vec<Value>| row.into_iter().next().and_then(crate::bind::key);
         self.into_rows().into_iter().filter_map(first).collect()
     }
 
+    /// Returns the rows; empty if no step yields any.
     pub fn into_rows(self) -> Vec<Vec<Value>> {
         self.rows.unwrap_or_default()
     }
 
-    /// The first column of the first row.
+    /// The first column of the first row; NULL if there is none.
     fn first(self) -> Value {
         self.into_rows().into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default()
     }
@@ -141,29 +144,29 @@ impl Done {
 /// A contract opened on a table, for one stage.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// Optional columns settled: those that this table has.
+    /// The contract with only those optional columns that this table has.
     pub contract: Contract,
     pub stage: Stage,
     pub shape: Shape,
     pub program: Program,
-    /// Keys that one statement takes well.
+    /// Number of keys per statement.
     pub batch: usize,
     /// Names of the row's own fields and the joined ones.
     names: Arc<[String]>,
-    /// Where the claims of ordered groups have got to.
+    /// The position of the claims of ordered groups.
     ring: Arc<Ring>,
-    /// The shares and pools that are known.
+    /// The known shares and pools.
     known: Arc<Known>,
-    /// Under which name this store lists the rows that it has begun: lanes on one table must not share a list.
+    /// The name of this store's list of begun rows: two lanes on one table must not share a list.
     marks: Arc<str>,
-    /// Rows held here that crashes are counted against.
+    /// Rows held here that have crashes counted against them.
     crashed: Arc<Crashed>,
-    /// The error of a claim that brought rows all the same.
+    /// The error of a claim that still returned rows.
     missed: Arc<Missed>,
 }
 
 impl Opened {
-    /// Settles the optional columns by the table's shape and renders the program. The error says what does not fit.
+    /// Resolves the optional columns against the table's shape and renders the program; errs if the table does not fit.
     pub fn new(
         contract: &Contract,
         stage: &str,
@@ -201,7 +204,7 @@ impl Opened {
         })
     }
 
-    /// Is it remembered who has a mail: in the table itself, or in our own?
+    /// Whether recipient results are kept, in the contract's table or in the internal one.
     pub fn recipient_results(&self) -> bool {
         self.contract.keeps_recipient_results() || self.remembers_recipients()
     }
@@ -211,7 +214,7 @@ impl Opened {
     }
 }
 
-/// A value as an operator reads it.
+/// A value as text for operators.
 fn taken_text(value: Value) -> Option<String> {
     match value {
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),

@@ -1,4 +1,4 @@
-//! Settle and extend: moves that a fence guards.
+//! Renders settle and extend: the moves that the fence guards.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,12 @@ use crate::value::Writes;
 use crate::{Bind, Dialect, Field, Script, Settle, Step, Yields};
 
 impl Table<'_> {
+    /// Returns the scripts that settle rows with this transition.
     pub fn settle(&self, transition: Transition) -> Settle {
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, transition));
         let transitions = [transition];
         let each = self.guarded(&writes, &transitions, &Source::Each);
-        // An id that must be fresh for every row can't be shared.
+        // A new id per row cannot be shared by all rows.
         let fresh = each.steps.iter().flat_map(|step| &step.binds).any(|bind| match bind {
             Bind::Array(field) => *field == Field::Tsid,
             Bind::Rows(fields) => fields.contains(&Field::Tsid),
@@ -27,8 +28,10 @@ impl Table<'_> {
         Settle { uniform, each, remembering }
     }
 
-    /// For an operator who cancels what is in flight: the row keeps its state and loses no try. Only what tells of tries is
-    /// written; the fence is the claim's, which a cancel leaves as it is.
+    /// Returns the settle scripts of rows that an operator cancelled in flight: the row stays cancelled, the attempt is
+    /// recorded.
+    ///
+    /// Only columns about attempts are written; the fence is that of the claim, which a cancel leaves unchanged.
     pub fn late(&self) -> BTreeMap<Transition, Settle> {
         let Claimed::State(held) = self.stage.claimed else { return BTreeMap::new() };
         let pairs = self.contract.cancel.iter().flat_map(|cancel| &cancel.moves);
@@ -68,7 +71,7 @@ impl Table<'_> {
         }
     }
 
-    /// State and fence, which are only checked: the key alone finds the rows.
+    /// Returns the conditions on key, state and fence; state and fence are only checked, the key alone finds the rows.
     pub fn guard(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
         let mut parts = match draft.source {
             Source::Each => {
@@ -103,7 +106,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Keys)
     }
 
-    /// Locks the rows that the fence lets through, driven by the caller's keys and in their order.
+    /// Locks the rows that pass the fence, driven by the caller's keys and in their order.
     fn mysql_lock(&self, writes: &Writes<'_>, source: &Source) -> Step {
         let draft = Draft::new(self, source.clone());
         let guard = self.guard(&draft, writes);
@@ -144,7 +147,7 @@ impl Table<'_> {
         format!("UPDATE {} AS t SET {sets}{from}\nWHERE {guard}", self.name())
     }
 
-    /// Prolongs leases; yields the fences to use from now on.
+    /// Returns the script that extends leases and yields the new fences; `None` if a lease is kept without a write.
     pub fn extend(&self) -> Option<Script> {
         let assignments = self.contract.extension(self.stage);
         if assignments.is_empty() {

@@ -1,13 +1,15 @@
-//! Shares: the rows of one pool and one client. A claim takes some of each, so that however many wait in one share, the
-//! others get their turn; and a pool's rows are taken only with its permits.
+//! Claims by shares (fair queueing): a share is the rows of one pool and one client.
 //!
-//! A share's key is one text: the kind of row (`f` free, `o` ordered), the pool, a tab, the client. It is what an index
-//! of the ready rows begins with, so a loose scan finds every share without reading its rows. (On MySQL, which has no
-//! such index, it is a virtual column.)
+//! A claim takes some rows of each share, so that a long share does not delay the others; rows of a limited pool are
+//! claimed only with its permits.
 //!
-//! Permits of a pool are what its limits leave: concurrency less the rows in flight, counted; and what a bucket of its
-//! rate holds. Two statements, never one: the first locks the pool's row in our own table, the second counts, with a
-//! snapshot made under that lock. Invariant: rows of a limited pool are claimed only by who holds its lock.
+//! The key of a share is one text: the kind of row (`f` free, `o` ordered), the pool, a tab, the client. An index of
+//! the ready rows starts with it, so that a loose scan finds every share without reading its rows. (On MySQL, which has
+//! no such index, it is a virtual column.)
+//!
+//! The permits of a pool are what its limits leave: its concurrency minus the rows in flight, and the content of its
+//! rate bucket. This takes two statements: the first locks the pool's internal row, the second counts with a snapshot
+//! made under that lock. Invariant: rows of a limited pool are claimed only under its lock.
 
 use postrider_contract::{Contract, Pool, Role, Stage, Transition};
 
@@ -21,13 +23,13 @@ use crate::table::Table;
 use crate::value::Writes;
 use crate::{Bind, Dialect, Error, PoolScripts, Script, ShareClaim, Step, Yields, ident};
 
-/// Between a share's pool and its client.
+/// Separates the pool and the client of a share.
 pub(crate) const BETWEEN: char = '\t';
 
-/// More than any claim asks for.
+/// A number larger than any claim asks for.
 const MANY: i64 = 1_000_000;
 
-/// MySQL: the column that holds the share of a ready row.
+/// Returns the name of MySQL's column that holds the share of a ready row.
 pub(crate) fn share_column(contract: &Contract, stage: &Stage) -> String {
     match contract.stages.len() {
         1 => "ready_share".to_owned(),
@@ -36,12 +38,12 @@ pub(crate) fn share_column(contract: &Contract, stage: &Stage) -> String {
 }
 
 impl Table<'_> {
-    /// MySQL: the name of that column.
+    /// Returns the name of MySQL's share column for this stage.
     pub fn share_column(&self) -> String {
         share_column(self.contract, self.stage)
     }
 
-    /// MySQL: is it there?
+    /// Errs if the contract has shares and MySQL's share column is missing.
     pub fn check_shares(&self) -> Result<(), Error> {
         let name = self.share_column();
         let needed = self.dialect == Dialect::Mysql && self.contract.has_shares();
@@ -54,12 +56,12 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// The pools' table, whether it is there or not: it may be made while a lane runs.
+    /// The table of pools, even if it does not exist: it may be created while a lane runs.
     fn pool_table(&self) -> Option<&Pool> {
         self.contract.pool.as_ref().filter(|_| self.contract.column(Role::Pool).is_some())
     }
 
-    /// Does the table of pools have all that is asked of it? Yields 1 or 0.
+    /// Yields 1 if the table of pools has all needed columns, else 0.
     fn pools_there(&self, pool: &Pool) -> Step {
         let columns = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused];
         let listed = columns.map(|column| self.text(column)).join(", ");
@@ -88,7 +90,7 @@ impl Table<'_> {
         Draft::own(self).finish(&format!("SELECT {} FROM {found}", self.as_integer(&whole)), Yields::Other)
     }
 
-    /// A ready row's share, as its index has it.
+    /// Returns the share of a ready row, as its index has it.
     pub fn share(&self) -> String {
         match self.dialect {
             Dialect::Mysql => self.col(&self.share_column()),
@@ -96,7 +98,7 @@ impl Table<'_> {
         }
     }
 
-    /// The kind, the pool, a tab, the client.
+    /// Returns the expression of the share's key: the kind, the pool, a tab, the client.
     pub fn share_rule(&self) -> String {
         let kind = match self.group() {
             Some(group) => format!("CASE WHEN {} THEN 'o' ELSE 'f' END", self.is_ordered(group)),
@@ -117,13 +119,14 @@ impl Table<'_> {
         }
     }
 
-    /// Ready, whether due or not: what the index of shares is made of.
+    /// Returns the condition of the share index: the row is ready, whether due or not.
     pub fn is_waiting(&self) -> String {
         let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         conditions.extend(self.filter());
         conditions.join(" AND ")
     }
 
+    /// Returns the scripts of the claim by shares; `None` if the contract has no shares.
     pub fn share_claim(&self) -> Option<ShareClaim> {
         if !self.contract.has_shares() {
             return None;
@@ -168,7 +171,7 @@ impl Table<'_> {
                 next(&after),
                 next(&format!(" AND {share} > r.s"))
             ),
-            // One hop: no server of this kind jumps from share to share by itself on such a column.
+            // One hop: MySQL and MariaDB make no loose scan over a virtual column.
             Dialect::Mysql => format!(
                 "SELECT {share} FROM {table} AS t WHERE {share} IS NOT NULL{after}\nORDER BY {share} LIMIT {jumps}"
             ),
@@ -176,7 +179,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Other)
     }
 
-    /// Rows of the given shares, the first of each in the order of claims.
+    /// Claims rows of the given shares, the first of each in the order of claims.
     fn share_take(&self, writes: &Writes<'_>) -> Vec<Step> {
         match self.dialect {
             Dialect::Postgres => vec![self.postgres_share_take(writes)],
@@ -196,8 +199,8 @@ impl Table<'_> {
         }
     }
 
-    /// One share after another: not every server has LATERAL. That a row is ready, and ours, its share says already; said
-    /// again, it would tempt a planner to another index.
+    /// Claims one share after another, because not every server has LATERAL. The share implies that the row is ready
+    /// and passes the filter; repeating these conditions could make the planner choose another index.
     fn mysql_share_pick(&self, writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let columns = draft.layout_columns(writes, Seen::Before).join(", ");
@@ -216,8 +219,8 @@ impl Table<'_> {
         draft.finish(&text, Yields::Run)
     }
 
-    /// The first rows of each given share, at most as many as it may have. How many are looked at is one number for
-    /// all, so that a planner knows it.
+    /// Returns the first rows of each given share, up to its quota. The number of rows read is the same for all shares,
+    /// so that the planner knows it.
     pub fn ranked_pick(&self, draft: &Draft<'_>, key: &str) -> String {
         let (table, id, order) = (self.name(), self.id(), self.claim_order());
         let (shares, quota) = (draft.bind(Bind::Shares), draft.bind(Bind::Quota));
@@ -253,7 +256,7 @@ impl Table<'_> {
         }
     }
 
-    /// What may be taken is counted under the pools' locks, and paid for with what was.
+    /// Returns a script that counts permits under the pools' locks, claims with `take`, and spends the permits.
     pub fn under_permits(&self, take: Vec<Step>) -> Script {
         let Some(pool) = self.pool_table() else { return Script { steps: take } };
         let mut steps = self.pool_permits(pool);
@@ -262,12 +265,12 @@ impl Table<'_> {
         Script { steps }
     }
 
-    /// Does the table of pools count?
+    /// Whether the contract has a table of pools.
     pub fn has_pools(&self) -> bool {
         self.pool_table().is_some()
     }
 
-    /// Is the row's pool, if it has one, among those that may have more?
+    /// Returns the condition that the row has no pool, or one with permits left; `None` if there are no pools.
     pub fn in_open_pool(&self, draft: &Draft<'_>) -> Option<String> {
         let pool = self.role(Role::Pool).filter(|_| self.has_pools())?;
         let open = draft.bind(Bind::Open);
@@ -290,7 +293,8 @@ impl Table<'_> {
         }
     }
 
-    /// Which of the named pools have limits, how many rows may go now, and microseconds until the rate lets one go.
+    /// Yields the limited ones of the named pools, how many rows may go now, and microseconds until the rate permits
+    /// one.
     fn pool_state(&self, pool: &Pool) -> Step {
         let draft = Draft::own(self);
         let p = PoolTerms::new(self, pool);
@@ -310,7 +314,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Other)
     }
 
-    /// A row of ours for each pool: its lock and its bucket.
+    /// Inserts an internal row for each pool: its lock and its rate bucket.
     fn pool_enroll(&self, pool: &Pool) -> Step {
         let draft = Draft::own(self);
         let p = PoolTerms::new(self, pool);
@@ -348,8 +352,8 @@ impl Table<'_> {
         vec![locked, draft.finish(&text, Yields::Permits)]
     }
 
-    /// Takes what rows cost out of their pools' buckets; for keys that the caller names (they were never tried), puts
-    /// it back.
+    /// Spends the permits of rows from their pools' buckets; for keys that the caller names (never attempted), returns
+    /// them.
     fn pool_spend(&self, pool: &Pool, rows: Bind) -> Step {
         let draft = Draft::own(self);
         let p = PoolTerms::new(self, pool);
@@ -381,7 +385,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Nothing)
     }
 
-    /// What the index of shares is on.
+    /// Returns the key expressions of the share index.
     pub fn share_keys(&self) -> Vec<String> {
         let order = self.claim_order().into_iter();
         let order = order.map(|(key, direction)| format!("{}{direction}", index_key(&key)));
@@ -389,7 +393,7 @@ impl Table<'_> {
     }
 }
 
-/// What is said of a pool: `p` is its row of limits, `b` ours.
+/// The expressions about a pool: `p` is its row of limits, `b` the internal row.
 struct PoolTerms {
     table: String,
     id: String,
@@ -398,11 +402,11 @@ struct PoolTerms {
     paused: String,
     /// Seconds since 1970.
     now: String,
-    /// The pool's next free moment.
+    /// The time at which the pool's bucket is full again.
     free_at: String,
-    /// So many may go at once: a second's worth.
+    /// Number of rows that may go at once: one second's worth.
     burst: String,
-    /// Seconds that one row takes up. What a burst adds is taken off the rate, so that no minute has more.
+    /// Seconds that one row costs. The burst is subtracted from the rate, so that no minute exceeds it.
     every: String,
     greatest: &'static str,
     least: &'static str,
@@ -433,7 +437,7 @@ impl PoolTerms {
             Dialect::Mysql => format!("(6e1 / ({steady}))"),
             Dialect::Sqlite => format!("(60.0 / ({steady}))"),
         };
-        // More than this rate can ever owe is of a slower one before it: it counts no more.
+        // A time further ahead than this rate can cause is from an earlier, slower rate, and is ignored.
         let free_at = format!(
             "CASE WHEN b.free_at > {now} + ({burst} + 1) * {every} THEN 0 ELSE COALESCE(b.free_at, 0) END"
         );
@@ -453,7 +457,7 @@ impl PoolTerms {
         }
     }
 
-    /// Rows that may go now.
+    /// The number of rows that may go now.
     fn permits(&self, table: &Table<'_>) -> String {
         let Self { concurrency, rate, burst, every, now, free_at, greatest, least, id, .. } = self;
         let flying = match (table.is_in_flight(), table.role(Role::Pool)) {
@@ -462,7 +466,7 @@ impl PoolTerms {
             }
             _ => "0".to_owned(),
         };
-        // How many are still to be paid for, rounded up.
+        // The number of rows not yet paid for by the rate, rounded up.
         let owed = format!("({greatest}({free_at}, {now}) - {now}) / {every}");
         let owed = match self.dialect {
             Dialect::Sqlite => format!("(CAST({owed} AS INTEGER) + ({owed} > CAST({owed} AS INTEGER)))"),
@@ -476,7 +480,7 @@ impl PoolTerms {
         )
     }
 
-    /// Microseconds until the rate lets a row go; 0 where it does.
+    /// Microseconds until the rate permits a row; 0 if it does now.
     fn wait_micros(&self) -> String {
         let Self { rate, burst, every, now, free_at, greatest, .. } = self;
         format!(

@@ -1,7 +1,7 @@
-//! A contract, a stage and a real table, checked against each other once, so that everything after can't fail.
+//! A contract, a stage and a real table, checked against each other once, so that later rendering cannot fail.
 //!
-//! Invariant: every name in it has passed `ident::check`, every column of the table that a statement names is in the
-//! shape, and every time column's form is known.
+//! Invariant: every name in it has passed `ident::check`, every column that a statement names is in the shape, and the
+//! form of every time column is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,7 @@ use postrider_contract::{Condition, Contract, Expr, Group, Literal, OnError, Rol
 use crate::column::{self, Kind, Time};
 use crate::{Dialect, Error, Shape, ShapeColumn, ident, ordered};
 
+/// A contract, a stage and a table that fit together.
 pub(crate) struct Table<'a> {
     pub contract: &'a Contract,
     pub stage: &'a Stage,
@@ -19,6 +20,7 @@ pub(crate) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// Checks the contract against the table; errs if a column is missing or a name or type is not usable.
     pub fn new(
         contract: &'a Contract,
         stage: &'a Stage,
@@ -38,7 +40,7 @@ impl<'a> Table<'a> {
         let missing: Vec<String> = own.into_iter().filter(|name| shape.column(name).is_none()).collect();
         if !missing.is_empty() {
             let table = contract.table.name.clone();
-            // What `migrate` makes of other columns is not the application's to add.
+            // The application need not add the columns that `migrate` generates from others.
             let made = dialect == Dialect::Mysql && missing == [ordered::live_column(contract, stage)];
             return Err(if made {
                 Error::NotMigrated { table, columns: missing }
@@ -70,7 +72,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// The table's own name, quoted, with its schema.
+    /// Returns the table's name, quoted, with its schema.
     pub fn name(&self) -> String {
         let name = ident::quote(self.dialect, &self.contract.table.name);
         match &self.contract.table.schema {
@@ -79,55 +81,63 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Returns the name, quoted for the dialect.
     pub fn quote(&self, name: &str) -> String {
         ident::quote(self.dialect, name)
     }
 
-    /// `t."column"`.
+    /// Returns the column with the table's alias: `t."column"`.
     pub fn col(&self, name: &str) -> String {
         format!("t.{}", self.quote(name))
     }
 
+    /// Returns the key column with the table's alias.
     pub fn id(&self) -> String {
         self.col(&self.contract.table.id)
     }
 
+    /// Returns the column of a role with the table's alias; `None` if the contract has none.
     pub fn role(&self, role: Role) -> Option<String> {
         self.contract.column(role).map(|name| self.col(name))
     }
 
+    /// Returns the description of a column that the contract names.
     pub fn shape_of(&self, name: &str) -> &ShapeColumn {
         self.shape.column(name).expect("Table::new checked that every named column is there")
     }
 
+    /// Returns the kind of value that a column holds.
     pub fn kind(&self, name: &str) -> Kind {
         Kind::of(&self.shape_of(name).sql_type)
     }
 
+    /// Whether the key is an integer.
     pub fn integer_id(&self) -> bool {
         self.kind(&self.contract.table.id) == Kind::Integer
     }
 
-    /// How a column holds a time; `None` where it holds none.
+    /// Returns how a column holds a time; `None` if it holds none.
     pub fn time(&self, name: &str) -> Option<Time> {
         self.times.get(name).copied()
     }
 
+    /// Returns a literal of the contract as SQL.
     pub fn literal(&self, value: &Literal) -> String {
         ident::literal(self.dialect, value)
     }
 
+    /// Returns a text literal as SQL.
     pub fn text(&self, text: &str) -> String {
         ident::text(self.dialect, text)
     }
 
-    /// The columns of the stage's fence.
+    /// Returns the columns of the stage's fence.
     pub fn fence(&self) -> Vec<(Role, &str)> {
         let fence = self.stage.lease.fence.iter();
         fence.filter_map(|role| self.contract.column(*role).map(|column| (*role, column))).collect()
     }
 
-    /// What the status column holds in a state.
+    /// Returns the value of the status column in a state; `None` if another column decides.
     pub fn status_literal(&self, state: StateId) -> Option<&Literal> {
         let status = self.contract.column(Role::Status)?;
         self.contract.state(state).conditions.iter().find_map(|(column, condition)| match condition {
@@ -137,7 +147,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Every column of the contract's own table that a statement may name.
+/// Every column of the contract's table that a statement may name.
 fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
     let mut names = BTreeSet::from([contract.table.id.clone()]);
     names.extend(contract.columns.0.values().map(|column| column.name.clone()));
@@ -208,7 +218,7 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
     names
 }
 
-/// Names of other tables, their columns, and the members that values are carried in.
+/// Names of other tables, their columns, and the members that carry values.
 fn foreign_names(contract: &Contract) -> BTreeSet<String> {
     let mut names = BTreeSet::from([contract.table.name.clone()]);
     names.extend(contract.table.schema.clone());
@@ -243,7 +253,7 @@ fn member_names(value: &Expr, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Every text that comes into a statement as a literal.
+/// Every text that a statement contains as a literal.
 fn literals(contract: &Contract) -> Vec<&str> {
     let mut texts = Vec::new();
     for state in &contract.states {

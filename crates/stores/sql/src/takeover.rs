@@ -1,7 +1,7 @@
-//! Rows that were taken over from a worker that is gone: counted in the error column's JSON, where recovery costs no
-//! attempt. And seconds that a target asked for, kept in a member of a JSON column.
+//! Counts take-overs of rows whose worker is gone, in the error column's JSON, for contracts whose recovery costs no
+//! attempt. Also reads the wait in seconds that a target asked for, from a member of a JSON column.
 //!
-//! Invariant: whatever text another program left in the column, no statement fails over it.
+//! Invariant: no statement fails because of text that another program left in the column.
 
 use postrider_contract::{DEFERRED_OWNER, LONGEST_WISH, POISON, POISON_MESSAGE, Role, TAKEOVERS, Wish};
 
@@ -12,14 +12,15 @@ use crate::table::Table;
 use crate::time::Shift;
 
 impl Table<'_> {
-    /// Take-overs so far; `None` where the contract does not count them.
+    /// Take-overs so far; `None` if the contract does not count them.
     fn takeovers(&self) -> Option<String> {
         self.stage.lease.poison?;
         Some(self.json_number(self.contract.column(Role::Error)?, TAKEOVERS))
     }
 
-    /// Is the take-over at hand (or, not `last`, is it not yet) one too many? A lock that only stood for "not before T"
-    /// is nobody's fault.
+    /// Returns the condition that this take-over is one too many, or, if not `last`, that it is not.
+    ///
+    /// A lock that only meant "not before T" does not count. `None` if the contract counts no take-overs.
     pub fn is_poisoned(&self, last: bool) -> Option<String> {
         let (takeovers, most) = (self.takeovers()?, self.stage.lease.poison?);
         let poisoned = match self.was_deferred() {
@@ -29,18 +30,18 @@ impl Table<'_> {
         Some(if last { poisoned } else { format!("NOT ({poisoned})") })
     }
 
-    /// Does the lock stand for "not before T"?
+    /// Returns the condition that the lock only means "not before T".
     pub fn was_deferred(&self) -> Option<String> {
         let owner = self.role(Role::Owner)?;
         Some(format!("COALESCE({owner}, '') = {}", self.text(DEFERRED_OWNER)))
     }
 
-    /// A number in a member of a JSON column; 0 where there is none.
+    /// A number in a member of a JSON column; 0 if there is none.
     fn json_number(&self, column: &str, member: &str) -> String {
         let col = self.col(column);
         match self.dialect {
-            // There is no safe cast of text to JSON before PostgreSQL 16; inside a JSON text quotes are escaped, so that
-            // this finds members only.
+            // PostgreSQL before 16 has no safe cast of text to JSON. Quotes inside a JSON text are escaped, so this
+            // pattern only matches members.
             Dialect::Postgres => format!(
                 "COALESCE(substring({col}::text FROM '\"{member}\"\\s*:\\s*([0-9]{{1,9}}(?:\\.[0-9]{{1,9}})?)')::float8, 0)"
             ),
@@ -54,13 +55,14 @@ impl Table<'_> {
         }
     }
 
-    /// Is the wait over that the target asked for, from the time in `after` on?
+    /// Returns the condition that the wait which the target asked for is over, counted from the time in `after`.
     pub fn wish_is_over(&self, after: &str, wish: &Wish) -> String {
         let seconds = self.wish_seconds(wish);
         let bound = self.bound(after, &Shift::Given { seconds: format!("(0 - {seconds})"), micros: 0 });
         format!("{} <= {bound}", self.instant(after))
     }
 
+    /// Returns the wait that the target asked for, in seconds, limited to the longest allowed one.
     pub fn wish_seconds(&self, wish: &Wish) -> String {
         let number = self.json_number(&wish.column, &wish.member);
         let most = LONGEST_WISH.as_secs();
@@ -72,7 +74,7 @@ impl Table<'_> {
 }
 
 impl Draft<'_> {
-    /// The column's JSON with one more take-over in it.
+    /// Returns the column's JSON with the take-over count increased; `None` if the contract counts none.
     pub fn take_over(&self, column: &str) -> Option<String> {
         let table = self.table;
         let (col, count) = (table.col(column), self.count()?);
@@ -93,7 +95,7 @@ impl Draft<'_> {
         })
     }
 
-    /// A JSON column merges; in a text the member is put in front of the others.
+    /// A JSON column is merged; in a text column the member is inserted before the others.
     fn postgres_take_over(&self, column: &str, count: &str) -> String {
         let table = self.table;
         let col = table.col(column);
@@ -113,6 +115,7 @@ impl Draft<'_> {
         )
     }
 
+    /// Returns the error JSON of a row that is ended after too many take-overs; `None` if the contract counts none.
     pub fn poisoned(&self, column: &str) -> Option<String> {
         let table = self.table;
         let (count, message) = (self.count()?, table.text(POISON_MESSAGE));
@@ -134,7 +137,7 @@ impl Draft<'_> {
         })
     }
 
-    /// Take-overs, this one included, as a whole number.
+    /// The number of take-overs including this one, as an integer.
     fn count(&self) -> Option<String> {
         let count = format!("{} + 1", self.table.takeovers()?);
         Some(self.table.as_integer(&count))

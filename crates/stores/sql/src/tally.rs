@@ -1,4 +1,4 @@
-//! Counts of other rows of the same table, for the composer: subqueries of the statement that reads the joins.
+//! Renders tallies: counts of other rows of the same table, for the composer, as subqueries of the join statement.
 
 use postrider_contract::{Role, Tally};
 
@@ -8,6 +8,7 @@ use crate::table::Table;
 use crate::time::Shift;
 
 impl Table<'_> {
+    /// Returns one subquery for each tally of the contract.
     pub fn tallies(&self) -> Vec<String> {
         self.contract.tallies.iter().map(|tally| self.tally(tally)).collect()
     }
@@ -39,7 +40,7 @@ impl Table<'_> {
         ))
     }
 
-    /// Milliseconds since 1970, by the database's clock.
+    /// Returns the database's clock in milliseconds since 1970.
     pub fn epoch_millis(&self) -> String {
         match self.dialect {
             Dialect::Postgres => "floor(extract(epoch FROM now()) * 1000)::bigint".to_owned(),
@@ -51,7 +52,7 @@ impl Table<'_> {
     }
 }
 
-/// What is said of the row, said of the one that is counted. (No literal of a contract looks like a column.)
+/// Rewrites conditions on the row to the counted row. (No literal of a contract looks like a column.)
 fn of_another(said: &str) -> String {
     said.replace("t.\"", "c.\"").replace("t.`", "c.`")
 }

@@ -1,7 +1,8 @@
-//! Times in SQL: the database's clock, compared with a column and written to it in the column's own form.
+//! Renders times: the database's clock, compared with a column and written to it in the column's own form.
 //!
-//! Owns: every expression with a clock in it. Must not: let a worker's clock in. Invariant: what [`Table::later`]
-//! writes is not what the column held, in the column's own precision: it is later, unless that is far ahead of the clock.
+//! Owns: every expression with a clock in it. Must not: use a worker's clock. Invariant: the value that
+//! [`Table::later`] writes differs from what the column held, in the column's precision: it is later, unless the old
+//! value is far ahead of the clock.
 
 mod mysql;
 mod postgres;
@@ -15,21 +16,23 @@ use crate::Dialect;
 use crate::column::Time;
 use crate::table::Table;
 
-/// Microseconds that a column may be ahead of the clock and still be followed.
+/// Maximum time in microseconds that a column may be ahead of the clock for [`Table::later`] to continue from it.
 const MOST_AHEAD: i64 = 60_000_000;
 
-/// A distance from now.
+/// An offset from the current time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shift {
-    /// Microseconds, ahead or (negative) back.
+    /// Microseconds; negative is the past.
     Micros(i64),
-    /// Seconds that an SQL expression gives, and microseconds on top.
+    /// Seconds from an SQL expression, plus microseconds.
     Given { seconds: String, micros: i64 },
 }
 
 impl Shift {
+    /// The current time.
     pub const NOW: Self = Self::Micros(0);
 
+    /// The time that lies this long in the past.
     pub fn back(duration: Duration) -> Self {
         Self::Micros(-micros(duration))
     }
@@ -44,7 +47,7 @@ impl Table<'_> {
         self.time(column).expect("Table::new knows every time column")
     }
 
-    /// The moment in the column's form, to write.
+    /// Returns the time in the column's form, to write.
     pub fn moment(&self, column: &str, shift: &Shift) -> String {
         let form = self.form(column);
         match self.dialect {
@@ -54,7 +57,7 @@ impl Table<'_> {
         }
     }
 
-    /// Now in the column's form, to insert: there is no row yet to show the form, so any row of the table does.
+    /// Returns the current time in the column's form, to insert; on SQLite any row of the table shows the form.
     pub fn inserted(&self, column: &str) -> String {
         if self.dialect != Dialect::Sqlite {
             return self.moment(column, &Shift::NOW);
@@ -63,7 +66,7 @@ impl Table<'_> {
         sqlite::shaped(self.form(column), &sqlite::clock(&Shift::NOW), &found)
     }
 
-    /// Now in a form that no column of the contract's table has.
+    /// Returns the current time in a given form, for a column outside the contract's table.
     pub fn now_as(&self, form: Time) -> String {
         match (self.dialect, form) {
             (Dialect::Postgres, form) => postgres::shaped(form, &postgres::clock(&Shift::NOW)),
@@ -77,7 +80,7 @@ impl Table<'_> {
         }
     }
 
-    /// The same, but later than what the column holds.
+    /// Returns a time to write that is later than what the column holds.
     pub fn later(&self, column: &str, shift: &Shift) -> String {
         let form = self.form(column);
         let old = self.col(column);
@@ -88,7 +91,7 @@ impl Table<'_> {
         }
     }
 
-    /// The column as something that [`Table::bound`] can be compared with.
+    /// Returns the column in a form that can be compared with [`Table::bound`].
     pub fn instant(&self, column: &str) -> String {
         match self.dialect {
             Dialect::Postgres | Dialect::Mysql => self.col(column),
@@ -96,7 +99,7 @@ impl Table<'_> {
         }
     }
 
-    /// The same where NULL means "at once". An index on this very expression serves it.
+    /// Returns the same for a column in which NULL means "at once". An index on this expression is used.
     pub fn instant_or_first(&self, column: &str) -> String {
         let first = match (self.dialect, self.form(column)) {
             (Dialect::Postgres, Time::Zoned { .. } | Time::Zoneless { .. }) => "'-infinity'",
@@ -106,7 +109,7 @@ impl Table<'_> {
         format!("COALESCE({}, {first})", self.instant(column))
     }
 
-    /// The moment as something to compare [`Table::instant`] with.
+    /// Returns the time in a form that can be compared with [`Table::instant`].
     pub fn bound(&self, column: &str, shift: &Shift) -> String {
         match self.dialect {
             Dialect::Postgres | Dialect::Mysql => self.moment(column, shift),
@@ -114,7 +117,7 @@ impl Table<'_> {
         }
     }
 
-    /// 9999-12-31, to write.
+    /// Returns 9999-12-31 in the column's form, to write.
     pub fn never(&self, column: &str) -> String {
         match (self.dialect, self.form(column)) {
             (Dialect::Sqlite, form) => sqlite::shaped(form, NEVER_MILLIS, &self.found(column)),
@@ -122,7 +125,7 @@ impl Table<'_> {
         }
     }
 
-    /// Is the column (not) 9999-12-31?
+    /// Returns the condition that the column is 9999-12-31, or, if not `never`, that it is not.
     pub fn is_never(&self, column: &str, never: bool) -> String {
         let instant = self.instant(column);
         let bound = match self.dialect {
@@ -136,12 +139,12 @@ impl Table<'_> {
         }
     }
 
-    /// Whole microseconds from the column's time to now; NULL where there is none.
+    /// Returns the whole microseconds from the column's time to now; NULL if there is none.
     pub fn micros_since(&self, column: &str) -> String {
         self.micros_since_as(self.form(column), &self.col(column))
     }
 
-    /// The same for a column of another table, or any expression that holds a time in that form.
+    /// Returns the same for a column of another table, or any expression that holds a time in that form.
     pub fn micros_since_as(&self, form: Time, col: &str) -> String {
         match self.dialect {
             Dialect::Postgres => postgres::micros_since(form, col),
@@ -152,7 +155,7 @@ impl Table<'_> {
         }
     }
 
-    /// SQLite: where to look for the form in which this row keeps its times.
+    /// SQLite: the columns that show the form of this row's times.
     fn found(&self, column: &str) -> String {
         let mut places = vec![self.col(column)];
         for role in [Role::Due, Role::Created] {

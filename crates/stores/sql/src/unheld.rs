@@ -1,4 +1,4 @@
-//! Rows that this worker has claimed and does not hold: the answer to their claim never arrived.
+//! Renders the release of rows that this worker claimed but does not hold, because the result of the claim was lost.
 
 use postrider_contract::{Role, Transition};
 
@@ -8,17 +8,17 @@ use crate::moves::Pick;
 use crate::table::Table;
 use crate::{Script, Yields};
 
-/// What releases them.
+/// The scripts that find and release such rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnheldScripts {
     /// All rows that this worker has claimed. `Keys`. Only reads.
     pub look: Script,
-    /// Releases [`Bind::Ids`](crate::Bind::Ids), as far as this worker has claimed them. `Keys`.
+    /// Releases those of [`Bind::Ids`](crate::Bind::Ids) that this worker has claimed. `Keys`.
     pub free: Script,
 }
 
 impl Table<'_> {
-    /// `None` where the table does not say who claimed a row.
+    /// Returns the scripts; `None` if the table does not record which worker claimed a row.
     pub fn unheld(&self) -> Option<UnheldScripts> {
         let owner = self.role(Role::Owner)?;
         let step = self.contract.lease_move(self.stage, Transition::Released);

@@ -1,7 +1,7 @@
-//! SQLite accepts any text as a time. A row whose time can't be read satisfies no comparison: it would wait for ever.
+//! Finds and ends rows with unreadable times on SQLite, which accepts any text as a time.
 //!
-//! Owns: which times can keep a row waiting, and what ends such a row. Other databases refuse such values when they are
-//! written, so there is nothing to do there.
+//! Such a time satisfies no comparison, so the row would wait forever. Owns: which times can keep a row waiting, and
+//! the scripts that end such a row. Other databases reject such values on write and need none of this.
 
 use postrider_contract::{Claimed, DueNull, LeaseBy, Role, Set, StateId, Transition, When};
 
@@ -12,34 +12,34 @@ use crate::table::Table;
 use crate::value::Writes;
 use crate::{Bind, Dialect, Script, Step, UnreadableScripts, Yields};
 
-/// A time that a lane compares, of rows in these states.
+/// A time column that a lane compares, and the states in which it does.
 pub(crate) struct Compared<'a> {
     pub column: &'a str,
     pub states: Vec<StateId>,
-    /// What makes the comparison matter, besides the states.
+    /// A further condition for the comparison to matter.
     pub condition: Option<String>,
     pub so: So,
 }
 
-/// What becomes of a row whose time can't be read.
+/// The consequence of an unreadable time for its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum So {
-    /// No claim takes it.
+    /// No claim selects the row.
     Waits,
-    /// It counts as a row without that time: it goes at once, or goes first.
+    /// The row is treated as one without that time: it goes at once, or first.
     GoesFirst,
-    /// Its lease runs from the moment that the next recovery sees it.
+    /// The row's lease starts when the next recovery sees it.
     IsStamped,
 }
 
 impl Table<'_> {
-    /// Does the column hold something that is not a time? `None` on databases where it can't.
+    /// Returns the condition that the column holds something that is not a time; `None` on databases that reject it.
     pub fn is_unreadable(&self, column: &str) -> Option<String> {
         (self.dialect == Dialect::Sqlite)
             .then(|| format!("({} IS NOT NULL AND {} IS NULL)", self.col(column), self.instant(column)))
     }
 
-    /// Does the column hold no time: NULL, or nothing that can be read as one?
+    /// Returns the condition that the column holds no time: NULL, or an unreadable value.
     pub fn has_no_time(&self, column: &str) -> String {
         match self.dialect {
             Dialect::Sqlite => format!("{} IS NULL", self.instant(column)),
@@ -47,7 +47,7 @@ impl Table<'_> {
         }
     }
 
-    /// Every time that a claim or a recovery compares, once.
+    /// Returns every time that a claim or a recovery compares, without duplicates.
     pub fn compared_times(&self) -> Vec<Compared<'_>> {
         let mut times = self.awaited_times();
         times.extend(self.lease_times());
@@ -57,7 +57,7 @@ impl Table<'_> {
         times
     }
 
-    /// Times without which no claim takes a ready row.
+    /// Times without which no claim selects a ready row.
     fn awaited_times(&self) -> Vec<Compared<'_>> {
         let ready = || self.stage.ready.clone();
         let mut times = Vec::new();
@@ -110,7 +110,7 @@ impl Table<'_> {
             .collect()
     }
 
-    /// The column by which a claimed row's lease runs out, where the row can be without it.
+    /// Returns the column that decides when a lease expires, and the condition that a row lacks it; `None` if none can.
     pub fn stamped_column(&self) -> Option<(&str, String)> {
         let nullable = self.contract.stamped(self.stage).filter(|column| self.shape_of(column).nullable);
         if let Some(column) = nullable {
@@ -123,7 +123,9 @@ impl Table<'_> {
         Some((column, self.is_unreadable(column)?))
     }
 
-    /// Ends rows that would wait for ever, with a reason. None where the contract has no state or no column to say so.
+    /// Returns the scripts that end rows which would wait forever, with a reason.
+    ///
+    /// Empty if the contract has no error column, or its dead state is also a ready one.
     pub fn unreadable(&self) -> Vec<UnreadableScripts> {
         let ends =
             !self.stage.ready.contains(&self.stage.dead) && self.contract.column(Role::Error).is_some();
@@ -138,7 +140,7 @@ impl Table<'_> {
         let mut conditions: Vec<String> = self.is_unreadable(time.column).into_iter().collect();
         conditions.extend(time.condition.clone());
         let mut writes = Writes::of(self.contract, self.contract.spent_move(self.stage));
-        // An earlier failure is not why it ends.
+        // Overwrite the error of an earlier failure, which is not why the row ends.
         for assignment in &mut writes.assignments {
             if let Set::ExprIfNull(value) = &assignment.set {
                 assignment.set = Set::Expr(value.clone());
@@ -154,7 +156,7 @@ impl Table<'_> {
         }
     }
 
-    /// Looked for beside whoever writes: it reads all ready rows.
+    /// Runs beside writers, because it reads all ready rows.
     fn unreadable_rows(&self, states: &[StateId], conditions: &[String]) -> Script {
         let draft = Draft::own(self);
         let mut parts = vec![self.in_states(states, Lookup::Index)];
@@ -170,7 +172,9 @@ impl Table<'_> {
         Script { steps: vec![draft.finish(&text, Yields::Keys)] }
     }
 
-    /// Counts rows by a time that can't be read, with the key and the value of one of them. `rows` selects the columns.
+    /// Returns the step that counts rows with an unreadable time, with the key and value of one of them.
+    ///
+    /// `rows` selects the columns. `None` on databases that reject such values.
     pub fn count_unreadable(&self, time: &Compared<'_>, rows: &str) -> Option<Step> {
         let mut parts = vec![self.is_unreadable(time.column)?, self.in_states(&time.states, Lookup::Index)];
         parts.extend(time.condition.clone());

@@ -1,4 +1,4 @@
-//! What a column gets, as SQL: the contract's `Set` and `Expr` in the column's own type.
+//! Renders the values that columns are set to: the contract's `Set` and `Expr`, in the column's type.
 
 use postrider_contract::{Assignment, Expr, Literal, Move, Role, Set};
 
@@ -7,11 +7,11 @@ use crate::draft::{Draft, Source};
 use crate::time::{Shift, micros};
 use crate::{Bind, Dialect, Field, ShapeColumn};
 
-/// The column that a value goes to. What is not known of an effect's table is taken for text.
+/// The column that a value is written to. A column of an effect's table whose type is unknown is treated as text.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub column: Option<&'a ShapeColumn>,
-    /// Is it a column of an effect's table, filled after the move?
+    /// Whether it is a column of an effect's table, filled after the move.
     pub effect: bool,
 }
 
@@ -20,7 +20,7 @@ impl Target<'_> {
         self.column.map_or(Kind::Text, |column| Kind::of(&column.sql_type))
     }
 
-    /// How many characters a text column holds, where it says.
+    /// Maximum number of characters of a text column; `None` if its type has no limit.
     fn length(self) -> Option<u32> {
         let sql_type = &self.column?.sql_type;
         let (name, rest) = sql_type.split_once('(')?;
@@ -32,24 +32,26 @@ impl Target<'_> {
     }
 }
 
-/// A move with what it writes: some values depend on others.
+/// A move with all its assignments, because some values depend on others.
 pub(crate) struct Writes<'a> {
     pub step: Move<'a>,
     pub assignments: Vec<Assignment>,
 }
 
 impl<'a> Writes<'a> {
+    /// A move with the assignments that the contract has for it.
     pub fn of(contract: &postrider_contract::Contract, step: Move<'a>) -> Self {
         Self { step, assignments: contract.assignments(&step) }
     }
 
+    /// Returns the assignment to a column; `None` if the move does not write it.
     pub fn set_of(&self, column: &str) -> Option<&Set> {
         self.assignments.iter().find(|known| known.column == column).map(|known| &known.set)
     }
 }
 
 impl Draft<'_> {
-    /// `column = value, …`. MySQL assigns from left to right, so values that read other columns come first.
+    /// Returns `column = value, …`. MySQL assigns from left to right, so values that read other columns come first.
     pub fn set_list(&self, writes: &Writes<'_>) -> String {
         let reads = |assignment: &&Assignment| {
             matches!(
@@ -76,7 +78,7 @@ impl Draft<'_> {
         sets.join(", ")
     }
 
-    /// `None`: it stays what it is.
+    /// Returns the value that an assignment writes; `None` if the column stays unchanged.
     pub fn set(&self, column: &str, set: &Set, writes: &Writes<'_>) -> Option<String> {
         let table = self.table;
         let (col, shape) = (table.col(column), table.shape_of(column));
@@ -105,7 +107,7 @@ impl Draft<'_> {
                 format!("COALESCE({col}, {})", table.moment(column, &Shift::NOW))
             }
             Set::Never => table.never(column),
-            // A version that can grow no more begins again: a row that can't be claimed would hold up all the others.
+            // A version at its maximum restarts at 1: a row that cannot be claimed would hold up all others.
             Set::Increment if table.contract.column(Role::Version) == Some(column) => {
                 format!("CASE WHEN {number} < {} THEN {number} + 1 ELSE 1 END", i32::MAX)
             }
@@ -126,18 +128,20 @@ impl Draft<'_> {
         })
     }
 
-    /// MySQL: what the claim wrote is bound, so that it need not be read back.
+    /// MySQL: the claim time is bound, so that it need not be read back.
     fn claim_time(&self, column: &str) -> Option<String> {
         let claims = self.claims_with_bound_time.get();
         let fenced = self.table.fence().iter().any(|(_, fenced)| *fenced == column);
         (claims && fenced).then(|| self.bind(Bind::ClaimTime))
     }
 
+    /// Returns this worker's id as a bound text.
     pub fn worker(&self) -> String {
         let owner = self.bind(Bind::Owner);
         if self.table.dialect == Dialect::Postgres { format!("{owner}::text") } else { owner }
     }
 
+    /// Returns an expression of the contract as SQL, in the type of the target column.
     pub fn expr(&self, expr: &Expr, target: Target<'_>, writes: &Writes<'_>) -> String {
         let table = self.table;
         match expr {
@@ -177,7 +181,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Including the try that this move counts.
+    /// The number of attempts including the one that this move counts.
     fn attempts_after(&self, target: Target<'_>, writes: &Writes<'_>) -> String {
         let Some(column) = self.table.contract.column(Role::Attempts) else { return null() };
         let counted = writes.set_of(column) == Some(&Set::Increment);
@@ -185,7 +189,7 @@ impl Draft<'_> {
         if counted && !target.effect { format!("{attempts} + 1") } else { attempts }
     }
 
-    /// A move that empties the column still knows it from the fence.
+    /// The claim time; a move that clears the column reads it from the fence.
     fn claimed_at(&self, writes: &Writes<'_>) -> String {
         // An optional column that this table lacks.
         let Some(column) = self.table.contract.column(Role::ClaimedAt) else { return null() };
@@ -205,7 +209,8 @@ impl Draft<'_> {
             .column
             .and_then(|column| column::time(table.dialect, table.contract.table.time, column).ok());
         match (form, target.column) {
-            // A column without a role is no time to us, whatever its type: its form is guessed as an effect's is.
+            // A column without a role is no time to us, whatever its type: its form is guessed, as for an effect's
+            // column.
             (Some(_), Some(column)) if !target.effect && table.time(&column.name).is_some() => {
                 table.moment(&column.name, &Shift::NOW)
             }
@@ -213,7 +218,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Text in the target's type; cut where the column would refuse it, as one long reason must not fail a batch.
+    /// Returns text in the target's type, truncated to its length: one long reason must not fail a batch.
     pub fn text_into(&self, target: Target<'_>, text: &str, plain: bool) -> String {
         if text == "NULL" {
             return null();
@@ -241,7 +246,7 @@ impl Draft<'_> {
         }
     }
 
-    /// An object without the members that are absent.
+    /// A JSON object without the members that are absent.
     fn object(&self, members: &[(String, Expr)], writes: &Writes<'_>) -> String {
         let pairs: Vec<String> = members
             .iter()

@@ -1,4 +1,4 @@
-//! What a caller gives to a script, and the value of each bind.
+//! The arguments that a caller passes to a script, and the value of each bind.
 
 use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::Settlement;
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value as Json};
 use super::tsid::tsid;
 use crate::Field;
 
-/// The rows that a settle or an extend is about.
+/// The rows that a settle or an extend works on.
 #[derive(Debug, Clone, Default)]
 pub enum Moves<'a> {
     #[default]
@@ -16,79 +16,83 @@ pub enum Moves<'a> {
     Leases(Vec<&'a Lease>),
 }
 
-/// Everything that a script's binds can name, but the keys that its own steps hold.
+/// Everything that the binds of a script can refer to, except the keys that its own steps hold.
 #[derive(Debug, Clone, Default)]
 pub struct Given<'a> {
     pub limit: u32,
     pub owner: &'a str,
     pub moves: Moves<'a>,
     pub ids: Vec<RowId>,
-    /// Seconds.
+    /// In seconds.
     pub since: Option<f64>,
-    /// MySQL's claim: in which column the pick step yields the claim time.
+    /// MySQL's claim: the column in which the pick step yields the claim time.
     pub claim_time: Option<usize>,
     pub groups: Groups,
     pub shares: Shares,
 }
 
-/// What a claim by shares asks for, and what is known of pools.
+/// The shares that a claim asks for, and the state of the pools.
 #[derive(Debug, Clone, Default)]
 pub struct Shares {
     pub wanted: Vec<Share>,
-    /// Pools with limits: what they may have is counted under their locks.
+    /// Pools with limits; their rows in flight are counted under the pool's lock.
     pub limited: Vec<String>,
-    /// Pools that may have more, as far as is known.
+    /// Pools that, by the last known counts, have permits left.
     pub open: Vec<String>,
-    /// MySQL: in which column a pick yields the pool.
+    /// MySQL: the column in which a pick yields the pool.
     pub pool_column: Option<usize>,
 }
 
-/// Rows of one pool and one client.
+/// The rows of one pool and one client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     pub key: String,
-    /// Its pool, where that is limited.
+    /// The pool, if it is limited.
     pub limited: Option<String>,
     pub most: u32,
 }
 
-/// What a claim of ordered groups asks for.
+/// The arguments of a claim of ordered groups.
 #[derive(Debug, Clone, Default)]
 pub struct Groups {
-    /// How many groups it wants.
+    /// The number of groups to claim.
     pub wanted: u32,
-    /// The most groups on the ring to look at.
+    /// Maximum number of groups to read from the group cursor on.
     pub jumps: u32,
-    /// The most new rows to look at.
+    /// Maximum number of new rows to read.
     pub fresh: u32,
-    /// The last group that was looked at.
+    /// The last group that was read.
     pub cursor: Option<String>,
-    /// Rows of one group, at least, where it has them.
+    /// Minimum number of rows to claim of each group, if the group has that many.
     pub run: u32,
-    /// Those that a look found, for the script that takes their rows.
+    /// The groups that the search found, for the script that claims their rows.
     pub found: Vec<String>,
 }
 
 impl<'a> Given<'a> {
+    /// Arguments of a script that works on up to `limit` rows.
     pub fn limit(owner: &'a str, limit: u32) -> Self {
         Self { limit, owner, ..Self::default() }
     }
 
+    /// Arguments of a script that works on the rows with these keys.
     pub fn ids(owner: &'a str, ids: Vec<RowId>) -> Self {
         Self { ids, owner, limit: u32::MAX, ..Self::default() }
     }
 
+    /// Arguments of a script that settles these rows.
     pub fn settlements(owner: &'a str, settlements: Vec<&'a Settlement>) -> Self {
         let ids = settlements.iter().map(|settlement| settlement.lease.id.clone()).collect();
         Self { moves: Moves::Settlements(settlements), ..Self::ids(owner, ids) }
     }
 
+    /// Arguments of a script that works on these leases.
     pub fn leases(owner: &'a str, leases: Vec<&'a Lease>) -> Self {
         let ids = leases.iter().map(|lease| lease.id.clone()).collect();
         Self { moves: Moves::Leases(leases), ..Self::ids(owner, ids) }
     }
 
-    /// A field's values, one per row.
+    /// Returns the values of a field, one per row.
     pub fn column(&self, field: &Field) -> Vec<Value> {
         match &self.moves {
             Moves::None => Vec::new(),
@@ -97,7 +101,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// A field's value where all rows share it: the first row's.
+    /// Returns the value of a field that all rows share: that of the first row, NULL if there are no rows.
     pub fn shared(&self, field: &Field) -> Value {
         match &self.moves {
             Moves::None => Value::Null,
@@ -108,7 +112,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// A JSON array of objects, one per row, with these members.
+    /// Returns a JSON array with one object per row, with these members.
     pub fn json_rows(&self, fields: &[Field]) -> String {
         let rows: Vec<Json> = match &self.moves {
             Moves::None => Vec::new(),
@@ -123,7 +127,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What a settlement gives for a field; NULL where it has no such value.
+/// Returns the value that a settlement has for a field; NULL if it has none.
 pub fn value(field: &Field, settlement: &Settlement) -> Value {
     match field {
         Field::Id | Field::Fence(_) => lease_value(field, &settlement.lease),
@@ -154,7 +158,8 @@ fn lease_value(field: &Field, lease: &Lease) -> Value {
     }
 }
 
-/// A value as text, for databases that cast on their side. Bytes travel as PostgreSQL's hex form.
+/// Returns a value as text, for databases that cast it themselves; `None` for NULL. Bytes become PostgreSQL's hex
+/// format.
 pub fn text(value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -166,7 +171,8 @@ pub fn text(value: Value) -> Option<String> {
     }
 }
 
-/// No database of ours keeps NUL in text everywhere; one reason with a NUL must not fail its whole batch.
+/// Replaces NUL characters, which not every database stores in text: one reason with a NUL must not fail its whole
+/// batch.
 pub fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
 }
@@ -179,12 +185,12 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Texts as a JSON array.
+/// Returns texts as a JSON array.
 pub fn json_texts(texts: &[String]) -> String {
     Json::Array(texts.iter().map(|text| Json::from(text.as_str())).collect()).to_string()
 }
 
-/// Keys as a JSON array.
+/// Returns keys as a JSON array.
 pub fn json_ids(ids: &[RowId]) -> String {
     let ids = ids.iter().map(|id| match id {
         RowId::Int(id) => Json::from(*id),

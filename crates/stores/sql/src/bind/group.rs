@@ -1,4 +1,5 @@
-//! Which settlements go in one statement: one group per transition, and the uniform fast path where rows allow it.
+//! Groups settlements into statements: one group per transition, and one statement with shared values where rows allow
+//! it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +10,10 @@ use postrider_seams::store::Settlement;
 use super::given::value;
 use crate::{Bind, Field, Script, Settle};
 
-/// Fewer rows than this with a fence of their own are cheaper in the general statement than in a round trip more.
+/// Below this number of rows, one more round trip costs more than writing the rows with the general statement.
 const UNIFORM_LEAST: usize = 24;
 
-/// Settlements that one script makes, sorted by key (so that two workers lock in the same order).
+/// Settlements that one script writes, sorted by key so that two workers lock rows in the same order.
 #[derive(Debug)]
 pub struct Group<'a> {
     pub transition: Transition,
@@ -21,7 +22,9 @@ pub struct Group<'a> {
     pub members: Vec<usize>,
 }
 
-/// Groups those settlements that `which` names, at most `most` in each. Those whose transition the program does not know come back as `Err`.
+/// Groups the settlements that `which` selects, at most `most` per group.
+///
+/// Errs with the transition if the program has no script for it.
 pub fn group<'a>(
     scripts: &'a BTreeMap<Transition, Settle>,
     moves: &[Settlement],
@@ -31,7 +34,7 @@ pub fn group<'a>(
     let mut rounds: BTreeMap<(usize, Transition, bool), Vec<usize>> = BTreeMap::new();
     let mut seen: HashMap<&RowId, usize> = HashMap::with_capacity(moves.len());
     for (index, settlement) in moves.iter().enumerate().filter(|(index, _)| which(*index)) {
-        // A key named twice is settled twice, one after the other: the fence then answers for the second.
+        // A key that is named twice is settled twice, one after the other; the fence decides about the second.
         let round = seen.entry(&settlement.lease.id).and_modify(|times| *times += 1).or_insert(0);
         let remembers = settlement.outcome.contains_key(REMEMBERED);
         rounds.entry((*round, settlement.transition, remembers)).or_default().push(index);
@@ -76,7 +79,7 @@ fn split<'a>(
         let values: Vec<Value> = shared.iter().map(|field| value(field, &moves[index])).collect();
         match buckets.iter().position(|(known, _)| *known == values) {
             Some(bucket) => buckets[bucket].1.push(index),
-            // Beyond a few buckets the rows have nothing in common worth a statement.
+            // With more buckets than this, the rows share too little to be worth a statement.
             None if buckets.len() < 8 => buckets.push((values, vec![index])),
             None => rest.push(index),
         }
@@ -91,7 +94,7 @@ fn split<'a>(
     }
 }
 
-/// What all rows of a uniform settle must share.
+/// The fields whose values all rows of a uniform settle must share.
 fn shared_fields(uniform: &Script) -> Vec<Field> {
     binds(uniform)
         .filter_map(|bind| match bind {
@@ -101,7 +104,7 @@ fn shared_fields(uniform: &Script) -> Vec<Field> {
         .collect()
 }
 
-/// What the general settle writes and the uniform one can't: a row that has such a value of its own needs the former.
+/// The fields that only the general settle writes: a row with a value for one of them cannot use the uniform one.
 fn own_fields(each: &Script, shared: &[Field]) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     for bind in binds(each) {

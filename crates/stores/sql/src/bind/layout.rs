@@ -1,4 +1,4 @@
-//! Reads rows by position: a claimed row, a lease, message fields, what an operator sees.
+//! Reads result rows by column position: claimed rows, leases, message fields, and the rows that operators see.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use postrider_seams::store::INLINE_LIMIT;
 use super::given::text;
 use crate::Layout;
 
-/// A key as the database gave it; `None` where it can't be one.
+/// Returns a key as the database returned it; `None` if the value cannot be a key.
 pub fn key(value: Value) -> Option<RowId> {
     match value {
         Value::Int(id) => Some(RowId::Int(id)),
@@ -19,8 +19,9 @@ pub fn key(value: Value) -> Option<RowId> {
     }
 }
 
-/// One row of [`Yields::Rows`](crate::Yields). Whatever its message columns hold, the row is a row: only one without
-/// a usable key is `None`.
+/// Reads one row of [`Yields::Rows`](crate::Yields); `None` if it has no usable key.
+///
+/// The contents of the message columns never make a row unreadable.
 pub fn claimed(
     layout: &Layout,
     from: Option<StateId>,
@@ -56,13 +57,13 @@ pub fn claimed(
     })
 }
 
-/// One row of a load: key, then the fields.
+/// Reads one row of a load: the key, then the fields; `None` if it has no usable key.
 pub fn fields(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<(RowId, Fields)> {
     let id = key(get(0))?;
     Some((id, read_fields(layout, 1, &mut get)))
 }
 
-/// One row of a join: key, then the joined values.
+/// Reads one row of a join: the key, then the joined values; `None` if it has no usable key.
 pub fn joined(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<(RowId, Vec<Value>)> {
     let id = key(get(0))?;
     Some((id, (1..=layout.joined.len()).map(get).collect()))
@@ -72,12 +73,12 @@ fn read_fields(layout: &Layout, start: usize, get: &mut impl FnMut(usize) -> Val
     Fields::new(layout.fields.clone(), (start..start + layout.fields.len()).map(get).collect())
 }
 
-/// One row of [`Yields::Leases`](crate::Yields).
+/// Reads one row of [`Yields::Leases`](crate::Yields); `None` if it has no usable key.
 pub fn lease(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<Lease> {
     Some(Lease { id: key(get(0))?, fence: (1..=layout.fences).map(get).collect() })
 }
 
-/// A count; NULL is none.
+/// Reads a count; 0 for NULL, negative numbers and values that are no number.
 pub fn count(value: &Value) -> u64 {
     whole(value).and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
@@ -86,13 +87,13 @@ fn small(value: &Value) -> Option<u32> {
     whole(value).map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX))
 }
 
-/// A whole number, in whatever form it came.
+/// Reads a whole number from an integer, a flag, a float (its integer part) or a text; else `None`.
 pub fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
         Value::Bool(flag) => Some(i64::from(*flag)),
         Value::Text(text) => text.trim().parse().ok(),
-        // A counter column of a floating type: its whole part is what it counts.
+        // A counter column of a floating-point type: its integer part is the count.
         #[expect(
             clippy::cast_possible_truncation,
             reason = "saturates, which is what a bound on a counter wants"
@@ -102,7 +103,7 @@ pub fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// Claimed rows in the order of `keys`, for a database that gives updated rows back in any.
+/// Sorts claimed rows into the order of `keys`, for databases that return updated rows in any order.
 pub fn in_order(mut rows: Vec<Claimed>, keys: &[RowId]) -> Vec<Claimed> {
     let places: HashMap<&RowId, usize> = keys.iter().enumerate().map(|(place, key)| (key, place)).collect();
     rows.sort_by_key(|row| places.get(&row.lease.id).copied().unwrap_or(usize::MAX));

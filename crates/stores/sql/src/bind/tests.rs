@@ -17,7 +17,7 @@ fn empty() -> Script {
     Script { steps: Vec::new() }
 }
 
-/// Delivered has a uniform form without receipts; retry has none.
+/// A program in which `delivered` has a uniform form without receipts, and `retry` has none.
 fn program() -> Program {
     let each =
         script(vec![Bind::Array(Field::Id), Bind::Array(Field::Fence(0)), Bind::Array(Field::Receipt)]);

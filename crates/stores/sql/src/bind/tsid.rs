@@ -1,6 +1,9 @@
-//! Time-sorted ids: 42 bits of milliseconds since 2020, 10 bits of the process, 12 bits that count from somewhere in the
-//! lower half, as 13 Crockford characters. Each is greater than the one before, so a process never makes the same twice.
-//! Two processes may have drawn the same 10 bits: that each millisecond's count begins elsewhere keeps them apart as well.
+//! Generates time-sorted ids (TSID): 13 Crockford characters.
+//!
+//! An id has 42 bits of milliseconds since 2020, 10 random bits per process, and a 12-bit counter that starts at a
+//! random number in the lower half. Invariant: each id is greater than the previous one, so a process never generates
+//! the same id twice. Two processes may draw the same 10 bits; the random start of each millisecond's counter makes a
+//! collision unlikely even then.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,11 +13,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const EPOCH: Duration = Duration::from_hours(438_288);
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// Tells processes apart that make ids in the same millisecond.
+/// Distinguishes processes that generate ids in the same millisecond.
 static PROCESS: LazyLock<u64> = LazyLock::new(|| u64::from(rand::random::<u16>() & 1023));
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// A fresh id.
+/// Returns a new id.
 pub fn tsid() -> String {
     #[expect(clippy::disallowed_methods, reason = "the id only sorts by it; nothing falls due by this clock")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(EPOCH);
@@ -26,14 +29,15 @@ pub fn tsid() -> String {
 /// The bits that count within a millisecond.
 const COUNT: u64 = 0xfff;
 
-/// The number itself, or the next after the last where that is not greater.
+/// Returns the number, or the successor of the last id if the number is not greater.
 fn after_last(number: u64) -> u64 {
     let next = |last: u64| number.max(following(last));
     let last = LAST.fetch_update(Relaxed, Relaxed, |last| Some(next(last)));
     next(last.unwrap_or_default())
 }
 
-/// A millisecond whose count is used up runs into the next one; the bits of the process stay as they are.
+/// Returns the next number; a millisecond whose counter is used up continues in the next one, and the bits of the
+/// process stay.
 pub(super) fn following(last: u64) -> u64 {
     if last & COUNT == COUNT { ((last >> 22) + 1) << 22 | (last & (1023 << 12)) } else { last + 1 }
 }

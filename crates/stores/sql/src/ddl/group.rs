@@ -1,5 +1,7 @@
-//! MySQL has no partial index: a virtual column holds a row's group while the row can hold back others, and is NULL
-//! otherwise, so that the index on it stays as small as the work that is open. Adding it rewrites nothing.
+//! Generated columns of ordered groups, for MySQL, which has no partial indexes.
+//!
+//! A virtual column holds the row's group while the row can hold back others, and is NULL otherwise, so that the index
+//! on it only holds open work. Adding the column rewrites no rows.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +13,10 @@ use crate::column::Kind;
 use crate::table::Table;
 use crate::{Dialect, Error, Shape, ShapeColumn, ident, ordered};
 
-/// The longest key that is told apart where the application's column has no bound.
+/// Maximum length of a group key, in characters, if the application's column has no limit.
 const LONGEST: u32 = 255;
 
-/// The shape with the columns that ordered groups need; the statements that add those which are not there.
+/// Returns the shape with the columns that ordered groups need; pushes the statements that add the missing ones.
 pub(super) fn added(
     contract: &Contract,
     dialect: Dialect,
@@ -34,7 +36,7 @@ pub(super) fn added(
         let Some(by) = full.column(&group.by).cloned() else { continue };
         full.columns.push(ShapeColumn { name: name.clone(), sql_type: sql_type(&by), ..by.clone() });
         let present: BTreeSet<String> = full.columns.iter().map(|column| column.name.clone()).collect();
-        // What the contract lacks besides is told when its indexes are made.
+        // Other missing columns are reported when the indexes are made.
         let Ok(resolved) = contract.resolve(&present) else { continue };
         let Some(stage) = resolved.stage(&stage.name) else { continue };
         let table = Table::new(&resolved, stage, dialect, &full)?;

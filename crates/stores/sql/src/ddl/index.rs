@@ -1,4 +1,5 @@
-//! The indexes that claims, reclaims, purges and counts need: on exactly the expressions and conditions that they use.
+//! The indexes of claims, reclaims, purges and counts, on exactly the expressions and conditions that their statements
+//! use.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +12,18 @@ use crate::ordered::{live_mark, ordered_mark};
 use crate::table::Table;
 use crate::{Dialect, Error, Shape, ident};
 
-/// An index as its database describes it.
+/// An index as the database describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Index {
     pub name: String,
     /// Leading plain columns; an expression ends the list.
     pub columns: Vec<String>,
-    /// Does it cover only some rows?
+    /// Whether it covers only some rows.
     pub partial: bool,
 }
 
 impl Index {
-    /// Is this the needed one, or as good?
+    /// Whether this index is the needed one or can replace it.
     pub(super) fn serves(&self, needed: &Self) -> bool {
         let same_name = self.name.eq_ignore_ascii_case(&needed.name);
         let plain = !needed.columns.is_empty() && !needed.partial && !self.partial;
@@ -30,13 +31,13 @@ impl Index {
     }
 }
 
-/// An index to have, and the statement that makes it.
+/// A needed index, and the statement that creates it.
 pub(super) struct Needed {
     pub index: Index,
     pub create: String,
 }
 
-/// Every index that the contract's stages need, each once.
+/// Returns every index that the contract's stages need, without duplicates.
 pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Result<Vec<Needed>, Error> {
     let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
     let resolved = contract.resolve(&present).map_err(|missing| Error::MissingColumns {
@@ -69,7 +70,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.state_indexes().into_iter().for_each(|index| add(Some(index)));
         table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
     }
-    // One that begins as another does, and goes on, serves for both.
+    // An index whose columns start with those of another replaces it.
     let indexes: Vec<Index> = needed.iter().map(|needed| needed.index.clone()).collect();
     needed.retain(|one| {
         !indexes.iter().any(|other| other.columns.len() > one.index.columns.len() && other.serves(&one.index))
@@ -78,7 +79,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
 }
 
 impl Table<'_> {
-    /// Where rows keep an order, the claim's own index holds only the others.
+    /// The claim's index; in a table with ordered groups it holds only the rows that keep no order.
     fn claim_indexes(&self) -> Vec<Needed> {
         let order = self.claim_order();
         let mark = if self.dialect == Dialect::Mysql { live_mark } else { ordered_mark };
@@ -118,8 +119,8 @@ impl Table<'_> {
             .collect()
     }
 
-    /// `order`: the ring and the runs. `fresh`: new arrivals, and retries that just fell due. `flight`: is any row of
-    /// the group in flight?
+    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due. `flight`: the
+    /// rows of a group that are in flight.
     fn group_indexes(&self) -> Vec<Needed> {
         let Some(group) = self.group() else { return Vec::new() };
         let (live, ordered) = (live_mark(group), ordered_mark(group));
@@ -158,7 +159,7 @@ impl Table<'_> {
         needed
     }
 
-    /// `share`: the shares, and the rows of each in the order of claims. `pool`: a pool's rows in flight.
+    /// `share`: the shares, and the rows of each in the order of claims. `pool`: the rows in flight of a pool.
     fn share_indexes(&self) -> Vec<Needed> {
         if !self.contract.has_shares() {
             return Vec::new();
@@ -178,7 +179,7 @@ impl Table<'_> {
         let mut needed =
             vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())];
         if let (Some(flying), Some(pool)) = (self.is_in_flight(), pool) {
-            // Most rows are of no pool, and need not be in it.
+            // Most rows have no pool, and stay out of the index.
             let condition = format!("{flying} AND {}", self.is_set(pool));
             needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &condition));
         }
@@ -194,8 +195,8 @@ impl Table<'_> {
         Some(self.timed_index(&name, state, horizon))
     }
 
-    /// Of the ready rows that a queue can carry: `offer`, those that are not on it, by their time; `queued`, those that are, by
-    /// when they were published. MySQL has one index for both.
+    /// The ready rows that a queue can carry. `offer`: those not on the queue, by due time. `queued`: those on it, by
+    /// publishing time. On MySQL one index serves both.
     fn queue_indexes(&self) -> Vec<Needed> {
         let Some(handoff) = self.contract.queue_of(self.stage) else { return Vec::new() };
         let states = self.stage.ready.iter().enumerate();
@@ -223,7 +224,7 @@ impl Table<'_> {
         indexes.collect()
     }
 
-    /// What tells that a queue can carry the row, then the mark, then its time.
+    /// The columns that decide whether a queue can carry the row, then the mark, then the due time.
     fn mysql_offers(&self, mark: &str) -> Vec<(String, bool)> {
         let group = self.group().map(|_| self.live_column());
         let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
@@ -233,8 +234,8 @@ impl Table<'_> {
         columns.map(|column| (column, false)).collect()
     }
 
-    /// Next to empty, so that the sweep of spent rows need not look at the backlog. MySQL has no such
-    /// index, and none can count in another table.
+    /// An almost empty index, so that the sweep of spent rows need not read the backlog. MySQL has no partial index,
+    /// and no index can count rows of another table.
     fn spent_index(&self) -> Option<Needed> {
         if self.dialect == Dialect::Mysql || self.contract.counted_history().is_some() {
             return None;
@@ -246,12 +247,12 @@ impl Table<'_> {
         Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
     }
 
-    /// Rows that have a time at which they are swept, or handed to a queue, by that time: a sweep need not look at the
-    /// others.
+    /// Rows with a time at which they are swept or handed to a queue, by that time, so that a sweep reads no other
+    /// rows.
     fn sweep_indexes(&self) -> Vec<Needed> {
         let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
             When::At { column } => Some((sweep, column, format!("sweep_{column}"))),
-            // MySQL's index of what is published at that time has every state.
+            // On MySQL the index of rows to publish at that time has every state.
             When::Before { column } if self.dialect == Dialect::Mysql && self.is_published_at(column) => None,
             When::Before { column } => Some((sweep, column, format!("sweep_before_{column}"))),
             When::Always | When::OlderThan { .. } => None,
@@ -297,9 +298,9 @@ impl Table<'_> {
         rules.map(index).collect()
     }
 
-    /// Rows of a state by their key, for operators: counts and pages of any size of table. Rows in flight are few, and
-    /// have the lease's index. A row is in one of these when it is made and in one when it ends. MySQL's indexes begin with
-    /// the state anyway.
+    /// The rows of a state by key, for an operator's counts and pages over tables of any size. Rows in flight are few,
+    /// and the lease index finds them. A row enters one of these indexes when it is inserted and one when it ends.
+    /// MySQL's indexes start with the state already.
     fn state_indexes(&self) -> Vec<Needed> {
         if self.dialect == Dialect::Mysql {
             return Vec::new();
@@ -316,7 +317,7 @@ impl Table<'_> {
         states.filter(|state| !self.contract.is_claimed(*state)).map(index).collect()
     }
 
-    /// Counts of other rows are made for every row of a claim: without an index each would read the whole table.
+    /// Tallies count other rows for every row of a claim: without an index each count would read the whole table.
     fn tally_indexes(&self) -> Vec<Needed> {
         let tallies = self.contract.tallies.iter().enumerate();
         let index = |(at, tally): (usize, &postrider_contract::Tally)| {
@@ -354,7 +355,8 @@ impl Table<'_> {
 
     fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
         let name = index_name(&self.contract.table.name, name);
-        // SQLite keeps an index in its table's schema, named there; PostgreSQL too, but takes no schema for the index.
+        // The index name has no schema: PostgreSQL accepts none, and both databases keep an index in its table's
+        // schema.
         let create = format!(
             "CREATE INDEX IF NOT EXISTS {} ON {} ({}) WHERE {}",
             ident::quote(self.dialect, &name),
@@ -366,7 +368,7 @@ impl Table<'_> {
         Needed { index: Index { name, columns, partial: true }, create }
     }
 
-    /// State columns first, then the order.
+    /// The state columns first, then the order.
     fn mysql_index(&self, name: &str, state: StateId, order: &[(String, bool)]) -> Needed {
         let held = self.contract.state(state).conditions.iter();
         let mut columns: Vec<(String, bool)> = held
@@ -402,7 +404,7 @@ impl Table<'_> {
     }
 }
 
-/// A column as it is; anything else in brackets.
+/// Returns a plain column unchanged, any other expression in parentheses.
 pub(crate) fn index_key(expression: &str) -> String {
     let bare = returning(expression);
     let is_column = bare.starts_with('"') && bare.matches('"').count() == 2 && bare.ends_with('"');
@@ -413,7 +415,7 @@ fn plain_column(key: &str) -> Option<String> {
     key.strip_prefix('"')?.strip_suffix('"').map(str::to_owned)
 }
 
-/// `table_what`, cut to what every database takes, with a mark of what was cut off.
+/// `table_what`, truncated to the length that every database accepts, with a hash of the full name.
 fn index_name(table: &str, what: &str) -> String {
     let what: String = what.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     ident::bounded(&format!("{table}_{what}"))

@@ -1,11 +1,11 @@
-//! PostgreSQL's wake-up, opt-in: one notification per statement, whatever the number of rows.
+//! The optional PostgreSQL trigger that wakes workers: one NOTIFY per statement, for any number of rows.
 
 use postrider_contract::Contract;
 
 use super::table_name;
 use crate::{Dialect, ident};
 
-/// The channel that a table's trigger notifies.
+/// Returns the channel that a table's trigger notifies.
 pub fn channel(contract: &Contract) -> String {
     let table = &contract.table;
     let path = match &table.schema {
@@ -17,7 +17,7 @@ pub fn channel(contract: &Contract) -> String {
     ident::bounded(&format!("postrider_{safe}"))
 }
 
-/// Function and trigger; running them again changes nothing.
+/// Returns the statements that create the function and the trigger; they can be run repeatedly.
 pub fn notify(contract: &Contract) -> Vec<String> {
     let channel = channel(contract);
     let name = ident::quote(Dialect::Postgres, &channel);
@@ -31,7 +31,7 @@ pub fn notify(contract: &Contract) -> Vec<String> {
             "CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $postrider$\n\
              BEGIN\n  PERFORM pg_notify('{channel}', '');\n  RETURN NULL;\nEND\n$postrider$"
         ),
-        // PostgreSQL before 14 knows no CREATE OR REPLACE TRIGGER.
+        // CREATE OR REPLACE TRIGGER needs PostgreSQL 14.
         format!(
             "DO $postrider$\nBEGIN\n  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = '{channel}' AND tgrelid = \
              '{table}'::regclass) THEN\n    CREATE TRIGGER {name} AFTER INSERT ON {table} FOR EACH STATEMENT EXECUTE \

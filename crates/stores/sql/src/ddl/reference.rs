@@ -1,4 +1,4 @@
-//! The full tables of the five contracts that we bring, kept as SQL files: `{table}` stands for the contract's own.
+//! The tables of the five built-in contracts, kept as SQL files in which `{table}` stands for the contract's table.
 
 use postrider_contract::Contract;
 
@@ -35,13 +35,13 @@ fn raw_statements(contract: &Contract, dialect: Dialect) -> impl Iterator<Item =
     text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty())
 }
 
-/// Every statement of the reference file, with the contract's own table name.
+/// Returns every statement of the reference file, with the contract's table name filled in.
 pub(super) fn statements(contract: &Contract, dialect: Dialect) -> Vec<String> {
     let table = table_name(contract, dialect);
     raw_statements(contract, dialect).map(|statement| statement.replace("{table}", &table)).collect()
 }
 
-/// Those that create one of the tables beside it, and that table's indexes.
+/// Returns the statements that create one of the related tables and its indexes.
 pub(super) fn statements_of(contract: &Contract, dialect: Dialect, table: &str) -> Vec<String> {
     let create = format!("CREATE TABLE IF NOT EXISTS {table} (");
     let index = format!(" ON {table} (");
@@ -54,7 +54,7 @@ pub(super) fn statements_of(contract: &Contract, dialect: Dialect, table: &str) 
         .collect()
 }
 
-/// The reference table as a shape; `None` for a contract that is not one of ours.
+/// Returns the reference table as a shape; `None` for a contract that is not built in.
 pub fn shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
     file(contract, dialect)?;
     let mut shape = Shape::default();
@@ -75,7 +75,7 @@ pub fn shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
     Some(shape)
 }
 
-/// One column a line: name, type, the rest.
+/// Parses a line with one column: name, type, constraints.
 fn column(dialect: Dialect, line: &str) -> Option<ShapeColumn> {
     let line = line.trim().trim_end_matches(',');
     let (name, rest) = line.split_once(' ')?;

@@ -1,5 +1,6 @@
-//! Indexes for who looks for rows: opt-in, as each costs every write a little. They hold how values begin, so that no value is
-//! too long for one.
+//! Indexes for an operator's searches. They are optional, because each one costs every write a little.
+//!
+//! They hold only the first characters of a value, so that no value is too long to index.
 
 use postrider_contract::Contract;
 use postrider_seams::inspect::SearchBy;
@@ -8,13 +9,13 @@ use super::table_name;
 use crate::column::Kind;
 use crate::{Dialect, Shape, ShapeColumn, ident};
 
-/// Characters of a value that such an index holds: MySQL takes 191 of four bytes in any of its row formats.
+/// Number of leading characters that a search index holds: MySQL can index 191 four-byte characters in all row formats.
 pub const BEGINNING: usize = 190;
 
-/// What rows are looked for by besides their ids.
+/// The searches, other than by id, that an index can serve.
 const SEARCHES: [SearchBy; 3] = [SearchBy::Key, SearchBy::Recipient, SearchBy::Group];
 
-/// The columns that rows are looked for by, with the names of their indexes.
+/// Returns the columns that operators search, with the names of their indexes.
 pub fn names(contract: &Contract) -> Vec<(String, String)> {
     let mut columns: Vec<String> = SEARCHES.iter().filter_map(|by| by.column(contract)).collect();
     columns.sort();
@@ -23,7 +24,7 @@ pub fn names(contract: &Contract) -> Vec<(String, String)> {
     columns.into_iter().map(|column| (column.clone(), name(&column))).collect()
 }
 
-/// Those that the table lacks: for texts that no index finds by how they begin.
+/// Returns the statements that create missing search indexes, for text columns that no index can search by prefix.
 pub fn statements(contract: &Contract, dialect: Dialect, shape: &Shape) -> Vec<String> {
     let table = table_name(contract, dialect);
     let lacking = |(column, name): (String, String)| {
@@ -46,7 +47,8 @@ fn key(dialect: Dialect, column: &ShapeColumn) -> String {
     }
 }
 
-/// `varchar(120)`: MySQL refuses an index of more characters than there are.
+/// Whether a declared length, as in `varchar(120)`, is within the prefix: MySQL rejects a prefix longer than the
+/// column.
 fn is_short(sql_type: &str) -> bool {
     let length = sql_type.split_once('(').and_then(|(_, rest)| rest.split(')').next()?.trim().parse().ok());
     length.is_some_and(|length: usize| length <= BEGINNING)

@@ -1,5 +1,6 @@
-//! MySQL has no index of an expression that MariaDB knows too: a virtual column holds the share of a ready row, and is NULL
-//! otherwise. Adding it rewrites nothing.
+//! Generated columns of shares, for MySQL: MySQL and MariaDB have no common syntax for an index on an expression.
+//!
+//! A virtual column holds the share of a ready row, and is NULL otherwise. Adding it rewrites no rows.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,10 @@ use crate::claim::returning;
 use crate::table::Table;
 use crate::{Dialect, Error, Shape, ShapeColumn, ident, share};
 
-/// The longest share that is told apart.
+/// Maximum length of a share key, in characters.
 const LONGEST: u32 = 255;
 
-/// The shape with the columns that shares need; the statements that add those which are not there.
+/// Returns the shape with the columns that shares need; pushes the statements that add the missing ones.
 pub(super) fn added(
     contract: &Contract,
     dialect: Dialect,
@@ -30,7 +31,7 @@ pub(super) fn added(
             continue;
         }
         let present: BTreeSet<String> = full.columns.iter().map(|column| column.name.clone()).collect();
-        // What the contract lacks besides is told when its indexes are made.
+        // Other missing columns are reported when the indexes are made.
         let Ok(resolved) = contract.resolve(&present) else { continue };
         if !resolved.has_shares() {
             continue;

@@ -1,4 +1,4 @@
-//! What `create` and `missing` say, without a database.
+//! The statements of `create` and `missing`, without a database.
 
 use postrider_contract::Contract;
 

@@ -1,11 +1,11 @@
-//! What type a column gets that we create: by its role, by what its states hold, else text.
+//! The types of the columns that Postrider creates: by role, else by the values that states assign, else text.
 
 use postrider_contract::{Condition, Contract, Literal, Role, TimeForm, When};
 
 use super::known_columns;
 use crate::{Dialect, ShapeColumn};
 
-/// The columns of a plain table for a contract that is not one of ours.
+/// Returns the columns of a generic table, for a contract that is not built in.
 pub(super) fn columns(contract: &Contract, dialect: Dialect) -> Vec<ShapeColumn> {
     let column = |name: String| {
         let sql_type = of(contract, dialect, &name);
@@ -42,7 +42,7 @@ fn is_time(contract: &Contract, name: &str) -> bool {
         || contract.retention.iter().any(|rule| rule.since.iter().any(|column| column == name))
 }
 
-/// The bare type.
+/// Returns the type of a column, without constraints.
 pub(super) fn of(contract: &Contract, dialect: Dialect, name: &str) -> String {
     if is_time(contract, name) {
         return time(contract.table.time, dialect).to_owned();
@@ -71,7 +71,7 @@ pub(super) fn of(contract: &Contract, dialect: Dialect, name: &str) -> String {
     .to_owned()
 }
 
-/// Will an index hold it? MySQL can't index a long text.
+/// Whether an index will hold the column; MySQL cannot index a long text.
 fn is_looked_up(contract: &Contract, name: &str) -> bool {
     contract
         .group
@@ -91,7 +91,7 @@ fn time(form: TimeForm, dialect: Dialect) -> &'static str {
     }
 }
 
-/// Type and constraints in a table that we create.
+/// Returns the type and constraints of a column in a table that Postrider creates.
 pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> String {
     let sql_type = of(contract, dialect, name);
     match role_of(contract, name) {
@@ -104,7 +104,7 @@ pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
         Some(Role::Attempts | Role::Version | Role::Priority) => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(Role::Created) if contract.table.time == TimeForm::Native => match dialect {
             Dialect::Postgres => format!("{sql_type} NOT NULL DEFAULT now()"),
-            // Not CURRENT_TIMESTAMP: it has the zone of the session that inserts, and the column is UTC.
+            // Not CURRENT_TIMESTAMP, which uses the time zone of the session: the column is UTC.
             Dialect::Mysql => format!("{sql_type} NOT NULL DEFAULT (UTC_TIMESTAMP(6))"),
             Dialect::Sqlite => {
                 format!("{sql_type} NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))")
@@ -114,14 +114,15 @@ pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
     }
 }
 
-/// The same for a column added to a table that has rows: nullable, or with a constant that needs no rewrite.
+/// Returns the same for a column added to a table with rows: nullable, or with a constant default that needs no
+/// rewrite.
 pub(super) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> String {
     let sql_type = of(contract, dialect, name);
     let counted = contract.stages.iter().all(|stage| !stage.attempts.nullable);
     match role_of(contract, name) {
         Some(Role::Attempts) if counted => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(Role::Version) => format!("{sql_type} NOT NULL DEFAULT 0"),
-        // SQLite adds no column whose default is computed: there the producer writes it.
+        // SQLite cannot add a column with a computed default: there the producer writes the time.
         Some(Role::Created) if contract.table.time == TimeForm::Native => match dialect {
             Dialect::Postgres => format!("{sql_type} DEFAULT now()"),
             Dialect::Mysql => format!("{sql_type} DEFAULT (UTC_TIMESTAMP(6))"),
@@ -131,7 +132,7 @@ pub(super) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> Str
     }
 }
 
-/// What a table of ours gets besides its columns: room for updates in place, and a vacuum that keeps up with a queue.
+/// Returns the storage options of a new table: free space for in-place updates, and frequent vacuum, as a queue needs.
 pub(super) fn options(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {

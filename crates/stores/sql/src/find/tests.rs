@@ -55,7 +55,7 @@ fn what_was_typed_is_bound_and_its_wildcards_mean_themselves() {
     }
 }
 
-/// An index must not find less than a look at the newest rows does: producers write one address alone, or a list.
+/// An index must find no less than a search of the newest rows: producers write one address alone, or a list.
 #[test]
 fn an_address_is_found_by_index_alone_and_as_a_list() {
     for dialect in DIALECTS {
@@ -103,7 +103,7 @@ fn a_brief_page_leaves_out_what_rows_carry() {
     assert!(brief.contains("to_addresses") && brief.contains("last_error"), "{brief}");
 }
 
-/// The expression is the index's own, or PostgreSQL would read the table.
+/// The query must use the expression of the index, otherwise PostgreSQL would read the whole table.
 #[test]
 fn an_index_of_beginnings_is_asked_for_its_own_expression() {
     let text = Contract::builtin("mail_outbox").expect("a contract of ours");

@@ -3,7 +3,7 @@ use postrider_contract::Contract;
 use super::*;
 use crate::{Dialect, ddl, render};
 
-/// The reference tables, less what a test takes away.
+/// The reference tables, without what a test removes.
 fn notifications(change: impl Fn(&mut Shape)) -> (Contract, Shape) {
     let text = Contract::builtin("open_event_notifications").unwrap();
     let contract = Contract::parse("c.toml", text).unwrap();

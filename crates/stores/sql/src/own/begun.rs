@@ -1,14 +1,15 @@
-//! Rows whose delivery has begun, as one list for each worker, and the crashes that were counted against rows.
+//! The internal tables of begun deliveries, as one list per worker, and of the crashes counted against rows.
 
 use crate::Dialect;
 
-/// One list of begun leases for each table, stage and worker: `place`, `worker`, `leases` (JSON), `begun_at`.
+/// The table with one list of begun leases for each stage and worker: `place`, `worker`, `leases` (JSON), `begun_at`.
 pub const BEGUN: &str = "postrider_begun";
-/// Crashes in a row at which a row was being delivered: `place`, `row_id`, `crashes`, `crashed_at`.
+/// The table of consecutive crashes during a row's delivery: `place`, `row_id`, `crashes`, `crashed_at`.
 pub const CRASHES: &str = "postrider_crashes";
 
-/// Replaces a worker's list. Binds place, worker, leases. As durable as a settle: a request to a target must not be forgotten
-/// when worker and database die together.
+/// Returns the statement that replaces a worker's list. Binds place, worker, leases.
+///
+/// It is as durable as a settle: a request to a target must not be forgotten if worker and database fail together.
 pub fn write(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -28,7 +29,7 @@ pub fn write(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Removes a worker's list. Binds place, worker.
+/// Returns the statement that removes a worker's list. Binds place, worker.
 pub fn clear(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "DELETE FROM postrider_begun WHERE place = $1 AND worker = $2",
@@ -36,7 +37,7 @@ pub fn clear(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The lists of all workers. Binds place; yields leases.
+/// Returns the query for the lists of all workers. Binds place; yields leases.
 pub fn lists(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "SELECT leases FROM postrider_begun WHERE place = $1",
@@ -44,7 +45,7 @@ pub fn lists(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Binds place; yields row_id, crashes, microseconds since the last one.
+/// Returns the query for crash counts. Binds place; yields row_id, crashes, microseconds since the last crash.
 pub fn crashes(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -62,7 +63,7 @@ pub fn crashes(dialect: Dialect) -> &'static str {
     }
 }
 
-/// A delivery of the row was completed. Binds place, row_id.
+/// Returns the statement that deletes a row's crash count after a completed delivery. Binds place, row_id.
 pub fn forgive(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "DELETE FROM postrider_crashes WHERE place = $1 AND row_id = $2",
@@ -70,8 +71,9 @@ pub fn forgive(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Removes the lists of workers that have been gone for a day, and crashes that are a month old: none of them can concern
-/// a row that is claimed now.
+/// Returns the statements that remove lists older than a day and crashes older than a month.
+///
+/// None of them can concern a row that is claimed now.
 pub fn forget(dialect: Dialect) -> [&'static str; 2] {
     match dialect {
         Dialect::Postgres => [

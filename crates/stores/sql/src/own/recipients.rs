@@ -1,8 +1,8 @@
-//! Who has a mail that not all its recipients got: `source` (the table), `row_id`, `results` (a JSON list), `changed_at`. For
-//! tables without a column of their own for it.
+//! The internal table of recipient results: which recipients already have a mail that not all of them got.
 //!
-//! Invariant: a record is written in the same transaction as the move that it is about, for rows that the fence let through
-//! alone, and goes with its row.
+//! It is used for tables without a column for it: `source` (the table), `row_id`, `results` (a JSON list),
+//! `changed_at`. Invariant: a record is written in the transaction of the move that it describes, only for rows that
+//! pass the fence, and is deleted with its row.
 
 use postrider_contract::{REMEMBERED, Transition};
 
@@ -10,10 +10,11 @@ use crate::draft::{Draft, Source};
 use crate::table::Table;
 use crate::{Bind, Dialect, Field, Script, Step, Yields};
 
+/// The name of the table of recipient results.
 pub const RECIPIENTS: &str = "postrider_recipients";
 
 impl Table<'_> {
-    /// Does our own table remember who has a mail of this stage?
+    /// Whether the internal table keeps the recipient results of this stage.
     pub fn remembers_recipients(&self) -> bool {
         self.shape.recipients && self.contract.needs_recipient_memory(self.stage)
     }
@@ -23,7 +24,7 @@ impl Table<'_> {
         self.text(&table.schema.iter().chain([&table.name]).map(String::as_str).collect::<Vec<_>>().join("."))
     }
 
-    /// A key as our table has it.
+    /// A key as the internal table stores it.
     fn remembered_id(&self, id: &str) -> String {
         let text = self.as_text(id);
         match self.dialect {
@@ -32,7 +33,7 @@ impl Table<'_> {
         }
     }
 
-    /// What is remembered of the row with this key, as a value of the claim and of a load.
+    /// Returns the recipient results of the row with this key as an expression; `None` if they are not kept there.
     pub fn remembered(&self, id: &str) -> Option<String> {
         self.remembers_recipients().then(|| {
             format!(
@@ -43,13 +44,13 @@ impl Table<'_> {
         })
     }
 
-    /// The settle with what is to be remembered, for the rows that have something.
+    /// Returns the settle script that also keeps recipient results; `None` for a transition without an attempt.
     pub fn remembering(&self, transition: Transition, each: &Script) -> Option<Script> {
         let tried = transition == Transition::Delivered || transition.is_failure();
         (tried && self.remembers_recipients()).then(|| {
             let mut steps = each.steps.clone();
             steps.push(self.remember());
-            // Who all has it by now need not be known any more; who refused it for good stays on record.
+            // Once all recipients have the mail, results are only kept of those that refused it for good.
             if transition == Transition::Delivered {
                 steps.push(self.forget(true));
             }
@@ -82,8 +83,8 @@ impl Table<'_> {
         draft.finish(&text, Yields::Nothing)
     }
 
-    /// Deletes what is remembered of the rows that a step before has named; on request only where nobody refused the mail.
-    /// On MySQL the rows must still be there.
+    /// Deletes the results of the rows that an earlier step yielded; with `unless_refused` only if no recipient refused
+    /// the mail. On MySQL the rows must still exist.
     fn forget(&self, unless_refused: bool) -> Step {
         let draft = Draft::own(self);
         let condition = if unless_refused { " AND r.results NOT LIKE '%\"refused\"%'" } else { "" };
@@ -108,7 +109,8 @@ impl Table<'_> {
         draft.finish(&text, Yields::Nothing)
     }
 
-    /// What goes with purged rows, whichever stage's lane purges them.
+    /// Returns the step that deletes the results of purged rows, for every stage of the contract; `None` if none are
+    /// kept.
     pub fn forget_purged(&self) -> Option<Step> {
         let remembered = self.contract.stages.iter().any(|stage| self.contract.needs_recipient_memory(stage));
         (self.shape.recipients && remembered).then(|| self.forget(false))

@@ -1,10 +1,12 @@
-//! The suppression list: `entry` (an address or a domain, folded), `reason`, `created_at`.
+//! The internal table of the suppression list: `entry` (an address or a domain, case-folded), `reason`, `created_at`.
 
 use crate::Dialect;
 
+/// The name of the suppression list's table.
 pub const SUPPRESSIONS: &str = "postrider_suppressions";
 
-/// Which entries of a list are there. Binds a JSON array of texts; yields entry and reason.
+/// Returns the query for those of the given entries that are listed. Binds a JSON array of texts; yields entry and
+/// reason.
 pub fn among(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
@@ -21,14 +23,14 @@ pub fn among(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Puts an entry on the list, if it is not there. Binds entry and reason.
+/// Returns the statement that adds an entry if it is not listed. Binds entry and reason.
 pub fn add(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
             "INSERT INTO postrider_suppressions (entry, reason, created_at) VALUES ($1, $2, now()) \
              ON CONFLICT (entry) DO NOTHING"
         }
-        // Not INSERT IGNORE, which would cut what is too long.
+        // Not INSERT IGNORE, which would truncate long entries.
         Dialect::Mysql => {
             "INSERT INTO postrider_suppressions (entry, reason, created_at) VALUES (?, ?, UTC_TIMESTAMP(6)) \
              ON DUPLICATE KEY UPDATE entry = VALUES(entry)"
@@ -40,7 +42,7 @@ pub fn add(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Takes an entry off the list. Binds it.
+/// Returns the statement that removes an entry. Binds it.
 pub fn remove(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "DELETE FROM postrider_suppressions WHERE entry = $1",
@@ -48,7 +50,8 @@ pub fn remove(dialect: Dialect) -> &'static str {
     }
 }
 
-/// One page. Binds the entry that it comes after and the most rows; yields entry, reason and time.
+/// Returns the query for one page. Binds the entry to start after and the maximum number of rows; yields entry, reason,
+/// time.
 pub fn page(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {

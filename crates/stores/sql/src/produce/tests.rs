@@ -8,7 +8,7 @@ fn contract() -> Contract {
     Contract::parse("mail_outbox", text).expect("built-in contracts are sound")
 }
 
-/// The table as an application may have it: what is optional and not listed is not there.
+/// The table as an application may have it: optional columns that are not listed are absent.
 fn rendered(dialect: Dialect, id_type: &str, time_type: &str, fields: &[&str]) -> Script {
     let types = [
         ("id", id_type),

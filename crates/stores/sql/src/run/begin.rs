@@ -1,4 +1,4 @@
-//! Marks rows as begun, and takes back rows whose worker is gone: those that it had begun are counted.
+//! Records which rows are begun, and reclaims rows whose worker is gone; crashes of begun rows are counted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::bind::{self, Given};
 use crate::own::begun as own;
 use crate::{ReclaimScripts, Script};
 
-/// Rows held here that crashes are counted against.
+/// Rows held here that have crashes counted against them.
 #[derive(Debug, Default)]
 pub(super) struct Crashed(Mutex<HashSet<RowId>>);
 
@@ -32,19 +32,19 @@ fn mark(lease: &Lease) -> Mark {
     std::iter::once(Some(lease.id.to_string())).chain(fence).collect()
 }
 
-/// A time as every statement of a database would print it: some print zeros at the end, some do not.
+/// Removes trailing zeros of a time, which some statements of a database print and others do not.
 fn plain(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Crashes in a row of one row, and the microseconds since the last one.
+/// Consecutive crashes of one row, and the microseconds since the last one.
 #[derive(Clone, Copy, Default)]
 struct Crashes {
     count: u32,
     since: i64,
 }
 
-/// What a look for expired leases says of one row.
+/// One row of the search for expired leases.
 struct Expired {
     lease: Lease,
     last: bool,
@@ -56,8 +56,10 @@ impl Opened {
         Value::Text(self.program.place.clone())
     }
 
-    /// The list is written and the leases are checked at the same time, which saves a round trip. Rows that lost their lease are
-    /// taken off the list again: they are not sent, and must not be charged for a crash.
+    /// Records the rows as begun and checks their leases, at the same time, which saves a round trip.
+    ///
+    /// Rows that lost their lease are removed from the list again: they are not sent, and must not be charged for a
+    /// crash.
     pub async fn begin(&self, on: &impl Run, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
         let (written, standing) =
@@ -73,7 +75,7 @@ impl Opened {
         Ok(begun.iter().map(held).collect())
     }
 
-    /// Without our own tables nothing is marked, and no crash is counted.
+    /// Without the internal tables nothing is recorded, and no crash is counted.
     async fn write_marks(&self, on: &impl Run, marks: &[Mark]) -> Result<(), Error> {
         let mut args = vec![self.place(), Value::Text(self.marks.to_string())];
         if marks.is_empty() {
@@ -95,7 +97,7 @@ impl Opened {
         Ok(standing)
     }
 
-    /// How often the worker of each row died while it delivered the row.
+    /// Reads how often the worker of each row died during its delivery.
     async fn crashes(&self, on: &impl Run) -> Result<HashMap<String, Crashes>, Error> {
         let rows = on.look("read crashes", own::crashes(on.dialect()), vec![self.place()]).await?;
         let read = |row: Vec<Value>| match row.as_slice() {
@@ -107,7 +109,8 @@ impl Opened {
         Ok(rows.unwrap_or_default().into_iter().filter_map(read).collect())
     }
 
-    /// The rows are claimed by now: where their crashes can't be read they go as if there were none.
+    /// Adds the crash counts to claimed rows. If they cannot be read, the rows go on without, as they are already
+    /// claimed.
     pub(super) async fn note_crashes(&self, on: &impl Run, claimed: &mut [Claimed]) {
         if claimed.is_empty() {
             return;
@@ -127,7 +130,7 @@ impl Opened {
         }
     }
 
-    /// A delivery that was completed clears the row's crashes. Those that stay are cleared by the next delivery.
+    /// Clears the crash counts of delivered rows. If this fails, the next delivery clears them.
     pub(super) async fn forgive(&self, on: &impl Run, moves: &[Settlement], answers: &[Held]) {
         if self.crashed.lock().is_empty() {
             return;
@@ -151,6 +154,7 @@ impl Opened {
         Ok(())
     }
 
+    /// Reclaims up to `limit` rows whose lease expired, and returns what became of them.
     pub async fn reclaim(&self, on: &impl Run, limit: u32) -> Result<Reclaimed, Error> {
         let stamp = self.program.stamp.as_ref();
         moved(on, "note when claims without a time were seen", stamp, limit).await?;
@@ -214,7 +218,7 @@ impl Opened {
         Some(Expired { lease, last, limit: count(&taken_from(&mut row, at + 1)) })
     }
 
-    /// What the workers of this table have begun.
+    /// Reads the leases that the workers of this table have begun.
     async fn begun(&self, on: &impl Run) -> Result<HashSet<Mark>, Error> {
         let lists =
             on.ask("read which rows were begun", own::lists(on.dialect()), vec![self.place()]).await?;

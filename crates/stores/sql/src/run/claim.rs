@@ -1,4 +1,4 @@
-//! Claim, load, and when to look again.
+//! Runs claim and load, and computes when to poll next.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use super::{Done, Opened, Run, ring};
 use crate::bind::{self, Given};
 
 impl Opened {
+    /// Claims up to `want.limit` rows: free rows and ordered groups.
     pub async fn claim(&self, on: &impl Run, want: &Want) -> Result<Vec<Claimed>, Error> {
         self.claim_free(on, want.limit, Free::All).await
     }
@@ -33,7 +34,7 @@ impl Opened {
         Ok(claimed)
     }
 
-    /// Rows that keep no order.
+    /// Claims rows that keep no order, by shares if the contract has them.
     pub(super) async fn claim_rows(
         &self,
         on: &impl Run,
@@ -70,6 +71,7 @@ impl Opened {
         self.program.layout.claim_time.map(|fence| fence + 1)
     }
 
+    /// Loads the message fields of leased rows, in the order of `leases`; `None` for a row that no longer exists.
     pub async fn load(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         let mut found: HashMap<RowId, Fields> = HashMap::with_capacity(leases.len());
         for part in leases.chunks(self.batch) {
@@ -87,11 +89,12 @@ impl Opened {
         Ok(leases.iter().map(|lease| found.remove(&lease.id)).collect())
     }
 
+    /// Returns the time until the next row is due, or a pool's rate permits one; `None` if no row is known to wait.
     pub async fn next_due(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
         if self.program.groups.is_some() && self.ring.is_unfinished() {
             return Ok(Some(ring::PAUSE));
         }
-        // Rows that are due and wait for their pool's rate.
+        // Rows that are due but wait for their pool's rate.
         if let Some(wait) = self.rate_wait(on).await? {
             return Ok(Some(wait));
         }
@@ -116,13 +119,13 @@ impl Opened {
         if order.is_empty() { claimed } else { bind::in_order(claimed, &order) }
     }
 
-    /// Either there is one script per ready state, or one for all of them.
+    /// The state from which a script claims; there is either one script per ready state, or one for all of them.
     fn claimed_from(&self, script: usize) -> Option<StateId> {
         let each = self.program.claim.len() == self.stage.ready.len();
         each.then(|| self.stage.ready.get(script).copied()).flatten()
     }
 
-    /// Adds what is joined. The rows are claimed by now: if the join fails they come without their fields, and
+    /// Adds the joined fields. The rows are already claimed: if the join fails, they come without their fields, and
     /// [`Opened::load`] tries again.
     pub(super) async fn join_claimed(&self, on: &impl Run, claimed: &mut [Claimed]) {
         if self.program.join.is_none() {

@@ -1,4 +1,4 @@
-//! What should be unique and is not: an existing table may hold rows that a new one would have refused.
+//! Finds duplicate values in columns that should be unique: an existing table may lack the constraints of a new one.
 
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
@@ -7,12 +7,14 @@ use super::{Opened, Run};
 use crate::bind::{self, Given};
 use crate::{Dialect, Script, Step, Yields, ddl, ident};
 
-/// Counting stops here.
+/// Counting stops at this number.
 const MOST: u32 = 1000;
 
 impl Opened {
-    /// Columns that our own table keeps unique, and how many of their values this one has more than once among its
-    /// newest rows: it may hold millions, and `check` is a page that people open.
+    /// Returns the columns that a table of ours keeps unique, and how many values occur more than once among the newest
+    /// rows.
+    ///
+    /// Only the newest rows are read: the table may hold millions, and `check` must be fast.
     pub async fn duplicates(&self, on: &impl Run) -> Result<Vec<(String, u64)>, Error> {
         let dialect = on.dialect();
         let create = ddl::create(&self.contract, dialect).unwrap_or_default();
@@ -55,7 +57,7 @@ impl Opened {
     }
 }
 
-/// The unique keys of a `CREATE TABLE`, one definition a line.
+/// The unique keys of a `CREATE TABLE` with one definition per line.
 fn uniques(create: &str) -> Vec<Vec<String>> {
     let plain = |name: &str| name.trim().trim_matches(['"', '`']).to_owned();
     create

@@ -1,4 +1,4 @@
-//! What operators look for, answered.
+//! Runs the queries of operators: searches, pages, one row, its history, its place in group and pool, previews.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ impl Opened {
             .expect("the same contract was rendered for the same table before")
     }
 
+    /// Returns the searches that this table supports.
     pub fn searches(&self, dialect: Dialect) -> Vec<Searchable> {
         let table = self.table(dialect);
         let offered = |by: SearchBy| {
@@ -40,6 +41,7 @@ impl Opened {
         SearchBy::ALL.into_iter().filter_map(offered).collect()
     }
 
+    /// Returns a page of rows; errs if the state or the search is unknown.
     pub async fn browse(&self, on: &dyn Plain, query: &Query) -> Result<Page, Error> {
         if query.state.as_deref().is_some_and(|state| self.contract.state_named(state).is_none()) {
             return Err(self.no_state(query.state.as_deref()));
@@ -60,6 +62,7 @@ impl Opened {
         Ok(Page { rows, next, note: note(&table, query) })
     }
 
+    /// Returns a row with all its columns; `None` if no row has this key.
     pub async fn show(&self, on: &dyn Plain, id: &str) -> Result<Option<RowView>, Error> {
         let table = self.table(on.dialect());
         let Some(statement) = table.shown_row(id) else { return Ok(None) };
@@ -67,7 +70,7 @@ impl Opened {
         Ok(rows.into_iter().next().map(|row| viewed(&table, false, row)))
     }
 
-    /// Oldest first.
+    /// Returns the records of a row, oldest first.
     pub async fn history(&self, on: &dyn Plain, id: &str) -> Result<Vec<Recorded>, Error> {
         let mut found = Vec::new();
         for (name, columns, statement) in self.table(on.dialect()).records(id) {
@@ -84,6 +87,7 @@ impl Opened {
         Ok(found)
     }
 
+    /// Returns what a row waits for: the head of its group and the limits of its pool.
     pub async fn standing(&self, on: &dyn Plain, row: &RowView) -> Result<Standing, Error> {
         let table = self.table(on.dialect());
         let mut standing = Standing::default();
@@ -115,6 +119,7 @@ impl Opened {
         Ok(standing)
     }
 
+    /// Returns how many rows a verb would move; errs if the state is unknown.
     pub async fn preview(&self, on: &dyn Plain, verb: Verb, which: &Which) -> Result<Preview, Error> {
         let moves = verb.moves(&self.contract, &self.stage);
         let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();

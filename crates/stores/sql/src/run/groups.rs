@@ -1,4 +1,4 @@
-//! The claim of ordered groups: looks along the ring, takes runs, and shares the lane's capacity with the other rows.
+//! Claims ordered groups: advances the group cursor, claims runs, and shares the lane's capacity with the other rows.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,15 @@ use super::{Done, Opened, Run};
 use crate::GroupClaim;
 use crate::bind::{Given, Groups, Shares};
 
-/// Groups on the ring that one claim looks at, about; the next goes on from there.
+/// Approximate number of groups that one claim reads from the group cursor on; the next claim continues there.
 const LOOKED_AT_MOST: u32 = 2000;
 
-/// Transactions of one claim, at most.
+/// Maximum number of transactions per claim.
 const ROUNDS: u32 = 8;
 
 impl Opened {
-    /// Half of the limit for each kind; what one leaves is lent to the other. Free rows come first: they can be asked for
-    /// twice, while a group that gave a short run can't give another.
+    /// Claims half of the limit of each kind; what one kind leaves is given to the other. Free rows come first: they
+    /// can be claimed twice, while a group that gave a short run cannot give another.
     pub(super) async fn claim_both(
         &self,
         on: &impl Run,
@@ -54,7 +54,7 @@ impl Opened {
         Ok(claimed)
     }
 
-    /// Goes on until the limit is reached, the ring has turned, or enough was looked at.
+    /// Continues until the limit is reached, the cursor has passed all groups, or enough groups were read.
     async fn claim_groups(
         &self,
         on: &impl Run,
@@ -83,7 +83,7 @@ impl Opened {
                 got.iter().filter_map(|row| row.group.as_ref().map(|group| &group.key)).collect();
             self.ring.yielded(count(&got), u32::try_from(keys.len()).unwrap_or(u32::MAX));
             looked += look.seen;
-            // From the middle of the ring to its end is not yet a turn.
+            // From the middle of the ring to its end is not yet a full round.
             whole_turn = look.left == Left::Turned && (asked.cursor.is_none() || round > 0);
             claimed.extend(got);
         }
@@ -131,7 +131,7 @@ impl Opened {
             _ => None,
         };
         let rows = self.read_claimed(done, from);
-        // Short claims say nothing about what a backlog costs.
+        // Short claims do not show what a backlog costs.
         if count(&rows) >= limit {
             self.ring.spent(finding, started.elapsed().saturating_sub(finding));
         }

@@ -12,7 +12,7 @@ use crate::bind::{self, Given};
 use crate::{HandoffScripts, Script};
 
 impl Opened {
-    /// Takes those of the named rows that may go; the rest is looked at once more, to tell why they were not.
+    /// Claims those of the named rows that may go; a second query finds out why the others were not claimed.
     pub async fn claim_named(&self, on: &impl Run, ids: &[RowId]) -> Result<Taken, Error> {
         let scripts = self.handoff()?;
         let mut taken = Taken::default();
@@ -25,7 +25,7 @@ impl Opened {
             let got: HashSet<&RowId> = rows.iter().map(|row| &row.lease.id).collect();
             let left: Vec<RowId> = part.iter().filter(|id| !got.contains(id)).cloned().collect();
             taken.rows.extend(rows);
-            // What was claimed by now is ours, whatever becomes of the look at the others.
+            // The rows claimed so far are ours, even if the query about the others fails.
             match self.stand(on, scripts, left, &mut taken).await {
                 Err(error) if taken.rows.is_empty() => return Err(error),
                 Err(error) => tracing::warn!(%error, "could not look at rows that were not claimed"),
@@ -57,11 +57,12 @@ impl Opened {
         Ok(())
     }
 
-    /// Rows that no queue can carry.
+    /// Claims rows that no queue can carry: those of ordered groups and of pools.
     pub async fn claim_kept(&self, on: &impl Run, limit: u32) -> Result<Vec<Claimed>, Error> {
         self.claim_free(on, limit, Free::OfPools).await
     }
 
+    /// Marks up to `limit` rows to be published, and returns their keys.
     pub async fn offer(&self, on: &impl Run, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
         let scripts = self.handoff()?;
         let scripts: Vec<&Script> = match offer {
@@ -75,7 +76,7 @@ impl Opened {
                 let done = on.run("mark rows as published", script, &Given::limit(on.owner(), left)).await;
                 match done {
                     Ok(done) => offered.extend(done.keys()),
-                    // Those that are marked by now must be published.
+                    // The rows that are already marked must be published.
                     Err(error) if !offered.is_empty() => {
                         tracing::warn!(%error, "marking rows of one of several states failed");
                         break;
@@ -87,6 +88,7 @@ impl Opened {
         Ok(offered)
     }
 
+    /// Takes rows back that could not be published, and returns their number.
     pub async fn recall(&self, on: &impl Run, ids: &[RowId]) -> Result<u64, Error> {
         let mut recalled = 0;
         for part in ids.chunks(self.batch.max(1)) {
@@ -98,6 +100,7 @@ impl Opened {
         Ok(recalled)
     }
 
+    /// Whether the table can have rows that no queue can carry.
     pub fn keeps_rows(&self) -> bool {
         self.program.handoff.as_ref().is_some_and(|handoff| handoff.keeps_rows)
     }

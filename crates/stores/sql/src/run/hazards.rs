@@ -1,5 +1,7 @@
-//! What a table's own rules would do to a lane: keys that are not unique, states that a type or a constraint refuses,
-//! NULL where none may be, groups without an order. `check` reports each.
+//! Finds conflicts between a table's constraints and the contract; `check` reports them.
+//!
+//! They are: keys that are not unique, states that a type or a constraint rejects, NULL in NOT NULL columns, groups
+//! without a definite order.
 
 mod keys;
 mod nulls;
@@ -16,7 +18,7 @@ use crate::bind::{self, Given};
 use crate::table::Table;
 use crate::{Dialect, Script, Step, Yields, ident};
 
-/// The rules of a table that its columns do not show.
+/// The constraints of a table that its columns do not show.
 #[derive(Debug, Clone, Default)]
 pub struct Constraints {
     /// The columns of each unique key that covers all rows.
@@ -27,22 +29,23 @@ pub struct Constraints {
     pub checks: Vec<String>,
 }
 
-/// What was found out about a table's own rules.
+/// The conflicts between a table's constraints and the contract.
 #[derive(Debug, Clone, Default)]
 pub struct Hazards {
     pub findings: Vec<Finding>,
-    /// Do rows of a group have an order?
+    /// Whether the rows of a group have a definite order.
     pub ordered: bool,
-    /// A value that the claim's statement names is not one of its column's type: the database refuses the statement.
+    /// Whether the claim compares a column with a value that its type does not have, so that the database rejects it.
     pub unclaimable: bool,
 }
 
 impl Opened {
+    /// Checks the table against the contract; errs only if a query fails.
     pub async fn hazards(&self, on: &impl Run, constraints: &Constraints) -> Result<Hazards, Error> {
         let dialect = on.dialect();
         let table = self.table(dialect);
         let refused = self.refused_values(&table, constraints);
-        // An enumeration of PostgreSQL can't even be compared with a value that it does not have.
+        // On PostgreSQL an enum cannot even be compared with a value that it does not have.
         let unclaimable = dialect == Dialect::Postgres && !refused.is_empty();
         let mut findings = refused;
         findings.extend(self.checked_values(on, &table, constraints).await?);
@@ -58,7 +61,7 @@ impl Opened {
         Ok(Hazards { findings, ordered, unclaimable })
     }
 
-    /// Columns of the newest rows: a table may hold millions, and `check` is a page that people open.
+    /// Selects columns of the newest rows: a table may hold millions, and `check` must be fast.
     pub(super) fn newest(&self, table: &Table<'_>, columns: &[&str]) -> String {
         let columns: Vec<String> = columns.iter().map(|column| table.quote(column)).collect();
         format!(
@@ -70,7 +73,7 @@ impl Opened {
     }
 }
 
-/// The number that a statement answers.
+/// Runs a statement that returns one number.
 async fn count(on: &impl Run, doing: &str, sql: String) -> Result<u64, Error> {
     let script = Script { steps: vec![Step { sql, binds: Vec::new(), yields: Yields::Other }] };
     let rows = on.run(doing, &script, &Given::limit(on.owner(), 1)).await?.into_rows();
@@ -81,7 +84,7 @@ fn finding(level: Level, text: String, mend: Option<String>) -> Finding {
     Finding { level, text, mend }
 }
 
-/// Lets a column hold NULL; SQLite would have to copy the table.
+/// The statement that makes a column nullable; `None` on SQLite, which would have to copy the table.
 fn nullable(dialect: Dialect, table: &str, column: &str, sql_type: &str) -> Option<String> {
     let column = ident::quote(dialect, column);
     match dialect {

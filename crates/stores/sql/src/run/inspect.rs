@@ -1,4 +1,4 @@
-//! What operators see and do.
+//! Runs the verbs of operators: counts, requeue, cancel, release, lag.
 
 use postrider_seams::inspect::{COUNT_LIMIT, Count, Lag, Which};
 use postrider_seams::row::{RowId, Value};
@@ -9,6 +9,7 @@ use crate::Script;
 use crate::bind::{self, Given};
 
 impl Opened {
+    /// Counts the rows of each state, up to a limit.
     pub async fn census(&self, on: &impl Run) -> Result<Vec<Count>, Error> {
         let mut counts = Vec::with_capacity(self.program.inspect.census.len());
         for (state, script) in &self.program.inspect.census {
@@ -23,21 +24,25 @@ impl Opened {
         Ok(counts)
     }
 
+    /// Requeues rows, and returns how many moved.
     pub async fn requeue(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
         let scripts = &self.program.inspect;
         self.operate(on, "requeue", which, &scripts.requeue_ids, &scripts.requeue_state).await
     }
 
+    /// Cancels rows, and returns how many moved.
     pub async fn cancel(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
         let scripts = &self.program.inspect;
         self.operate(on, "cancel", which, &scripts.cancel_ids, &scripts.cancel_state).await
     }
 
+    /// Releases claimed rows, and returns how many moved.
     pub async fn release(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
         let scripts = &self.program.inspect;
         self.operate(on, "release", which, &scripts.release_ids, &scripts.release_state).await
     }
 
+    /// Returns how long the oldest due row and the oldest claim have waited.
     pub async fn lag(&self, on: &impl Run) -> Result<Lag, Error> {
         let done = on.run("measure the lag", &self.program.inspect.lag, &counting(on)).await?;
         let row = done.into_rows().into_iter().next().unwrap_or_default();
@@ -90,7 +95,7 @@ impl Opened {
         }
     }
 
-    /// An operator's text as a key of this table; `None` where no row can have it.
+    /// A key that an operator typed; `None` if no row can have it.
     fn key(&self, text: &str) -> Option<RowId> {
         if self.program.layout.integer_id {
             return text.trim().parse().ok().map(RowId::Int);
@@ -108,7 +113,7 @@ impl Opened {
     }
 }
 
-/// One more than the limit tells that there are more.
+/// One more than the limit shows that there are more rows.
 fn counting(on: &impl Run) -> Given<'_> {
     let limit = u32::try_from(COUNT_LIMIT + 1).expect("the limit is small");
     Given::limit(on.owner(), limit)

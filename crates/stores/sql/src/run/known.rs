@@ -1,4 +1,4 @@
-//! The shares in which rows wait and the limits of their pools, as far as they are known.
+//! A cache of the shares with waiting rows and of the limits of their pools.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,27 @@ use postrider_seams::row::Claimed;
 use crate::bind::{Share, Shares};
 use crate::share::BETWEEN;
 
-/// How old a look may be.
+/// Maximum age of the cached shares.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// The same while it has not yet seen all shares.
+/// The same while not all shares have been read.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long it is believed that there is no table of pools.
+/// Time until a missing table of pools is searched again.
 const ABSENT: Duration = Duration::from_secs(5);
 
+/// The cache, shared by the claims of a lane.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     looked: Option<Instant>,
-    /// Where the last look stopped; none where it saw the last share.
+    /// The last share that was read; `None` if all were.
     cursor: Option<String>,
-    /// Shares of rows that keep no order; the next to get its turn comes first.
+    /// Shares of rows that keep no order, in round-robin order: the next one comes first.
     free: VecDeque<String>,
-    /// Pools of ordered rows: of the last full turn, and of the one that is under way.
+    /// Pools of ordered rows: of the last full round, and of the current one.
     ordered: BTreeSet<String>,
     turning: BTreeSet<String>,
     pools: BTreeMap<String, Pool>,
@@ -36,7 +37,7 @@ struct State {
     table: Table,
 }
 
-/// Is there a table of pools?
+/// Whether the table of pools exists.
 #[derive(Debug, Default, Clone, Copy)]
 enum Table {
     #[default]
@@ -45,25 +46,25 @@ enum Table {
     Absent(Instant),
 }
 
-/// What is known of a pool.
+/// The cached state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pool {
     pub limited: bool,
-    /// Rows that may go.
+    /// Number of rows that may go.
     pub permits: u64,
-    /// Until its rate lets one go.
+    /// Time until its rate permits a row.
     pub wait: Duration,
 }
 
-/// Which of the rows that keep no order.
+/// A selection of the rows that keep no order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Free {
     All,
-    /// The others go by an external queue.
+    /// Only rows of pools; the others are claimed through an external queue.
     OfPools,
 }
 
-/// The pool in a share's key; empty where the rows have none.
+/// The pool in a share's key; empty if the rows have none.
 fn pool_in(key: &str) -> &str {
     let rest = key.get(1..).unwrap_or_default();
     rest.split_once(BETWEEN).map_or(rest, |(pool, _)| pool)
@@ -84,17 +85,19 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the shares must be read again.
     pub fn is_stale(&self) -> bool {
         let state = self.lock();
         let most = if state.cursor.is_some() { PAUSE } else { FRESH };
         state.looked.is_none_or(|looked| looked.elapsed() >= most)
     }
 
+    /// Returns the share after which to continue reading; `None` to start at the first.
     pub fn cursor(&self) -> Option<String> {
         self.lock().cursor.clone()
     }
 
-    /// A look found these shares, up to `cursor` if it did not see the last. Answers the pools to be looked at.
+    /// Stores the shares that were read, up to `cursor` if there are more, and returns the pools to read.
     pub fn seen(&self, keys: Vec<String>, cursor: Option<String>) -> BTreeSet<String> {
         let mut state = self.lock();
         state.looked = Some(Instant::now());
@@ -104,7 +107,7 @@ impl Known {
                 let pool = pool_in(&key).to_owned();
                 state.turning.insert(pool);
             } else if !known.contains(&key) {
-                // New ones need not wait for a whole turn.
+                // New shares need not wait for a full round.
                 state.free.push_front(key);
             }
         }
@@ -117,18 +120,19 @@ impl Known {
         pools.collect()
     }
 
-    /// Limited pools that have no row of ours yet, as far as this process knows.
+    /// Returns the limited pools without an internal row, as far as this process knows.
     pub fn not_enrolled(&self, found: &BTreeMap<String, Pool>) -> Vec<String> {
         let state = self.lock();
         let new = found.iter().filter(|(name, pool)| pool.limited && !state.enrolled.contains(*name));
         new.map(|(name, _)| name.clone()).collect()
     }
 
+    /// Records that these pools have an internal row.
     pub fn enrolled(&self, pools: Vec<String>) {
         self.lock().enrolled.extend(pools);
     }
 
-    /// Is there a table of pools? `None` where it is time to look.
+    /// Whether the table of pools exists; `None` if it must be checked.
     pub fn pools_are_there(&self) -> Option<bool> {
         match self.lock().table {
             Table::There => Some(true),
@@ -137,18 +141,21 @@ impl Known {
         }
     }
 
+    /// Records whether the table of pools exists.
     pub fn looked_for_pools(&self, there: bool) {
         self.lock().table = if there { Table::There } else { Table::Absent(Instant::now()) };
     }
 
-    /// What was found of these pools; the others of them have no limits.
+    /// Stores the state of the pools in `asked`; those that are not in `found` have no limits.
     pub fn set_pools(&self, asked: &BTreeSet<String>, found: BTreeMap<String, Pool>) {
         let mut state = self.lock();
         state.pools.retain(|name, _| !asked.contains(name));
         state.pools.extend(found);
     }
 
-    /// So many rows evenly among the next shares. Those of limited pools get one try each, which `tried` remembers.
+    /// Divides `rows` evenly among the next shares.
+    ///
+    /// Shares of limited pools are tried once per claim; `tried` keeps track of them.
     pub fn plan(&self, rows: u32, most: usize, free: Free, tried: &mut HashSet<String>) -> Vec<Share> {
         let mut state = self.lock();
         if free == Free::OfPools {
@@ -177,7 +184,7 @@ impl Known {
         chosen
     }
 
-    /// What a plan brought: a share that gave less than it was asked for has no more that may go.
+    /// Records the result of a plan: a share that gave fewer rows than planned has no more that may go.
     pub fn yielded(&self, plan: &[Share], got: &[Claimed]) {
         let mut counts: HashMap<String, u32> = HashMap::new();
         for row in got {
@@ -193,7 +200,7 @@ impl Known {
         self.lock().free.retain(|key| !spent.contains(key));
     }
 
-    /// Pools with limits in which rows wait.
+    /// Returns the limited pools with waiting rows.
     pub fn limited(&self) -> BTreeSet<String> {
         let state = self.lock();
         let free = state.free.iter().map(|key| pool_in(key));
@@ -201,16 +208,18 @@ impl Known {
         free.chain(ordered).filter(|pool| state.limited(pool)).map(str::to_owned).collect()
     }
 
+    /// Whether any cached pool is limited.
     pub fn has_rates(&self) -> bool {
         self.lock().pools.values().any(|pool| pool.limited)
     }
 
+    /// Returns the limited pools of ordered rows.
     pub fn limited_of_groups(&self) -> BTreeSet<String> {
         let state = self.lock();
         state.ordered_pools().filter(|pool| state.limited(pool)).cloned().collect()
     }
 
-    /// Pools of ordered rows: those with limits, and those that may have more.
+    /// Returns the pools of ordered rows: the limited ones, and those with permits left.
     pub fn of_groups(&self) -> Shares {
         let state = self.lock();
         let mut shares = Shares::default();

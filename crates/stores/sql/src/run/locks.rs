@@ -1,4 +1,5 @@
-//! Locks and pauses: leases in our own two small tables. A database without them has neither.
+//! Named locks and paused lanes, in two internal tables. Without these tables, every lock is granted and no lane is
+//! paused.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use postrider_seams::store::{Class, Error};
 use super::Run;
 use crate::own;
 
-/// Takes or renews a lock; without the table everybody gets it.
+/// Takes or renews a lock and returns whether it is held; without the table it always is.
 pub async fn take(on: &impl Run, name: &str, ttl: Duration) -> Result<bool, Error> {
     let (name, owner) = (Value::Text(name.to_owned()), Value::Text(on.owner().to_owned()));
     let args = vec![name.clone(), owner.clone(), Value::Float(ttl.as_secs_f64())];
@@ -19,13 +20,13 @@ pub async fn take(on: &impl Run, name: &str, ttl: Duration) -> Result<bool, Erro
     Ok(holder.is_none_or(|rows| rows.first().and_then(|row| row.first()) == Some(&owner)))
 }
 
-/// Gives a lock back.
+/// Releases a lock.
 pub async fn give(on: &impl Run, name: &str) -> Result<(), Error> {
     let args = vec![Value::Text(name.to_owned()), Value::Text(on.owner().to_owned())];
     on.ask("give a lock back", own::lock_give(on.dialect()), args).await.map(|_| ())
 }
 
-/// Has an operator paused the lane?
+/// Whether an operator paused the lane.
 pub async fn paused(on: &impl Run, lane: &str) -> Result<bool, Error> {
     let args = vec![Value::Text(lane.to_owned())];
     let rows = on.ask("read whether the lane is paused", own::lane_paused(on.dialect()), args).await?;

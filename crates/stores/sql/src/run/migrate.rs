@@ -1,4 +1,4 @@
-//! What `migrate` would run, and how it speaks of what it could not.
+//! Computes the statements that `migrate` runs, and describes those that it cannot run.
 
 use postrider_contract::Contract;
 use postrider_seams::migrate::Options;
@@ -7,16 +7,17 @@ use postrider_seams::store::{Class, Error};
 use crate::ddl::{self, Index};
 use crate::{Dialect, Shape, own};
 
-/// What there is of a contract's table and those around it.
+/// The existing table of a contract, its related tables and indexes.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// `None` where there is no such table.
+    /// `None` if the table does not exist.
     pub shape: Option<Shape>,
     pub indexes: Vec<Index>,
 }
 
-/// The statements that the contract's table lacks, in order. Indexes for who looks are of a table that is there: only then
-/// is it known which columns it has.
+/// Returns the statements that the contract's table lacks, in order.
+///
+/// Search indexes are only added to an existing table, because only then its columns are known.
 pub fn missing(
     contract: &Contract,
     dialect: Dialect,
@@ -37,7 +38,7 @@ pub fn missing(
     Ok(statements)
 }
 
-/// The statements that make those of our own tables that are not `there`.
+/// Returns the statements that create those internal tables that are not `there`.
 pub fn missing_own(dialect: Dialect, there: [bool; own::TABLES.len()]) -> Vec<String> {
     own::create(dialect)
         .into_iter()
@@ -47,13 +48,12 @@ pub fn missing_own(dialect: Dialect, there: [bool; own::TABLES.len()]) -> Vec<St
         .collect()
 }
 
-/// What stands for a statement that existing duplicates forbid: told, and never fatal.
+/// Returns the comment that replaces a statement which existing duplicates prevent; this is not an error.
 pub fn not_made(statement: &str) -> String {
     format!("-- not made, as the table has duplicates (`postrider check` tells of them): {statement}")
 }
 
-/// Indexes from rows of (name, partial, column), in the order of their columns; an expression has no column and ends
-/// the list.
+/// Groups rows of (name, partial, column) into indexes, in column order; an expression has no column and ends the list.
 pub fn gathered(rows: impl IntoIterator<Item = (String, bool, Option<String>)>) -> Vec<Index> {
     let mut indexes: Vec<Index> = Vec::new();
     let mut ended = false;

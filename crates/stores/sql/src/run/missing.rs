@@ -1,4 +1,4 @@
-//! Names what a contract needs and a table lacks: each column once, with all that needs it and what would help.
+//! Describes what a contract needs and a table lacks: each column once, with what needs it and how to fix it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use postrider_contract::{Contract, Missing};
 
 use crate::{Shape, ddl, error};
 
-/// A sentence for each missing column, then those for the tables beside it.
+/// Returns a sentence for each missing column, then those for related tables.
 pub(super) fn listed(
     contract: &Contract,
     shape: &Shape,
@@ -17,7 +17,7 @@ pub(super) fn listed(
     for Missing { column, needed_by } in missing {
         columns.entry(column).or_default().push(format!("`{needed_by}`"));
     }
-    // `migrate` changes nothing as long as a column is missing that is not its to add.
+    // `migrate` changes nothing as long as a column is missing that it may not add.
     let migrates =
         columns.keys().all(|column| ddl::is_addable(contract, column) && shape.namesake(column).is_none());
     let sentence = |(column, needed_by): (String, Vec<String>)| {

@@ -1,18 +1,18 @@
-//! Patience with transactions that collide.
+//! Retries transactions after a deadlock or serialization failure.
 
 use crate::bind;
 
-/// How often a transaction that collided runs again: on MySQL, where inserts lock gaps, it happens more than once.
+/// Maximum number of retries: on MySQL, where inserts lock gaps, a transaction can collide repeatedly.
 const TRIES: u32 = 8;
 
-/// Goes on while a transaction collides with another, as often as is sensible.
+/// Counts the retries of a transaction, and waits before each.
 #[derive(Debug, Default)]
 pub struct Patience {
     tried: u32,
 }
 
 impl Patience {
-    /// Waits before another try, or gives back the failure that ends them.
+    /// Waits before another try; returns the error if it is no collision or there were too many tries.
     pub async fn wait<E>(&mut self, cause: E, is_collision: fn(&E) -> bool) -> Result<(), E> {
         if !is_collision(&cause) || self.tried >= TRIES {
             return Err(cause);

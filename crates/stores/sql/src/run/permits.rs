@@ -1,4 +1,4 @@
-//! What limited pools may have in one claim: nothing, until it was counted under their locks.
+//! The permits of limited pools in one claim: zero until they are counted under the pools' locks.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,18 @@ use serde_json::json;
 
 use crate::bind::{self, Share, Shares};
 
+/// The shares that one claim wants, limited by the permits of their pools.
 #[derive(Debug)]
 pub struct Permits {
     wanted: Vec<Share>,
-    /// Limited pool → rows that it may have.
+    /// Limited pool → number of rows that may go.
     left: BTreeMap<String, u64>,
     open: Vec<String>,
     pool_column: Option<usize>,
 }
 
 impl Permits {
+    /// The wanted shares, with no permits for limited pools yet.
     pub fn new(given: &Shares) -> Self {
         let left = given.limited.iter().map(|pool| (pool.clone(), 0)).collect();
         let mut permits = Self {
@@ -29,7 +31,7 @@ impl Permits {
         permits
     }
 
-    /// Pools were locked and counted.
+    /// Stores the permits of pools that were locked and counted.
     pub fn counted(&mut self, given: &Shares, rows: &[Vec<Value>]) {
         for row in rows {
             let Some(pool) = row.first().and_then(Value::as_text) else { continue };
@@ -44,7 +46,7 @@ impl Permits {
         self.bound_shares(given);
     }
 
-    /// Divides what each pool may have evenly among its shares, the first ones first.
+    /// Divides the permits of each pool evenly among its shares; the first shares get the remainder.
     fn bound_shares(&mut self, given: &Shares) {
         self.wanted.clone_from(&given.wanted);
         for (pool, left) in &self.left {
@@ -62,30 +64,34 @@ impl Permits {
         self.wanted.retain(|share| share.most > 0);
     }
 
+    /// Returns the shares with their quotas.
     pub fn shares(&self) -> &[Share] {
         &self.wanted
     }
 
-    /// The most that any share may have.
+    /// Returns the largest quota of any share.
     pub fn quota(&self) -> u32 {
         self.wanted.iter().map(|share| share.most).max().unwrap_or(0)
     }
 
+    /// Returns the shares and quotas as the JSON of [`Bind::Shares`](crate::Bind::Shares).
     pub fn shares_json(&self) -> String {
         let shares = self.wanted.iter().map(|share| json!({ "s": share.key, "n": share.most }));
         serde_json::Value::Array(shares.collect()).to_string()
     }
 
+    /// Returns the pools with permits left as the JSON of [`Bind::Open`](crate::Bind::Open).
     pub fn open_json(&self) -> String {
         bind::json_texts(&self.open)
     }
 
+    /// Returns the permits of limited pools as the JSON of [`Bind::Permits`](crate::Bind::Permits).
     pub fn left_json(&self) -> String {
         let left = self.left.iter().map(|(pool, left)| json!({ "p": pool, "n": left }));
         serde_json::Value::Array(left.collect()).to_string()
     }
 
-    /// Of rows that are locked one by one: those before the first whose pool has no permit left.
+    /// Returns the locked rows before the first one whose pool has no permit left.
     pub fn admit(&mut self, rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
         let Some(column) = self.pool_column else { return rows };
         let mut may = |row: &Vec<Value>| {

@@ -1,14 +1,14 @@
-//! A pool of connections with a deadline for every call.
+//! A connection pool with a deadline for every call.
 //!
-//! Owns: how many connections are open, which of them are idle, and which may be used again. Must not: know a driver;
-//! a store brings [`Connect`]. Invariant: a connection goes back to the pool only after a call that ended with nothing
-//! left open. One that missed its deadline, that was cancelled in the middle of a call, or that failed in a way that
-//! leaves it in doubt is dropped, which closes its socket without waiting for the peer.
+//! Owns: how many connections are open, which of them are idle, and which may be reused. Must not: know a driver; a
+//! store implements [`Connect`]. Invariant: a connection returns to the pool only after a call that left nothing open
+//! on it. A connection that missed its deadline, whose call was cancelled, or whose state is unknown after an error is
+//! dropped, which closes its socket without waiting for the peer.
 //!
-//! A missed deadline says that the peer may be gone, and then every other open connection may lead nowhere as well.
-//! So all of them are *suspect* from then on: idle ones are dropped instead of tried one after the other, and those in
-//! use no longer count against the pool's size. The same holds when a server has become read-only: after a fail-over the
-//! sessions on the old primary are as read-only as the one that found out.
+//! After a missed deadline the peer may be gone, and every other open connection may be dead as well. All of them are
+//! *suspect* from then on: idle ones are dropped instead of tried one after the other, and those in use no longer count
+//! against the pool's size. The same applies when a server has become read-only: after a fail-over all sessions on the
+//! old primary are read-only.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Between two attempts to connect to a server that refuses connections or is starting.
+/// Milliseconds between attempts to connect to a server that refuses connections or is starting.
 const PAUSES: [u64; 5] = [10, 30, 100, 250, 500];
-/// The longest wait for a peer to take notice of an orderly close.
+/// Maximum wait for the peer during an orderly close.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What a pool needs of a driver.
+/// The driver's part of a pool.
 pub trait Connect: Send + Sync + 'static {
     type Connection: Send + 'static;
     type Error: Send;
@@ -30,43 +30,45 @@ pub trait Connect: Send + Sync + 'static {
     /// Opens a connection with its session settings.
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
 
-    /// Tells the peer that the connection ends.
+    /// Closes the connection in an orderly way.
     fn close(&self, connection: Self::Connection) -> impl Future<Output = ()> + Send;
 
-    /// Is the connection as good as before after this failure of a statement?
+    /// Whether the connection is still usable after this error of a statement.
     fn survives(&self, error: &Self::Error) -> bool;
 
-    /// Does this failure concern every open connection, not only the one that reported it?
+    /// Whether this error concerns every open connection, not only the one that reported it.
     fn concerns_all(&self, error: &Self::Error) -> bool;
 
-    /// Is no transaction open on it?
+    /// Whether no transaction is open on the connection.
     fn is_clean(&self, connection: &Self::Connection) -> bool;
 
-    /// Is the server expected to accept connections in a moment: it refuses them, or is starting?
+    /// Whether the server is expected to accept connections soon: it refuses them now, or is starting.
     fn comes_back(&self, error: &Self::Error) -> bool;
 
-    /// No connection was free, or none could be opened, in time.
+    /// The error for a connection that could not be had in time.
     fn no_connection(&self) -> Self::Error;
 
-    /// No answer came within this time.
+    /// The error for a call that got no answer within this time.
     fn no_answer(&self, within: Duration) -> Self::Error;
 
     fn closed(&self) -> Self::Error;
 }
 
+/// The size and the time limits of a pool.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub connections: u32,
-    /// The longest wait for a connection.
+    /// Maximum wait for a connection.
     pub acquire: Duration,
-    /// The longest that one attempt to connect may take.
+    /// Time limit of one attempt to connect.
     pub connect: Duration,
-    /// A connection is closed when it is this old, so that changes of name resolution and of the server reach us.
+    /// Maximum age of a connection, so that changes of name resolution and of the server take effect.
     pub lifetime: Option<Duration>,
-    /// A connection that was idle for so long is closed: the server, or something in between, may have dropped it.
+    /// Maximum idle time of a connection: the server, or a device in between, may drop it later.
     pub idle: Option<Duration>,
 }
 
+/// A pool of connections; clones share it.
 pub struct Pool<C: Connect>(Arc<Inner<C>>);
 
 struct Inner<C: Connect> {
@@ -74,7 +76,7 @@ struct Inner<C: Connect> {
     limits: Limits,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C::Connection>>>,
-    /// Grows by one with each missed deadline, and with each failure that concerns all connections.
+    /// Increases with each missed deadline, and with each error that concerns all connections.
     suspicion: watch::Sender<u64>,
 }
 
@@ -86,7 +88,7 @@ struct Idle<T> {
 struct Live<T> {
     connection: T,
     opened: Instant,
-    /// The suspicion at the time it was opened.
+    /// The value of `suspicion` when the connection was opened.
     generation: u64,
 }
 
@@ -139,7 +141,7 @@ impl<C: Connect> Inner<C> {
 }
 
 impl<C: Connect> Pool<C> {
-    /// Opens nothing yet.
+    /// A pool without open connections; they are opened on demand.
     pub fn new(connect: C, limits: Limits) -> Self {
         Self(Arc::new(Inner {
             connect,
@@ -150,12 +152,15 @@ impl<C: Connect> Pool<C> {
         }))
     }
 
+    /// Returns the driver's part of the pool.
     pub fn connector(&self) -> &C {
         &self.0.connect
     }
 
-    /// Makes sure that the server can be reached: connects where no connection is open, once, and fails at once with the
-    /// reason. Waiting is for calls of a process that runs, not for a command that an operator waits for.
+    /// Checks that the server can be reached: connects once if no connection is open, and fails at once with the
+    /// reason.
+    ///
+    /// It does not retry, because an operator is waiting for a command.
     pub async fn reach(&self) -> Result<(), C::Error> {
         let all = self.0.limits.connections.max(1) as usize;
         let used = all - self.0.permits.available_permits().min(all);
@@ -168,7 +173,7 @@ impl<C: Connect> Pool<C> {
         Ok(())
     }
 
-    /// A connection that is idle, or a new one.
+    /// Returns an idle connection or opens one; errs if there is none within the acquire limit.
     pub async fn acquire(&self) -> Result<Lease<C>, C::Error> {
         let end = Instant::now() + self.0.limits.acquire;
         let permit = timeout_at(end, Arc::clone(&self.0.permits).acquire_owned()).await;
@@ -188,7 +193,7 @@ impl<C: Connect> Pool<C> {
         idle.pop().map(|one| one.live)
     }
 
-    /// Every connection of this generation may lead nowhere.
+    /// Marks every connection of this generation as suspect.
     fn suspect(&self, generation: u64) {
         let is_news = self.0.suspicion.send_if_modified(|suspicion| {
             let is_news = *suspicion == generation;
@@ -200,25 +205,25 @@ impl<C: Connect> Pool<C> {
         }
     }
 
-    /// Waits for the calls under way, and closes every connection.
+    /// Waits for running calls, and closes every connection.
     pub async fn close(&self) {
         let all = self.0.limits.connections.max(1);
-        // An error means that another caller has closed it.
+        // An error means that another caller has closed the pool.
         let ended = self.0.permits.acquire_many(all).await;
         self.0.permits.close();
         drop(ended);
         let idle = std::mem::take(&mut *self.0.idle());
         for one in idle {
-            // A peer that does not answer changes nothing: the socket is closed either way.
+            // If the peer does not answer, the socket is closed anyway.
             timeout(GOODBYE, self.0.connect.close(one.live.connection)).await.ok();
         }
     }
 }
 
-/// A connection in use. It goes back to the pool by [`Lease::end`] alone; dropped, it is closed.
+/// A connection in use. Only [`Lease::end`] returns it to the pool; if dropped, it is closed.
 pub struct Lease<C: Connect> {
     pool: Pool<C>,
-    /// Before the permit, so that the connection is closed before another one may be opened.
+    /// Declared before the permit, so that the connection is closed before another one may be opened.
     live: Live<C::Connection>,
     permit: Arc<Permit>,
 }
@@ -227,13 +232,13 @@ pub struct Lease<C: Connect> {
 type Permit = Mutex<Option<OwnedSemaphorePermit>>;
 
 impl<C: Connect> Lease<C> {
-    /// The deadline of a call on this connection.
+    /// Returns the deadline of a call on this connection.
     pub fn bound(&self, within: Duration) -> Bound<C> {
         let (pool, permit) = (self.pool.clone(), Arc::clone(&self.permit));
         Bound { pool, permit, generation: self.live.generation, within }
     }
 
-    /// Ends the use: gives the connection back if the call left it as good as before.
+    /// Ends the use, and returns the connection to the pool if it is still usable.
     pub fn end<T>(self, outcome: Result<T, C::Error>) -> Result<T, C::Error> {
         let inner = &self.pool.0;
         let survives = outcome.as_ref().err().is_none_or(|error| inner.connect.survives(error));
@@ -264,7 +269,7 @@ impl<C: Connect> DerefMut for Lease<C> {
     }
 }
 
-/// Ends a call that gets no answer.
+/// The deadline of one call.
 pub struct Bound<C: Connect> {
     pool: Pool<C>,
     permit: Arc<Permit>,
@@ -273,6 +278,7 @@ pub struct Bound<C: Connect> {
 }
 
 impl<C: Connect> Bound<C> {
+    /// Runs a call; errs if it gets no answer before the deadline.
     pub async fn run<T>(self, work: impl Future<Output = Result<T, C::Error>> + Send) -> Result<T, C::Error> {
         let end = Instant::now() + self.within;
         let mut suspicion = self.pool.0.suspicion.subscribe();
@@ -280,7 +286,7 @@ impl<C: Connect> Bound<C> {
         tokio::select! {
             biased;
             outcome = &mut work => return outcome,
-            // The sender lives as long as the pool, and so as long as this.
+            // The sender lives as long as the pool, which `self` keeps alive.
             _ = suspicion.wait_for(|now| *now != self.generation) => {
                 drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
             }
@@ -293,7 +299,7 @@ impl<C: Connect> Bound<C> {
     }
 
     fn missed<T>(&self) -> Result<T, C::Error> {
-        // Others that waited as long as we did must not make connections suspect that were opened since.
+        // Other calls that time out at the same moment must not make newer connections suspect.
         self.pool.suspect(self.generation);
         Err(self.pool.0.connect.no_answer(self.within))
     }

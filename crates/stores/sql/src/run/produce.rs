@@ -1,4 +1,4 @@
-//! Writes a fresh row, as an application would.
+//! Inserts a new row, as an application would.
 
 use postrider_seams::produce::KEY;
 use postrider_seams::row::{Detail, Lease, RowId, Value};
@@ -9,7 +9,7 @@ use crate::bind::{Given, tsid};
 use crate::produce::{needs_key, produce};
 
 impl Opened {
-    /// Inserts one row, ready for the stage; answers its key.
+    /// Inserts one row, ready for the stage, and returns its key.
     pub async fn produce(&self, on: &impl Run, fields: &Detail) -> Result<String, Error> {
         let names: Vec<&str> = fields.keys().map(String::as_str).filter(|name| *name != KEY).collect();
         let script = produce(&self.contract, &self.stage, on.dialect(), &self.shape, &names)
@@ -20,7 +20,7 @@ impl Opened {
             let fresh = || Value::Text(fresh_key(id.map_or("", |id| id.sql_type.as_str())));
             envelope.entry(KEY.to_owned()).or_insert_with(fresh);
         }
-        // The values travel as a settlement's do: one form for everything that is bound.
+        // The values are bound like those of a settlement, so that there is one code path for binds.
         let carrier = Settlement {
             lease: Lease { id: RowId::Int(0), fence: Box::default() },
             transition: postrider_contract::Transition::Delivered,
@@ -40,7 +40,7 @@ impl Opened {
     }
 }
 
-/// A key that no database makes: a UUID where the column is made for one, else a TSID.
+/// Generates a key that the database does not: a UUID if the column's type suits it, else a TSID.
 fn fresh_key(sql_type: &str) -> String {
     let sql_type = sql_type.to_ascii_lowercase();
     if !sql_type.contains("uuid") && !sql_type.contains("(36)") {

@@ -1,4 +1,4 @@
-//! What a script has come to between two of its steps: the same for every driver.
+//! The state of a script between two of its steps, the same for every driver.
 
 use postrider_seams::row::{RowId, Value};
 use tokio::time::Instant;
@@ -11,12 +11,12 @@ use crate::{Bind, Step, Yields};
 /// The state of one run of a script.
 #[derive(Debug)]
 pub struct Progress {
-    /// Keys that the last yielding step answered.
+    /// Keys that the last yielding step returned.
     pub held: Vec<RowId>,
-    /// The groups to take rows of.
+    /// The groups to claim rows of.
     pub groups: Vec<String>,
     pub done: Done,
-    /// What shares and pools may have.
+    /// The permits of shares and pools.
     pub permits: Permits,
     limit: usize,
     run: u32,
@@ -24,6 +24,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// The state before the first step.
     pub fn new(given: &Given<'_>) -> Self {
         Self {
             held: Vec::new(),
@@ -36,7 +37,7 @@ impl Progress {
         }
     }
 
-    /// Is there nothing that the step could be about?
+    /// Whether the step has nothing to work on: no held keys, no groups or no shares.
     pub fn skips(&self, step: &Step) -> bool {
         let of_groups = step.binds.contains(&Bind::Groups) || step.binds.contains(&Bind::Group);
         let of_shares = step.binds.contains(&Bind::Shares) || step.binds.contains(&Bind::Share);
@@ -45,17 +46,18 @@ impl Progress {
             || (of_shares && self.permits.shares().is_empty())
     }
 
-    /// Rows of one group: more of each where few groups are free.
+    /// Returns the number of rows to claim of each group; larger if few groups are free.
     pub fn run_length(&self) -> u32 {
         let even = self.limit / self.groups.len().max(1);
         u32::try_from(even).unwrap_or(u32::MAX).max(self.run).max(1)
     }
 
-    /// The step changed so many rows and yields none.
+    /// Records a step that yields no rows and changed this many.
     pub fn changed(&mut self, affected: u64) {
         self.done.affected = affected;
     }
 
+    /// Records the rows that a step yielded.
     pub fn yielded(&mut self, given: &Given<'_>, step: &Step, rows: Vec<Vec<Value>>) {
         match step.yields {
             Yields::Groups => {
@@ -72,7 +74,7 @@ impl Progress {
             }
             Yields::Permits => {
                 self.permits.counted(&given.shares, &rows);
-                // The keys so far were the pools'.
+                // The keys so far were those of pools.
                 (self.held, self.done.order, self.done.rows) = (Vec::new(), Vec::new(), None);
             }
             Yields::Nothing | Yields::Keys | Yields::Rows | Yields::Leases | Yields::Other => {
@@ -103,7 +105,7 @@ fn group_texts(rows: &[Vec<Value>]) -> Vec<String> {
     groups
 }
 
-/// The rows before the first that may not go; none at all where one is in flight.
+/// The rows before the first that may not go; none if one is in flight.
 fn may_go(rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
     let flag = |row: &Vec<Value>| match row.last() {
         Some(Value::Int(flag)) => *flag,

@@ -1,4 +1,4 @@
-//! Where a lane's claims of ordered groups have got to. Lost with the process, and that costs one turn.
+//! The group cursor: the position of a lane's claims of ordered groups. Losing it with the process costs one round.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,53 +8,54 @@ use postrider_seams::row::{RowId, Value};
 use crate::Dialect;
 use crate::bind::{self, Groups};
 
-/// New rows that a look takes in, at most.
+/// Maximum number of new rows that a search reads.
 const FRESH: u32 = 200;
 
-/// How often runs double while finding groups is expensive.
+/// Maximum number of times that runs double while finding groups is expensive.
 const LONGEST_STRETCH: u32 = 4;
 
-/// Rows that one group gives at a time, at most, however long its runs have become.
+/// Maximum number of rows that one group gives at a time, for runs of any length.
 const MOST_OF_A_GROUP: u32 = 500;
 
-/// Between two looks on a ring too long for one.
+/// Wait between two searches of a ring that is too long for one.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
+/// The group cursor, shared by the claims of a lane.
 #[derive(Debug, Default)]
 pub(super) struct Ring(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last group that was looked at; none at the start of a turn.
+    /// The last group that was read; `None` at the start of a round.
     cursor: Option<String>,
-    /// Did the last claim end in the middle of a turn, for want of time?
+    /// Whether the last claim ended in the middle of a round because it ran out of time.
     unfinished: bool,
-    /// Rows that one group yielded, lately.
+    /// Number of rows that one group yielded recently.
     yielded: u32,
-    /// How many times the contract's `run` one group gives at a time, as a power of two.
+    /// The factor on the contract's `run`, as a power of two.
     stretch: u32,
-    /// Who gets the odd row of a lane's capacity.
+    /// Decides which kind of rows gets the odd row of a lane's capacity.
     flip: bool,
 }
 
-/// Where a look left the ring.
+/// The position after a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Left {
-    /// It never came to the ring.
+    /// The search did not reach the ring.
     There,
     At(String),
-    /// At its end.
+    /// At the end of the ring.
     Turned,
 }
 
-/// What a look found.
+/// The result of a search.
 #[derive(Debug)]
 pub(super) struct Look {
     pub groups: Vec<String>,
-    /// MySQL: the rows that stand for the groups' mutexes.
+    /// MySQL: the rows that serve as the groups' mutexes.
     pub heads: Vec<RowId>,
     pub left: Left,
-    /// Groups on the ring that it saw.
+    /// Number of groups on the ring that were read.
     pub seen: u32,
 }
 
@@ -63,14 +64,14 @@ impl Ring {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the next look asks for, to get `rows`. Only the first look of a claim looks at new rows.
+    /// Returns the arguments of the next search, to get `rows`. Only the first search of a claim reads new rows.
     pub fn plan(&self, dialect: Dialect, rows: u32, run: u32, round: u32) -> Groups {
         let state = self.lock();
         let run = run.saturating_mul(1 << state.stretch).min(MOST_OF_A_GROUP.max(run));
-        // A transaction holds a lock for each; on MySQL each costs a statement.
+        // A transaction holds a lock for each group; on MySQL each costs a statement.
         let most = if dialect == Dialect::Mysql { 64 } else { 500 };
         let wanted = rows.div_ceil(state.yielded.clamp(1, run)).clamp(1, most);
-        // PostgreSQL looks at no more than it needs; the others at all of them.
+        // PostgreSQL reads only as many as it needs; the others read all of them.
         let jumps = match dialect {
             Dialect::Postgres => 2000,
             Dialect::Mysql | Dialect::Sqlite => (wanted * 4).clamp(64, 500) << round.min(2),
@@ -79,7 +80,7 @@ impl Ring {
         Groups { wanted, jumps, fresh, cursor: state.cursor.clone(), run, found: Vec::new() }
     }
 
-    /// A look came so far.
+    /// Moves the cursor to where a search ended.
     pub fn moved(&self, left: &Left) {
         match left {
             Left::There => {}
@@ -88,16 +89,18 @@ impl Ring {
         }
     }
 
-    /// So many groups yielded so many rows.
+    /// Records how many rows the groups yielded, to estimate the number of groups for the next claim.
     pub fn yielded(&self, rows: u32, groups: u32) {
         if let Some(each) = rows.checked_div(groups) {
             self.lock().yielded = each.max(1);
         }
     }
 
-    /// Adapts the length of runs to what finding groups costs. A group is found by reading its index from the front, past
-    /// the entries of rows that are done; while an old transaction keeps PostgreSQL from removing those, each visit of a group costs
-    /// as much as it has done rows. Longer runs mean fewer visits for the same rows.
+    /// Adapts the length of runs to the cost of finding groups.
+    ///
+    /// A group is found by reading its index from the front, past the entries of finished rows. While an old
+    /// transaction keeps PostgreSQL from removing those, each visit of a group costs as much as it has finished rows.
+    /// Longer runs mean fewer visits for the same rows.
     pub fn spent(&self, finding: Duration, taking: Duration) {
         let mut state = self.lock();
         if finding * 4 > taking {
@@ -107,15 +110,17 @@ impl Ring {
         }
     }
 
+    /// Records whether the claim ended before a full round.
     pub fn ended(&self, unfinished: bool) {
         self.lock().unfinished = unfinished;
     }
 
+    /// Whether the last claim ended before a full round.
     pub fn is_unfinished(&self) -> bool {
         self.lock().unfinished
     }
 
-    /// Turn and turn about.
+    /// Alternates between true and false (round-robin between the two kinds of rows).
     pub fn flip(&self) -> bool {
         let mut state = self.lock();
         state.flip = !state.flip;
@@ -124,13 +129,13 @@ impl Ring {
 }
 
 impl Look {
-    /// Reads the answer of a look: PostgreSQL's holds only groups that are locked, the others' all that they saw.
+    /// Reads the result of a search: PostgreSQL returns only groups that are locked, the others all that they read.
     pub fn read(dialect: Dialect, asked: &Groups, rows: &[Vec<Value>]) -> Self {
         let mut look = Self { groups: Vec::new(), heads: Vec::new(), left: Left::There, seen: 0 };
         match dialect {
             Dialect::Postgres => rows.iter().for_each(|row| look.take_locked(asked, row)),
             Dialect::Mysql | Dialect::Sqlite => {
-                // The ring first, so that it always moves on.
+                // Groups of the ring first, so that the cursor always advances.
                 let mut turned = true;
                 for row in rows.iter().filter(|row| kind(row) == 1) {
                     if look.is_full(asked) {
@@ -237,7 +242,7 @@ mod tests {
         assert_eq!(run(&ring), 50);
         ring.spent(millis(5), millis(10));
         assert_eq!(run(&ring), 100);
-        // In between they stay as they are.
+        // In between, the length stays unchanged.
         ring.spent(millis(20), millis(100));
         assert_eq!(run(&ring), 100);
         for _ in 0..10 {

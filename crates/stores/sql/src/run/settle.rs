@@ -1,4 +1,4 @@
-//! Settle and extend: fenced moves, one script per group.
+//! Runs settle and extend: moves guarded by the fence, one script per group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +12,7 @@ use crate::Script;
 use crate::bind::{self, Given, Group};
 
 impl Opened {
+    /// Settles rows, and returns for each whether its lease still held.
     pub async fn settle(&self, on: &impl Run, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].hands_back.is_empty()).collect();
         let groups = self.grouped(moves, |at| moves[at].hands_back.is_empty())?;
@@ -39,7 +40,7 @@ impl Opened {
         Ok(answers)
     }
 
-    /// Tries of rows that were cancelled meanwhile.
+    /// Records attempts of rows that were cancelled meanwhile.
     async fn record_late(&self, on: &impl Run, moves: &[Settlement], answers: &[Held]) -> Result<(), Error> {
         let late = &self.program.late;
         let tried = |at: usize| answers[at] == Held::Lost && late.contains_key(&moves[at].transition);
@@ -63,7 +64,7 @@ impl Opened {
         })
     }
 
-    /// A row that holds its group, and those behind it that are handed back: one transaction, the rest first.
+    /// Settles a row that holds its group and releases the rows behind it, in one transaction, the row itself last.
     async fn settle_holding(&self, on: &impl Run, settlement: &Settlement) -> Result<Held, Error> {
         let rest: Vec<Settlement> = settlement.hands_back.iter().cloned().map(Settlement::released).collect();
         let own = std::slice::from_ref(settlement);
@@ -83,8 +84,8 @@ impl Opened {
                 };
                 Ok(if rows.into_iter().any(is_own) { Held::Held } else { Held::Lost })
             }
-            // The row itself is at fault: the rest goes back without it, and it is left to its lease, which holds its
-            // group for as long.
+            // The row itself is at fault: the rows behind it are released, and the row is left to its lease, which
+            // holds its group until it expires.
             Err(error) if error.class == Class::Permanent => {
                 let id = &settlement.lease.id;
                 tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
@@ -97,8 +98,9 @@ impl Opened {
         }
     }
 
+    /// Extends leases and returns them with new fences; `None` for a lease that was lost.
     pub async fn extend(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
-        // A lease that can't run out needs no extension.
+        // A lease that cannot expire needs no extension.
         let Some(script) = &self.program.extend else {
             return Ok(leases.iter().cloned().map(Some).collect());
         };
@@ -118,12 +120,13 @@ impl Opened {
     }
 }
 
-/// So many rows refused one by one, and none taken: it is not the rows.
+/// If this many rows are rejected one by one and none is accepted, the cause is not in the rows.
 const REFUSED_AT_MOST: usize = 8;
 
-/// A statement that the database refuses for good is halved until the rows at fault are alone. Those are left to
-/// their lease, which spends an attempt on them; all others are settled. Where no row is taken the fault is elsewhere (a
-/// trigger, a constraint), and the error goes to the caller, who keeps the outcomes.
+/// Settles a group; a statement that the database rejects permanently is halved until the rows at fault are alone.
+///
+/// Those are left to their lease, which costs them an attempt; all others are settled. If no row is accepted, the cause
+/// is elsewhere (a trigger, a constraint), and the error is returned to the caller, which keeps the outcomes.
 async fn settle_group(
     on: &impl Run,
     script: &Script,

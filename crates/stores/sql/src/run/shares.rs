@@ -1,7 +1,7 @@
-//! The claim by shares: some of each, turn and turn about, and of limited pools only what they may have.
+//! Claims by shares (fair queueing): some rows of each share, round-robin, and of limited pools only with permits.
 //!
-//! Which shares have rows that wait is remembered for a moment, with the limits of their pools; a share that gave less
-//! than it was asked for is forgotten until the next look. Everything here is lost with the process, and that costs a look.
+//! The shares with waiting rows are cached for a moment, with the limits of their pools; a share that gave fewer rows
+//! than planned is forgotten until the next search. All of this is lost with the process, which costs one search.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::{Opened, Run};
 use crate::bind::{self, Given, Groups, Share, Shares};
 use crate::{Dialect, PoolScripts, Script, ShareClaim};
 
-/// Shares that one look finds, at most; the next goes on from there.
+/// Maximum number of shares that one search finds; the next continues from there.
 const LOOKED_AT: u32 = 500;
 
-/// The same on MySQL, where each takes a round trip.
+/// The same on MySQL, where each share costs a round trip.
 const HOPS: u32 = 64;
 
-/// Takes of one claim, at most.
+/// Maximum number of transactions per claim.
 const ROUNDS: u32 = 12;
 
 impl Opened {
-    /// Looks for shares where that was long ago.
+    /// Searches for shares if the cached ones are too old.
     pub(super) async fn keep_known(&self, on: &impl Run) -> Result<(), Error> {
         match &self.program.shares {
             Some(shares) if self.known.is_stale() => self.look_for_shares(on, shares).await,
@@ -63,7 +63,7 @@ impl Opened {
         Ok(rows.iter().filter_map(|row| row.first()?.as_text().map(str::to_owned)).collect())
     }
 
-    /// Reads the limits of these pools, and gives each limited one a row of ours.
+    /// Reads the limits of these pools, and inserts an internal row for each limited one.
     async fn look_at_pools(
         &self,
         on: &impl Run,
@@ -84,7 +84,8 @@ impl Opened {
         Ok(())
     }
 
-    /// Is there a table of pools? One that is not is looked for again now and then: it may be made while the lane runs.
+    /// Whether the table of pools exists. A missing one is searched again from time to time: it may be created while
+    /// the lane runs.
     async fn pools_are_there(&self, on: &impl Run, scripts: &PoolScripts) -> Result<bool, Error> {
         if let Some(known) = self.known.pools_are_there() {
             return Ok(known);
@@ -106,7 +107,7 @@ impl Opened {
         Ok(rows.iter().filter_map(|row| pool_of(row)).collect())
     }
 
-    /// Rows that keep no order.
+    /// Claims rows that keep no order.
     pub(super) async fn claim_shares(
         &self,
         on: &impl Run,
@@ -126,7 +127,7 @@ impl Opened {
                 if looked {
                     break;
                 }
-                // What is new since the last look can't wait for the next: there is nothing else to do.
+                // No known share is left: search for new ones now instead of waiting until the cache expires.
                 looked = true;
                 self.look_for_shares(on, shares).await?;
                 continue;
@@ -146,7 +147,7 @@ impl Opened {
         Ok(claimed)
     }
 
-    /// Those of limited pools under the pools' locks, the others without.
+    /// Claims shares of limited pools under the pools' locks, the others without.
     async fn take_shares(
         &self,
         on: &impl Run,
@@ -179,7 +180,7 @@ impl Opened {
         Ok(claimed)
     }
 
-    /// What a claim of groups must know of pools.
+    /// The state of pools that a claim of groups needs.
     pub(super) async fn pools_of_groups(&self, on: &impl Run) -> Result<Shares, Error> {
         let pool_column = Some(self.program.layout.pool);
         let Some(shares) = &self.program.shares else {
@@ -193,7 +194,7 @@ impl Opened {
         Ok(Shares { pool_column, ..self.known.of_groups() })
     }
 
-    /// How long until the rate of a pool in which rows wait lets one go; `None` where no rate holds any.
+    /// The time until the rate of a pool with waiting rows permits one; `None` if no rate holds any back.
     pub(super) async fn rate_wait(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
         let limited = self.known.limited();
         let Some(scripts) = self.program.shares.as_ref().and_then(|shares| shares.pools.as_ref()) else {
@@ -210,7 +211,7 @@ impl Opened {
             .min())
     }
 
-    /// Gives back what rows that were never tried cost their pools. What is lost here makes a pool slower for a moment.
+    /// Refunds the permits of rows that were never attempted. A lost refund slows a pool down for a moment.
     pub(super) async fn refund(&self, on: &impl Run, untried: Vec<RowId>) {
         let Some(pools) = self.program.shares.as_ref().and_then(|shares| shares.pools.as_ref()) else {
             return;
@@ -232,7 +233,7 @@ fn about_pools(on: &impl Run, pools: Vec<String>) -> Given<'_> {
     Given { shares, ..Given::limit(on.owner(), u32::MAX) }
 }
 
-/// On MySQL each costs statements.
+/// Maximum number of shares per transaction; on MySQL each costs statements.
 fn most_shares(dialect: Dialect) -> usize {
     if dialect == Dialect::Mysql { 32 } else { 100 }
 }

@@ -1,4 +1,4 @@
-//! The store of a SQL database: the verbs of the seams, once for all three, over what each database brings.
+//! The store of a SQL database: the seam traits implemented once, over what each of the three databases provides.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::{Opened, Run, locks};
 use crate::plain::Plain;
 
-/// One contract's table for one stage, and what only its database has: connections, waking, its own checks.
+/// The table of one contract for one stage, and what only its database has: connections, waking, its own checks.
 pub trait SqlTable: Send + Sync {
     type Database: Run + Plain;
 
@@ -27,34 +27,34 @@ pub trait SqlTable: Send + Sync {
 
     fn migration(&self) -> &dyn Migrate;
 
-    /// Claims, and settles, that make progress at once.
+    /// Number of claims, and of settles, that can run in parallel.
     fn parallel(&self) -> usize;
 
-    /// The most rows of one claim.
+    /// Maximum number of rows per claim.
     fn claim_limit(&self) -> u32 {
         u32::MAX
     }
 
-    /// Does a new row end [`SqlTable::wake`]?
+    /// Whether a new row ends [`SqlTable::wake`].
     fn notifies(&self) -> bool;
 
     /// Returns when there may be new rows, or at the deadline.
     fn wake(&self, deadline: Instant) -> impl Future<Output = ()> + Send;
 
-    /// What `check` says.
+    /// Returns the findings of `check`.
     fn findings(&self) -> impl Future<Output = Result<Vec<Finding>, Error>> + Send;
 }
 
-/// A table as the engine works on it.
+/// A table as the engine uses it.
 pub struct SqlStore<T>(pub T);
 
 impl<T: SqlTable> SqlStore<T> {
-    /// The contract with its optional columns settled: those that this table has.
+    /// Returns the contract with only those optional columns that this table has.
     pub fn contract(&self) -> &Contract {
         &self.opened().contract
     }
 
-    /// What runs on this table.
+    /// Returns the contract opened on this table, with its rendered program.
     pub fn opened(&self) -> &Opened {
         self.0.opened()
     }

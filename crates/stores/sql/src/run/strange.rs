@@ -1,4 +1,4 @@
-//! Rows that no lane takes as they are: in no state that the contract knows, or with a time that can't be read. The log,
+//! Finds rows that no lane can claim: in a state that the contract does not know, or with an unreadable time. The log,
 //! `status` and `check` report them.
 
 use std::collections::BTreeSet;
@@ -12,11 +12,11 @@ use crate::bind::{self, Given};
 use crate::condition::Lookup;
 use crate::{Dialect, Script, Step, Yields};
 
-/// States that are reported.
+/// Maximum number of unknown states that are reported.
 const TOLD: u32 = 10;
 
 impl Opened {
-    /// Each kind of such rows, and how many there are, in words.
+    /// Returns a sentence for each kind of such rows, with their number.
     pub async fn strange(&self, on: &impl Run) -> Result<Vec<String>, Error> {
         let mut found = self.unknown_states(on).await?;
         found.extend(self.unreadable_times(on).await?);
@@ -43,7 +43,7 @@ impl Opened {
         Ok(rows.iter().map(told).collect())
     }
 
-    /// Is this what the status column holds in some state? Then other columns keep the row out of it.
+    /// Whether the status column holds this value in some state; then other columns keep the row out of that state.
     fn is_status(&self, text: &str) -> bool {
         let status = self.contract.column(Role::Status);
         let mut conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
@@ -68,7 +68,7 @@ impl Opened {
                 Dialect::Sqlite => format!("CAST({column} AS TEXT)"),
             }
         });
-        // Rows that the contract leaves to others are none of its business.
+        // Rows that the contract's filter excludes are not reported.
         let filter = self.contract.claim.filter.iter().map(|(column, _)| column.as_str());
         let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
         let mut columns: BTreeSet<&str> =

@@ -1,4 +1,4 @@
-//! The suppression list over any database. One without the table has no list.
+//! The suppression list, on any database. Without the internal table there is no list.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use postrider_seams::suppression::ENTRY_LIMIT;
 use super::Run;
 use crate::own::suppressions as list;
 
-/// What fits in the reason's column.
+/// Maximum length of a reason, in characters.
 const REASON_LIMIT: usize = 500;
 
-/// Which of these entries are on the list, and why; `None` without the table.
+/// Returns those of the entries that are listed, with their reasons; `None` if the table does not exist.
 pub async fn among(on: &impl Run, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
-    // No entry is that long, and a database may not take what is longer than its column.
+    // No entry is longer, and a database may reject a value that is longer than its column.
     let entries: Vec<&String> = entries.iter().filter(|entry| entry.chars().count() <= ENTRY_LIMIT).collect();
     let wanted = serde_json::to_string(&entries).expect("texts are JSON");
     let rows =
@@ -27,7 +27,7 @@ pub async fn among(on: &impl Run, entries: &[String]) -> Result<Option<BTreeMap<
     Ok(rows.map(|rows| rows.into_iter().filter_map(pair).collect()))
 }
 
-/// Puts an entry on the list; false if it was there.
+/// Adds an entry; returns false if it was already listed. Errs without the table.
 pub async fn add(on: &impl Run, entry: &str, reason: &str) -> Result<bool, Error> {
     let there = is_there(on, entry).await?;
     let reason: String = reason.chars().take(REASON_LIMIT).collect();
@@ -36,7 +36,7 @@ pub async fn add(on: &impl Run, entry: &str, reason: &str) -> Result<bool, Error
     Ok(!there)
 }
 
-/// Takes an entry off the list; false if it was not there.
+/// Removes an entry; returns false if it was not listed. Errs without the table.
 pub async fn remove(on: &impl Run, entry: &str) -> Result<bool, Error> {
     let there = is_there(on, entry).await?;
     let args = vec![Value::Text(entry.to_owned())];
@@ -44,7 +44,7 @@ pub async fn remove(on: &impl Run, entry: &str) -> Result<bool, Error> {
     Ok(there)
 }
 
-/// One page, in the order of the entries.
+/// Returns one page, in the order of the entries. Errs without the table.
 pub async fn page(on: &impl Run, after: Option<&str>, limit: u32) -> Result<Vec<Suppression>, Error> {
     let args = vec![Value::Text(after.unwrap_or_default().to_owned()), Value::Int(i64::from(limit))];
     let rows =

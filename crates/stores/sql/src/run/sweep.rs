@@ -1,4 +1,4 @@
-//! Timed maintenance: sweeps, purge.
+//! Runs timed maintenance: sweeps and purge.
 
 use postrider_seams::store::{Error, SweepKind};
 
@@ -7,6 +7,7 @@ use crate::Script;
 use crate::bind::Given;
 
 impl Opened {
+    /// Runs one sweep on up to `limit` rows, and returns how many moved.
     pub async fn sweep(&self, on: &impl Run, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         match sweep {
             SweepKind::Spent => {
@@ -20,6 +21,7 @@ impl Opened {
         }
     }
 
+    /// Deletes finished rows past their retention, up to `limit` per rule, and returns their number.
     pub async fn purge(&self, on: &impl Run, limit: u32) -> Result<u64, Error> {
         let mut purged = 0;
         for script in &self.program.purge {
@@ -29,7 +31,7 @@ impl Opened {
     }
 }
 
-/// Rows that the script moved; none where the contract has no such script.
+/// Runs a script and returns how many rows moved; 0 if the contract has no such script.
 pub(super) async fn moved(
     on: &impl Run,
     doing: &str,

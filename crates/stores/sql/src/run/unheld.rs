@@ -1,5 +1,4 @@
-//! Claims whose answer never arrived: their rows are released, and errors of claims that brought rows all the same are
-//! kept for the next one.
+//! Handles claims whose result was lost: releases their rows, and keeps the error of a claim that still returned rows.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +9,7 @@ use postrider_seams::store::{Class, Error};
 use super::{Opened, Run};
 use crate::bind::Given;
 
-/// The error of a claim of several transactions, of which some were answered.
+/// The error of a claim in several transactions of which some succeeded.
 #[derive(Debug, Default)]
 pub(super) struct Missed(Mutex<Option<Error>>);
 
@@ -21,8 +20,8 @@ impl Missed {
 }
 
 impl Opened {
-    /// What was claimed by now is ours: it is worked on. The next claim answers with the error, so that the caller
-    /// looks for rows of the transaction that was not answered.
+    /// Keeps the error of a claim that returned some rows. Those rows are worked on; the next claim returns the error,
+    /// so that the caller searches for rows of the transaction whose result was lost.
     pub(super) fn keep_error(&self, error: Error) {
         tracing::warn!(%error, "a part of a claim failed");
         if error.class == Class::Transient {
@@ -34,6 +33,7 @@ impl Opened {
         self.missed.lock().take().map_or(Ok(()), Err)
     }
 
+    /// Releases rows that this worker claimed but that are not among `held`, and returns their number.
     pub async fn release_unheld(&self, on: &impl Run, held: &[Lease]) -> Result<u64, Error> {
         let Some(scripts) = &self.program.unheld else { return Ok(0) };
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();

@@ -1,4 +1,4 @@
-//! SQLite: rows whose time can't be read are reported, and those that would wait for ever are ended with a reason.
+//! Reports rows with unreadable times on SQLite, and ends those that would wait forever, with a reason.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use crate::bind::{self, Given};
 use crate::unreadable::{Compared, So};
 use crate::{Dialect, Script};
 
-/// Characters of a value that a report shows.
+/// Number of characters of a value that a report shows.
 const SHOWN: usize = 40;
 
 impl Opened {
-    /// One text for each time that some rows hold in a form that can't be read.
+    /// Returns a sentence for each time column that holds unreadable values.
     pub(super) async fn unreadable_times(&self, on: &impl Run) -> Result<Vec<String>, Error> {
         if on.dialect() != Dialect::Sqlite {
             return Ok(Vec::new());
@@ -39,7 +39,7 @@ impl Opened {
         Ok(found)
     }
 
-    /// What the report's condition reads: the key, the time, counters, and what tells a row's state.
+    /// The columns that the report's condition reads: the key, the time, counters, and those that decide the state.
     fn told_columns(&self, time: &str) -> BTreeSet<String> {
         let filter = self.contract.claim.filter.iter().map(|(column, _)| column.clone());
         let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
@@ -67,7 +67,7 @@ impl Opened {
         )
     }
 
-    /// Ends up to `limit` rows for each such time; answers how many.
+    /// Ends up to `limit` rows for each such time column, and returns their number.
     pub(super) async fn end_unreadable(&self, on: &impl Run, limit: u32) -> Result<u64, Error> {
         let mut ended = 0;
         for scripts in &self.program.unreadable {

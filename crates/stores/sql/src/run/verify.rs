@@ -1,4 +1,4 @@
-//! What a table guarantees under a contract, in words, from facts that a store has gathered.
+//! Describes what a table guarantees under a contract, from facts that a store has gathered.
 
 mod lacks;
 
@@ -10,47 +10,47 @@ use super::hazards::Hazards;
 use crate::own::recipients::RECIPIENTS;
 use crate::{Dialect, own};
 
-/// What only the database can tell.
+/// The facts that only the database knows.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// `PostgreSQL 15.18`.
+    /// Name and version of the server: `PostgreSQL 15.18`.
     pub server: String,
-    /// Why nothing can be written: a read-only server or file, a full disk.
+    /// The reason why nothing can be written: a read-only server or file, a full disk.
     pub write_refusal: Option<String>,
-    /// How the plan of the claim falls short; `None` where it reads an index in the claim's own order.
+    /// The shortcoming of the claim's query plan; `None` if it reads an index in the order of claims.
     pub claim_scan: Option<String>,
-    /// DDL that is missing, as `migrate` would run it.
+    /// Missing DDL, as `migrate` would run it.
     pub missing: Vec<String>,
-    /// Columns that should be unique, and how many of their values are there more than once among the newest rows.
+    /// Columns that should be unique, and how many of their values occur more than once among the newest rows.
     pub duplicates: Vec<(String, u64)>,
-    /// Rows of unknown states, in words.
+    /// Sentences about rows in unknown states.
     pub strange: Vec<String>,
-    /// How the lane hears of new rows.
+    /// The way in which the lane learns of new rows.
     pub waking: Waking,
-    /// The columns that the contract names, those that this table lacks too.
+    /// The columns that the contract names, including those that this table lacks.
     pub declared: Columns,
-    /// Which of our own tables are there, in the order of [`own::TABLES`].
+    /// Whether each internal table exists, in the order of [`own::TABLES`].
     pub own_tables: [bool; own::TABLES.len()],
-    /// What the table's own rules would do to the lane.
+    /// Conflicts between the table's constraints and the contract.
     pub hazards: Hazards,
 }
 
-/// How a lane hears of new rows.
+/// The way in which a lane learns of new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waking {
-    /// The database wakes it.
+    /// The database notifies it.
     AtOnce,
-    /// By polling: the database can't wake anybody.
+    /// By polling: the database has no notifications.
     #[default]
     Polls,
     /// By polling, until `migrate --notify` adds the trigger.
     NoTrigger,
-    /// By polling: notifications do not come through a transaction pooler.
+    /// By polling: notifications do not pass through a transaction pooler.
     BehindPooler { trigger: bool },
 }
 
 impl Opened {
-    /// Everything that `check` says of this lane's table.
+    /// Returns all findings of `check` about this lane's table.
     pub fn findings(&self, dialect: Dialect, facts: &Facts) -> Vec<Finding> {
         let mut findings = vec![ok(format!("{}; sessions in UTC, {}", facts.server, isolation(dialect)))];
         findings.extend(facts.write_refusal.iter().map(|why| Finding {
@@ -77,14 +77,14 @@ impl Opened {
             mend: None,
         }));
         findings.push(ok(lacks::waking(facts.waking).to_owned()));
-        // What lacks the last of them has its own finding.
+        // A missing table of recipient results has its own finding.
         let there =
             own::TABLES.iter().zip(facts.own_tables).all(|(table, there)| there || *table == RECIPIENTS);
         findings.push(own_tables_finding(dialect, there));
         findings
     }
 
-    /// A time of whole seconds tells two claims of one row apart only if they are a second apart.
+    /// A fence of whole seconds distinguishes two claims of one row only if they are a second apart.
     fn fence_findings(&self, dialect: Dialect) -> Vec<Finding> {
         let fence = &self.stage.lease.fence;
         let names: Vec<&str> = fence.iter().filter_map(|role| self.contract.column(*role)).collect();
@@ -139,7 +139,7 @@ impl Opened {
         Some(ok(format!("rows of the same {} keep their order: {then}", group.by)))
     }
 
-    /// Correct, but every claim reads lines of the history.
+    /// Counting attempts in the history is correct, but every claim reads history records.
     fn counter_finding(&self) -> Option<Finding> {
         let history = self.contract.counted_history()?;
         let text = format!(
@@ -149,7 +149,7 @@ impl Opened {
         Some(Finding { level: Level::Warning, text, mend: None })
     }
 
-    /// A mail has several recipients: what becomes of it where some of them refuse it.
+    /// Reports what happens to a mail with several recipients if some of them refuse it.
     fn recipients_finding(&self, dialect: Dialect) -> Option<Finding> {
         let place = match (self.contract.keeps_recipient_results(), self.remembers_recipients()) {
             _ if !self.stage.sends_mail() => return None,
@@ -170,7 +170,7 @@ impl Opened {
         )))
     }
 
-    /// The contract names a column for them and never fills it: no table of ours can help.
+    /// The contract names a column for the results and never writes it: an internal table cannot help.
     fn unwritten_results(&self) -> Finding {
         let column = match self.contract.message.get(RESULTS) {
             Some(MessageField::Column(column)) => column.name.as_str(),
@@ -184,7 +184,7 @@ impl Opened {
         Finding { level: Level::Warning, text, mend: None }
     }
 
-    /// What the owner column adds; where the contract has one and the table lacks it, that is named as well.
+    /// The benefit of the owner column; if the contract has one that the table lacks, the finding names it.
     fn owner_finding(&self) -> Finding {
         let seconds = self.stage.lease.duration.as_secs();
         ok(if self.contract.column(Role::Owner).is_some() {
@@ -197,7 +197,7 @@ impl Opened {
         })
     }
 
-    /// Only where the contract knows such a column and the table lacks it.
+    /// Only if the contract has such a column and the table lacks it.
     fn age_finding(&self, facts: &Facts) -> Option<Finding> {
         let lacks = facts.missing.iter().any(|ddl| ddl.contains("ADD COLUMN"));
         (lacks && self.contract.column(Role::Created).is_none()).then(|| Finding {
@@ -283,12 +283,12 @@ fn own_tables_finding(dialect: Dialect, there: bool) -> Finding {
             "without our own tables every instance runs the singleton duties, no lane can be paused, no recipient suppressed, and a row that \
              kills its workers is tried without end"
                 .into(),
-        // Recipients have a finding of their own, where mails are sent.
+        // Recipient results have their own finding, in stages that send mail.
         mend: Some(own::create(dialect).into_iter().filter(|create| !create.contains(RECIPIENTS)).collect::<Vec<_>>().join(";\n")),
     }
 }
 
-/// Does the type keep no fraction of a second?
+/// Whether the type stores no fraction of a second.
 fn whole_seconds(dialect: Dialect, sql_type: &str) -> bool {
     let name = sql_type.to_ascii_lowercase();
     match dialect {

@@ -1,11 +1,14 @@
-//! Can the lane write its table? A replica and a read-only file answer every read, so `check` has to try a write.
+//! Checks whether the lane can write its table: a replica and a read-only file answer every read, so `check` tries a
+//! write.
 
 use super::{Opened, Run};
 use crate::bind::Given;
 use crate::{Script, Step, Yields, ddl, ident};
 
 impl Opened {
-    /// Why the table can't be written, if it can't: an update of a column that every claim writes, of no row, shows it.
+    /// Returns the reason why the table cannot be written; `None` if it can.
+    ///
+    /// The test is an update of no row that sets a column which every claim writes.
     pub async fn write_refusal(&self, on: &impl Run) -> Option<String> {
         let dialect = on.dialect();
         let fence = self.stage.lease.fence.iter().find_map(|role| self.contract.column(*role))?;

@@ -1,4 +1,5 @@
-//! MySQL and MariaDB: sessions run in UTC, so `DATETIME` and `TIMESTAMP` columns compare with `UTC_TIMESTAMP(6)`.
+//! Times on MySQL and MariaDB: sessions run in UTC, so `DATETIME` and `TIMESTAMP` columns compare with
+//! `UTC_TIMESTAMP(6)`.
 
 use super::{MOST_AHEAD, Shift};
 use crate::column::Time;
@@ -27,7 +28,7 @@ fn interval(micros: i64) -> String {
     }
 }
 
-/// A `DATETIME(6)` in the column's form.
+/// Converts a `DATETIME(6)` to the column's form.
 pub(super) fn shaped(form: Time, moment: &str) -> String {
     match form {
         Time::EpochSeconds => format!("FLOOR(UNIX_TIMESTAMP({moment}))"),
@@ -37,13 +38,15 @@ pub(super) fn shaped(form: Time, moment: &str) -> String {
     }
 }
 
-/// An ISO text as a `DATETIME(6)`.
+/// Converts an ISO text to a `DATETIME(6)`.
 fn parsed(column: &str) -> String {
     format!("STR_TO_DATE(LEFT({column}, 23), '%Y-%m-%dT%H:%i:%s.%f')")
 }
 
-/// `GREATEST` is NULL where one is, so a first claim needs the `COALESCE`. Cast to the column's own precision: what
-/// is bound and compared later is then exactly what is stored, whether the server rounds (MySQL) or cuts (MariaDB).
+/// Returns a time later than `old`. `GREATEST` is NULL if one argument is, so a first claim needs the `COALESCE`.
+///
+/// The value is cast to the column's precision: what is bound and compared later is then exactly what is stored,
+/// whether the server rounds (MySQL) or truncates (MariaDB).
 pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
     match form {
         Time::EpochSeconds | Time::EpochMillis => {
@@ -57,8 +60,8 @@ pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
                 &format!("GREATEST({moment}, COALESCE({old} + INTERVAL 1000 MICROSECOND, {moment}))"),
             )
         }
-        // Only what is near the clock is followed: after a time in the far future a lease would run until then, and MySQL's zero
-        // can't be added to.
+        // Only an old time near the clock is continued from: with one in the far future a lease would run until then,
+        // and MySQL cannot add to its zero date.
         Time::Zoned { digits } | Time::Zoneless { digits } => format!(
             "CAST(CASE WHEN {old} BETWEEN {moment} {} AND {moment} {} THEN {old} {} ELSE {moment} END AS DATETIME({digits}))",
             interval(-form.tick()),

@@ -1,4 +1,4 @@
-//! PostgreSQL: `now()` is the transaction's start, one moment for a whole statement.
+//! Times on PostgreSQL: `now()` is the start of the transaction, so it is the same for a whole statement.
 
 use super::{MOST_AHEAD, Shift};
 use crate::column::Time;
@@ -24,7 +24,7 @@ fn interval(micros: i64) -> String {
     }
 }
 
-/// A `timestamptz` in the column's form.
+/// Converts a `timestamptz` to the column's form.
 pub(super) fn shaped(form: Time, moment: &str) -> String {
     match form {
         Time::Zoneless { .. } => format!("(({moment}) AT TIME ZONE 'utc')"),
@@ -43,7 +43,8 @@ pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
             shaped(form, &greatest)
         }
         Time::Zoned { .. } | Time::Zoneless { .. } | Time::Found { .. } => {
-            // After a time in the far future a lease would run until then: only what is near the clock is followed.
+            // Only an old time near the clock is continued from: with one in the far future a lease would run until
+            // then.
             let (now, tick) = (shaped(form, moment), form.tick());
             let (back, ahead) = (interval(-tick), interval(MOST_AHEAD));
             let near = format!("{old} BETWEEN {now} {back} AND {now} {ahead}");
@@ -58,7 +59,7 @@ pub(super) fn micros_since(form: Time, column: &str) -> String {
         Time::EpochSeconds => format!("(floor({epoch} * 1000000)::bigint - {column}::bigint * 1000000)"),
         Time::EpochMillis => format!("(floor({epoch} * 1000000)::bigint - {column}::bigint * 1000)"),
         Time::Iso => format!("floor(extract(epoch FROM now() - {column}::timestamptz) * 1000000)::bigint"),
-        // An infinite time has no distance.
+        // An infinite time has no difference to now.
         Time::Zoned { .. } | Time::Zoneless { .. } | Time::Found { .. } => format!(
             "CASE WHEN isfinite({column}) THEN floor(extract(epoch FROM {} - {column}) * 1000000)::bigint END",
             shaped(form, "now()")

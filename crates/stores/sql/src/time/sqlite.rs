@@ -1,11 +1,12 @@
-//! SQLite has no time type: a column may hold text in several forms, or numbers, even mixed. All are read as
-//! milliseconds since the epoch, compared as such, and written back in the form that the row already uses.
+//! Times on SQLite, which has no time type: a column may hold text in several forms, or numbers, even mixed.
+//!
+//! All are read as milliseconds since the epoch, compared as such, and written in the form that the row already uses.
 
 use super::{MOST_AHEAD, Shift};
 use crate::column::{Fallback, Number, Time};
 
-/// Milliseconds since the epoch. The `+ 0` takes away the cast's affinity, which would keep an index on
-/// [`instant`] from being used.
+/// Returns the clock in milliseconds since the epoch. The `+ 0` removes the cast's affinity, which would prevent the
+/// use of an index on [`instant`].
 pub(super) fn clock(shift: &Shift) -> String {
     let now = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)";
     match shift {
@@ -21,8 +22,8 @@ pub(super) fn clock(shift: &Shift) -> String {
     }
 }
 
-/// A value's instant in milliseconds. Deterministic, so an index may hold it. Digits alone are a number that came
-/// into a text column.
+/// Returns a value's instant in milliseconds. It is deterministic, so that an index may hold it. A text of digits only
+/// is a number that was written to a text column.
 pub(super) fn instant(form: Time, column: &str) -> String {
     let number = match form {
         Time::Found { number: Number::Seconds, .. } => format!("CAST({column} * 1000 AS INTEGER)"),
@@ -38,7 +39,7 @@ fn is_number(value: &str) -> String {
     format!("typeof({value}) IN ('integer', 'real') OR {value} NOT GLOB '*[^0-9]*'")
 }
 
-/// Milliseconds in the form of `found`, else in the contract's own.
+/// Converts milliseconds to the form of `found`, or else to the contract's form.
 pub(super) fn shaped(form: Time, millis: &str, found: &str) -> String {
     let Time::Found { number, fallback } = form else { return millis.to_owned() };
     let number = match number {
@@ -63,7 +64,7 @@ pub(super) fn shaped(form: Time, millis: &str, found: &str) -> String {
 pub(super) fn later(form: Time, old: &str, millis: &str, found: &str) -> String {
     let tick = form.tick() / 1000;
     let (old, ahead) = (instant(form, old), MOST_AHEAD / 1000);
-    // After a time in the far future a lease would run until then: only what is near the clock is followed.
+    // Only an old time near the clock is continued from: with one in the far future a lease would run until then.
     let near = format!("{old} BETWEEN {millis} - {tick} AND {millis} + {ahead}");
     shaped(form, &format!("CASE WHEN {near} THEN {old} + {tick} ELSE {millis} END"), found)
 }

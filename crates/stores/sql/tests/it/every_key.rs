@@ -1,6 +1,6 @@
-//! Every key of the contract language changes something that can be seen: the SQL of some dialect, the DDL, what decide()
-//! answers, what is asked of the environment, or what the code that the list names does with it. That the list has every
-//! key is a test of the contract crate.
+//! Every key of the contract language has a visible effect: on the SQL of some dialect, the DDL, the result of
+//! decide(), the environment that is read, or the code that the list names. A test of the contract crate checks that
+//! the list has every key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ fn every_key_of_the_language_changes_something() {
     assert!(idle.is_empty(), "these keys change nothing: {idle:?}");
 }
 
-/// Does the file have the code that reads the key?
+/// Whether the file contains the code that reads the key.
 fn reads(read: &toml::Value) -> bool {
     let part = |index: usize| read.get(index).and_then(toml::Value::as_str).expect("a file, and its code");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
@@ -60,7 +60,7 @@ fn reads(read: &toml::Value) -> bool {
     text.contains(part(1))
 }
 
-/// Everything that a contract makes of a table.
+/// Everything that is rendered from a contract.
 fn seen(contract: &Contract) -> String {
     let mut seen = String::new();
     for dialect in DIALECTS {
@@ -107,7 +107,7 @@ fn decided(contract: &Contract) -> String {
     seen
 }
 
-/// Every column that base.toml and keys.toml name, but for `absent`.
+/// Every column that base.toml and keys.toml name, except `absent`.
 fn shape() -> Shape {
     let numbers = [
         "id",

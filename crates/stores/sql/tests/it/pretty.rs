@@ -1,12 +1,13 @@
-//! Breaks the long lines of a rendered statement, so that a reader can review it and a diff shows the part that changed.
+//! Breaks the long lines of a rendered statement, so that it can be reviewed and a diff shows only the part that
+//! changed.
 //!
-//! Works on one line at a time: a list becomes one item a line, then clauses and conditions get lines of their own, then
-//! the contents of brackets. A line that has none of these stays as it is. Only white space changes, and only where SQL
-//! ignores it.
+//! Works on one line at a time: a list is split into one item per line, then clauses and conditions get their own
+//! lines, then the contents of brackets. A line without any of these stays unchanged. Only white space changes, and
+//! only where SQL ignores it.
 
 const WIDTH: usize = 110;
 
-/// Where a line without a list is broken: before these words.
+/// A line without a list is broken before these words.
 const CLAUSES: &[&str] = &[
     " FROM ",
     " WHERE ",
@@ -22,10 +23,10 @@ const CLAUSES: &[&str] = &[
     " OR ",
 ];
 
-/// Where it is broken if it has no clause.
+/// A line without a clause is broken before these.
 const OPERATORS: &[&str] = &[" THEN ", " UNION ALL ", " || ", " + COALESCE", " * 4"];
 
-/// A text of several lines, with the long ones broken.
+/// Returns a text of several lines with the long ones broken.
 pub fn lines(text: &str) -> String {
     let broken = text.split('\n').map(|line| {
         let depth = line.len() - line.trim_start().len();
@@ -34,7 +35,7 @@ pub fn lines(text: &str) -> String {
     broken.collect::<Vec<_>>().join("\n")
 }
 
-/// A comment, continued on further lines.
+/// Returns an SQL comment, wrapped over several lines.
 pub fn comment(text: &str) -> String {
     let mut lines = vec![String::from("--")];
     for word in text.split(' ') {
@@ -135,7 +136,7 @@ fn brackets(line: &str) -> Option<(&str, &str, &str)> {
     Some((&line[..=from], &line[from + 1..to], &line[to..]))
 }
 
-/// Places outside brackets and quotes.
+/// Positions outside brackets and quotes.
 fn outside(line: &str) -> impl Iterator<Item = usize> {
     let mut depth = 0_i32;
     signs(line).filter_map(move |(at, sign)| {
@@ -148,7 +149,7 @@ fn outside(line: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Characters outside quotes, with their places.
+/// Characters outside quotes, with their positions.
 fn signs(line: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     line.char_indices().filter(move |(_, sign)| match quote {

@@ -1,5 +1,5 @@
 //! Every statement of every contract × stage × dialect, checked in and reviewed by its diff.
-//! `UPDATE_SNAPSHOTS=1 cargo test -p postrider-sql` writes them anew.
+//! `UPDATE_SNAPSHOTS=1 cargo test -p postrider-sql` updates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ fn every_statement_is_what_was_reviewed() {
     assert!(different.is_empty(), "{different:?} differ; review with UPDATE_SNAPSHOTS=1 and git diff");
 }
 
-/// Ours, and two of users.
+/// The built-in contracts, and two of users.
 fn contracts() -> Vec<(&'static str, Contract)> {
     let ours = Contract::builtin_names().map(|name| (name, Contract::builtin(name).expect("one of ours")));
     let theirs = [
@@ -47,11 +47,11 @@ fn contracts() -> Vec<(&'static str, Contract)> {
     ours.chain(theirs).map(parse).collect()
 }
 
-/// The table as its database describes it, and how it was made.
+/// The table as its database describes it, and the statements that create it.
 fn table(contract: &Contract, dialect: Dialect) -> (Vec<String>, Shape) {
     if let Some(mut shape) = ddl::reference_shape(contract, dialect) {
         if let Some(pool) = &contract.pool {
-            // Another part of the product makes it.
+            // The hub creates the table of pools.
             let names = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused];
             let columns = names.map(|name| ShapeColumn::new(name, "integer")).to_vec();
             shape.related.insert(pool.table.clone(), columns);
@@ -59,7 +59,7 @@ fn table(contract: &Contract, dialect: Dialect) -> (Vec<String>, Shape) {
         return (ddl::create(contract, dialect).expect("it renders"), shape);
     }
     if contract.name == "due_lease" {
-        // What `create` makes of it.
+        // The table that `create` makes of it.
         let whole = if dialect == Dialect::Sqlite { "INTEGER" } else { "BIGINT" };
         let text = if dialect == Dialect::Sqlite { "TEXT" } else { "VARCHAR(255)" };
         let columns = [
@@ -139,7 +139,7 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
         let layout = pretty::comment(&format!("{}: layout {layout:?}", stage.name));
         write!(text, "\n{layout}\n").expect("writing to a String can't fail");
         for (title, script) in scripts(&program) {
-            // What all stages share is shown once.
+            // Scripts that all stages share are shown once.
             let steps = show(script);
             match shown.get(&title) {
                 Some(known) if *known == steps => writeln!(text, "\n-- {}: {title}: as above", stage.name),
@@ -153,7 +153,7 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
     text
 }
 
-/// What a lane with an external queue has besides.
+/// The additional scripts and indexes of a lane with an external queue.
 fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape) -> String {
     let contract_without_queue = contract;
     let contract = contract.clone().with_queue();

@@ -1,5 +1,5 @@
-//! On a real SQLite: times in every form, compared as instants and written as found (G5), and plans that use the
-//! indexes we create.
+//! Tests on a real SQLite: times in every form, compared as instants and written as found (G5), and query plans that
+//! use the created indexes.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ async fn open(name: &str, stage: usize, time: Option<&str>) -> Bench {
     bench
 }
 
-/// What a test binds; a list of keys is a JSON array.
+/// The values that a test binds; a list of keys is a JSON array.
 #[derive(Default)]
 struct Values {
     keys: String,
@@ -158,7 +158,7 @@ async fn g5_times_are_written_in_the_form_found() {
     assert_eq!(bench.texts(ahead).await, vec![Some("1".to_owned()); 3], "the delay is a minute");
 }
 
-/// Digits become 9, so that only the form is compared.
+/// Replaces digits by 9, so that only the form is compared.
 fn shape_of(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect()
 }

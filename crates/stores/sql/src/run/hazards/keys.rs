@@ -1,4 +1,4 @@
-//! Is a row's key its own? Two rows of one key are claimed, sent and settled as one, over and over.
+//! Checks whether keys are unique: two rows with one key would be claimed, sent and settled as one, over and over.
 
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;

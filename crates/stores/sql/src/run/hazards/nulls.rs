@@ -1,4 +1,4 @@
-//! NULL where none may be: counters that are NULL, moves and effects that write NULL into NOT NULL columns.
+//! Finds invalid NULLs: counters that are NULL, moves and effects that write NULL into NOT NULL columns.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::condition::Lookup;
 use crate::run::{Opened, Run};
 use crate::table::Table;
 
-/// Can a value be NULL?
+/// Whether a value can be NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Null {
     Never,
@@ -21,7 +21,7 @@ enum Null {
 }
 
 impl Opened {
-    /// NULL is less than nothing: such a row is neither claimed nor swept.
+    /// NULL satisfies no comparison: a row with a NULL counter is neither claimed nor swept.
     pub(super) async fn attempts_finding(
         &self,
         on: &impl Run,
@@ -54,7 +54,7 @@ impl Opened {
         }))
     }
 
-    /// Moves that write NULL into columns of the table that are NOT NULL, one finding a column.
+    /// Finds moves that write NULL into NOT NULL columns of the table, one finding per column.
     pub(super) fn null_findings(&self, table: &Table<'_>) -> Vec<Finding> {
         let mut found: BTreeMap<String, (Null, Vec<&str>)> = BTreeMap::new();
         for step in self.moves() {
@@ -120,7 +120,7 @@ impl Opened {
         }
     }
 
-    /// Effects whose rows the other table refuses.
+    /// Finds effects whose rows the other table rejects.
     pub(super) fn effect_findings(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for effect in &self.contract.effects {

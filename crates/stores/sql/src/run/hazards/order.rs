@@ -1,5 +1,5 @@
-//! Do the rows of a group have an order? Times tie, as rows of one transaction often have the same; so do numbers that
-//! nothing keeps unique.
+//! Checks whether the rows of a group have a definite order. Times tie, as rows of one transaction often have the same;
+//! so do numbers that no constraint keeps unique.
 
 use postrider_contract::{Group, Role};
 use postrider_seams::inspect::{Finding, Level};
@@ -10,11 +10,11 @@ use crate::column::Kind;
 use crate::run::{Opened, Run};
 use crate::table::Table;
 
-/// A step of this many microseconds or more is a whole second.
+/// A resolution of this many microseconds or more is a whole second.
 const SECOND: i64 = 1_000_000;
 
 impl Opened {
-    /// `None` where the order is sure, or none is asked for.
+    /// Returns the finding; `None` if the order is definite, or the contract asks for none.
     pub(super) async fn order_hazard(
         &self,
         on: &impl Run,
@@ -52,7 +52,7 @@ impl Opened {
         Ok(Some(finding(Level::Warning, self.tied(table, group, ties, numbered), None)))
     }
 
-    /// How often rows of one group have the same place in it, among the newest rows.
+    /// Counts how often rows of one group tie, among the newest rows.
     async fn ties(&self, on: &impl Run, table: &Table<'_>, group: &Group) -> Result<u64, Error> {
         let mut columns: Vec<&str> = vec![&group.by];
         columns.extend(group.sequence.iter().map(String::as_str));
@@ -90,7 +90,7 @@ impl Opened {
     }
 }
 
-/// Does a unique key keep two rows of a group from having the same place?
+/// Whether a unique key prevents ties between rows of a group.
 fn is_unique(group: &Group, constraints: &Constraints) -> bool {
     let orders = |column: &String| *column == group.by || group.sequence.contains(column);
     constraints.unique.iter().any(|columns| columns.iter().all(orders))

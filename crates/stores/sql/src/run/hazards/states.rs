@@ -1,4 +1,5 @@
-//! Can the columns hold every state? An enumerated type or a CHECK may lack one, and the database then refuses the move.
+//! Checks whether the columns can hold every state: an enum type or a CHECK may lack one, and the database then rejects
+//! the move.
 
 use postrider_contract::{Condition, Literal};
 use postrider_seams::inspect::{Finding, Level};
@@ -10,7 +11,7 @@ use crate::table::Table;
 use crate::{Dialect, column};
 
 impl Opened {
-    /// Every state that is told by a value in a column: state, column, value.
+    /// Every state that a value in a column defines: state, column, value.
     fn held(&self) -> impl Iterator<Item = (&str, &str, &Literal)> {
         self.contract.states.iter().flat_map(|state| {
             state.conditions.iter().filter_map(|(column, condition)| match condition {
@@ -28,7 +29,7 @@ impl Opened {
             let labels =
                 constraints.enums.iter().find(|(known, _)| known == column).map(|(_, labels)| labels);
             let same = |label: &String| match table.dialect {
-                // Compared in the column's collation, which rarely tells cases apart.
+                // Compared in the column's collation, which usually ignores case.
                 Dialect::Mysql => label.eq_ignore_ascii_case(value),
                 Dialect::Postgres | Dialect::Sqlite => label == value,
             };
@@ -47,8 +48,8 @@ impl Opened {
         found
     }
 
-    /// Values that a CHECK constraint refuses. One that looks at other columns as well can't be judged by a value alone,
-    /// and is left out.
+    /// Finds values that a CHECK constraint rejects. A constraint that also reads other columns cannot be decided by a
+    /// value alone, and is skipped.
     pub(super) async fn checked_values(
         &self,
         on: &impl Run,
@@ -73,7 +74,7 @@ impl Opened {
                         found.push(finding(Level::Error, text, None));
                     }
                     Err(error) if error.class == Class::Transient => return Err(error),
-                    // It names a column that is not the state's.
+                    // The expression names a column other than the state's.
                     Err(_) => {}
                 }
             }
@@ -92,7 +93,7 @@ fn typed(table: &Table<'_>, column: &str, literal: &Literal) -> String {
     }
 }
 
-/// The values of MySQL's `enum('a','b')`; `None` for any other type.
+/// Returns the values of MySQL's `enum('a','b')`; `None` for any other type.
 pub fn enum_values(sql_type: &str) -> Option<Vec<String>> {
     let lower = sql_type.to_ascii_lowercase();
     let inside = lower.strip_prefix("enum(").map(|_| &sql_type["enum(".len()..])?.strip_suffix(')')?;
@@ -114,7 +115,7 @@ pub fn enum_values(sql_type: &str) -> Option<Vec<String>> {
     Some(values)
 }
 
-/// The expressions of `CHECK (…)` in a CREATE TABLE, which is all that SQLite keeps of them.
+/// Returns the expressions of `CHECK (…)` in a CREATE TABLE statement, which is all that SQLite keeps of them.
 pub fn check_expressions(create: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut quote = None;

@@ -87,7 +87,7 @@ fn pool(connections: u32) -> Pool<Fake> {
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(30);
 
-/// A call that ends so, and the number of the connection that it had.
+/// Makes a call with this outcome, and returns the number of the connection that it used.
 async fn call(pool: &Pool<Fake>, outcome: Result<(), Failure>) -> (u32, Result<(), Failure>) {
     let lease = pool.acquire().await.expect("a connection");
     let number = lease.number;

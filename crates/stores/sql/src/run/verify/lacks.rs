@@ -1,4 +1,4 @@
-//! What a table lacks, with what each of it would add.
+//! Describes what a table lacks, and what each missing part would add.
 
 use postrider_contract::{Columns, Role, When};
 use postrider_seams::inspect::{Finding, Level};
@@ -6,7 +6,8 @@ use postrider_seams::inspect::{Finding, Level};
 use super::{Opened, Waking};
 
 impl Opened {
-    /// `declared` are the columns of the contract; those that the table lacks are no longer in `self.contract`.
+    /// Describes one missing part. `declared` are the columns of the contract; `self.contract` no longer has those that
+    /// the table lacks.
     pub(super) fn missing_finding(&self, ddl: &str, declared: &Columns) -> Finding {
         let lacks = match (quoted(ddl, " INDEX "), quoted(ddl, " ADD ")) {
             (Some(index), _) => format!("the index {index}"),
@@ -27,7 +28,7 @@ impl Opened {
         }
     }
 
-    /// What a lane can do with the column that it can't without.
+    /// The benefit of the column for a lane.
     fn gain(&self, role: Role) -> String {
         match role {
             Role::Attempts => "counts attempts in the row itself",
@@ -56,7 +57,7 @@ impl Opened {
         .to_owned()
     }
 
-    /// A row without a time of creation has no age. `migrate` can't add a default on SQLite, so its column may stay NULL.
+    /// A row without a creation time has no age. `migrate` cannot add a default on SQLite, so the column may stay NULL.
     pub(super) fn ageless_finding(&self) -> Option<Finding> {
         let created = self.contract.column(Role::Created)?;
         self.shape.column(created).filter(|column| column.nullable && !column.has_default)?;
