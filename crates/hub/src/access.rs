@@ -1,7 +1,7 @@
-//! Who asks, and what they may: API keys, sessions, roles, client scope.
+//! Access control: API keys, sessions, roles, and the clients that a caller may access.
 //!
-//! Invariant: a key is stored as the SHA-256 of 256 random bits, found by its prefix, compared in constant time, and
-//! shown once, when it is made.
+//! Invariant: a key is stored as the SHA-256 of 256 random bits. It is looked up by its prefix, compared in constant
+//! time, and shown once, when it is created.
 
 mod key;
 mod session;
@@ -30,6 +30,7 @@ pub enum Role {
 }
 
 impl Role {
+    /// Returns the name of the role as the API and the database spell it, such as `viewer`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -39,6 +40,7 @@ impl Role {
         }
     }
 
+    /// Returns the role of this name; `None` if no role has it. Names are case-sensitive.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Viewer, Self::Producer, Self::Operator, Self::Admin]
             .into_iter()
@@ -46,22 +48,24 @@ impl Role {
     }
 }
 
-/// Whose things a caller may see.
+/// The clients whose resources a caller may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
+    /// All clients, and resources that belong to no client.
     All,
-    /// Never empty.
+    /// These clients only. The list is sorted, has no duplicates and is never empty.
     Only(Vec<String>),
 }
 
 impl Scope {
+    /// Creates the scope of a key from its list of clients; an empty list means all clients.
     pub fn of(mut clients: Vec<String>) -> Self {
         clients.sort_unstable();
         clients.dedup();
         if clients.is_empty() { Self::All } else { Self::Only(clients) }
     }
 
-    /// May things of this client be seen?
+    /// Whether the caller may access resources of this client. `None`: of no client, which only `All` covers.
     pub fn covers(&self, client: Option<&str>) -> bool {
         match self {
             Self::All => true,
@@ -69,7 +73,7 @@ impl Scope {
         }
     }
 
-    /// The client of what a caller makes and names none for: the only one it may.
+    /// The client of a new resource whose request names none; `None` unless the scope has exactly one client.
     pub fn default_client(&self) -> Option<String> {
         match self {
             Self::Only(clients) if clients.len() == 1 => clients.first().cloned(),
@@ -77,7 +81,7 @@ impl Scope {
         }
     }
 
-    /// Tells scopes apart, in a cursor.
+    /// Returns a text that identifies the scope in the signature of a cursor.
     pub(crate) fn mark(&self) -> String {
         match self {
             Self::All => "*".to_owned(),
@@ -86,10 +90,10 @@ impl Scope {
     }
 }
 
-/// Who asks.
+/// The caller of an operation: an API key, or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The id of the key; empty: somebody at the command line, who can read the database anyway.
+    /// Id of the API key. Empty: the command line, whose user has access to the database anyway.
     pub key: String,
     pub name: String,
     pub role: Role,
@@ -97,12 +101,12 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Somebody at the command line.
+    /// The actor of commands run at the command line: an admin of all clients.
     pub fn at_the_console() -> Self {
         Self { key: String::new(), name: "command line".to_owned(), role: Role::Admin, scope: Scope::All }
     }
 
-    /// May it read what a key made? A producer reads its own alone: others' payloads are no business of it.
+    /// Whether the actor may read a resource created by this key. A producer reads only what its own key created.
     pub(crate) fn may_read_what(&self, made_by: Option<&str>) -> bool {
         self.role != Role::Producer || made_by == Some(self.key.as_str())
     }
@@ -111,7 +115,7 @@ impl Actor {
         (!self.key.is_empty()).then(|| self.key.clone())
     }
 
-    /// The client of something that this caller makes.
+    /// Returns the client of a resource that this actor creates, or an error if the actor may not act for it.
     pub(crate) fn client_for(&self, client: Option<String>) -> Result<Option<String>, Error> {
         let client = client.or_else(|| self.scope.default_client());
         if self.scope.covers(client.as_deref()) {

@@ -1,7 +1,7 @@
-//! Service accounts: with what credentials a webhook is sent.
+//! Service accounts: the credentials that webhook requests are authenticated and signed with.
 //!
-//! Owns: accounts and the references to their secrets. Must not: hold, return or log a secret, but for a fresh one, shown
-//! once. Invariant: a regenerated secret's forerunner stays valid for 24 hours (J10).
+//! Owns: accounts and the references to their secrets. Must not: hold, return or log a secret, except a newly generated
+//! one, which is shown once. Invariant: after a regeneration the previous secret stays valid for 24 hours (J10).
 
 mod change;
 mod request;

@@ -1,4 +1,4 @@
-//! The audit log: who changed what, and when. A line is written in the transaction of its change.
+//! The audit log: who changed what, and when. An entry is written in the transaction of its change.
 
 use postrider_sql::Dialect;
 use postrider_sql::bind::tsid;
@@ -55,7 +55,7 @@ pub struct AuditEntry {
     pub detail: Option<serde_json::Value>,
 }
 
-/// A change, to be told in the log.
+/// A change to be written to the audit log.
 #[derive(Debug, Clone)]
 pub struct Change {
     action: &'static str,
@@ -66,17 +66,19 @@ pub struct Change {
 }
 
 impl Change {
+    /// Creates the entry of an action, such as `pause`, on an entity, such as `subscription`, with this id.
     pub fn new(action: &'static str, entity: &'static str, id: &str) -> Self {
         Self { action, entity, id: id.to_owned(), client: None, detail: serde_json::Map::new() }
     }
 
+    /// Sets the client that the changed entity belongs to; `None` if it belongs to no client, or to several.
     #[must_use]
     pub fn of_client(mut self, client: Option<&str>) -> Self {
         self.client = client.map(str::to_owned);
         self
     }
 
-    /// Something worth knowing; never a secret.
+    /// Adds a further value to the entry. It must never be a secret.
     #[must_use]
     pub fn detail(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         self.detail.insert(name.to_owned(), value.into());
@@ -87,12 +89,14 @@ impl Change {
         lines(dialect, vec![self.row(Some(actor))], None)
     }
 
-    /// A line only if the same transaction really wrote it.
+    /// An entry that is written only if the row exists, for an insert in the same transaction that may have been
+    /// skipped.
     pub(crate) fn if_made(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
         lines(dialect, vec![self.row(Some(actor))], Some(format!("EXISTS {}", same(dialect, table))))
     }
 
-    /// The same where the row is now as the change leaves it (a condition on `m`): one that came too late has no line.
+    /// An entry that is written only if the row now fulfils the condition `is` on `m`, so that a late change leaves
+    /// none.
     pub(crate) fn if_now(self, dialect: Dialect, actor: &Actor, table: &str, is: &str) -> Statement {
         let row = format!(
             "EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {} AND {is})",
@@ -101,7 +105,7 @@ impl Change {
         lines(dialect, vec![self.row(Some(actor))], Some(row))
     }
 
-    /// The same for what it really deleted.
+    /// An entry that is written only if the row no longer exists, for a delete in the same transaction.
     pub(crate) fn if_gone(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
         lines(dialect, vec![self.row(Some(actor))], Some(format!("NOT EXISTS {}", same(dialect, table))))
     }
@@ -125,8 +129,8 @@ impl Change {
     }
 }
 
-/// A line for each of these (who made it, its id, its client) that the same transaction really wrote: one whose key was
-/// taken is not there.
+/// Entries for created rows (actor, id, client), each written only if its row exists: a row whose key was already in
+/// use was not inserted.
 pub(crate) fn made<'a>(
     dialect: Dialect,
     entity: &'static str,
@@ -137,10 +141,10 @@ pub(crate) fn made<'a>(
     lines(dialect, made.map(line).collect(), Some(format!("EXISTS {}", same(dialect, table))))
 }
 
-/// A job `m` that is to be tried now.
+/// The SQL condition that the job `m` is due for another attempt.
 pub(crate) const GOES: &str = "m.status = 'ERROR' AND m.next_attempt_at IS NOT NULL";
 
-/// A line for each of these jobs that is to be tried now.
+/// Entries for retried jobs, each written only if the job is now due for another attempt.
 pub(crate) fn retried<'a>(
     dialect: Dialect,
     actor: &Actor,
@@ -152,7 +156,7 @@ pub(crate) fn retried<'a>(
     lines(dialect, jobs.map(line).collect(), Some(goes))
 }
 
-/// The row that a line is about.
+/// A subquery for the row that an entry is about.
 fn same(dialect: Dialect, table: &str) -> String {
     format!("(SELECT 1 FROM {table} AS m WHERE m.id = {})", given(dialect, "entity_id"))
 }
@@ -163,13 +167,13 @@ fn lines(dialect: Dialect, rows: Vec<Fresh>, only: Option<String>) -> Statement 
 }
 
 impl Hub {
-    /// Notes a change that was made elsewhere (a lane paused).
+    /// Writes an entry for a change that was made outside the hub, such as pausing a lane.
     pub async fn note(&self, actor: &Actor, change: Change) -> Result<(), Error> {
         self.run("write the audit log", vec![change.by(self.dialect(), actor)]).await?;
         Ok(())
     }
 
-    /// Newest first.
+    /// Returns a page of the audit log within the actor's scope, newest first, optionally of one kind or one entity.
     pub async fn audit(
         &self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! Cursors: where a page ended, signed, and good only for the same list asked for with the same scope.
+//! Pagination cursors: the position where a page ended, signed, and valid only for the same list and scope.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,16 +8,16 @@ use crate::access::Actor;
 use crate::page::{Page, PageQuery};
 use crate::{Error, Hub, Moment};
 
-/// Where a page ended.
+/// The position where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct After {
-    /// Of lists that are ordered by it.
+    /// Creation time of the last entry, for lists that are ordered by it.
     pub created: Option<Moment>,
     pub id: String,
 }
 
 impl Hub {
-    /// What the query's cursor says, if it has one and it is one of ours for this very list.
+    /// Decodes the cursor of the request; `None` if it has none, an error if it was not issued for this list and scope.
     pub(crate) fn opened(
         &self,
         actor: &Actor,
@@ -40,7 +40,7 @@ impl Hub {
         Ok(Some(After { created: Moment::parse(created), id: id.to_owned() }))
     }
 
-    /// Makes a page of one entry more than was asked for, if there is one.
+    /// Builds a page from the entries found. One entry more than the limit means that there is a next page.
     pub(crate) fn closed<T: utoipa::ToSchema>(
         &self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! What deliveries ask of the hub: whose credentials a job carries, and whether its subscription or pool is paused.
+//! Data that deliveries read from the hub: credentials of service accounts, and paused subscriptions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,28 +8,28 @@ use crate::draft::Draft;
 use crate::sheet::{Reader, now};
 use crate::{Error, Hub};
 
-/// A service account, as far as a delivery needs it.
+/// The members of a service account that a delivery needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub active: bool,
-    /// Empty: all.
+    /// Clients whose jobs may use the account. Empty: all clients.
     pub clients: Vec<String>,
-    /// Hosts that its credentials may go to.
+    /// Hosts that the credentials may be sent to.
     pub hosts: Vec<String>,
-    /// How it signs in, and the reference of the token.
+    /// The authentication type and the reference to the token; `None` if requests are not authenticated.
     pub auth: Option<(WebhookAuthType, String)>,
-    /// References of the signing secrets, the newest first: two for 24 hours after a regeneration.
+    /// References to the signing secrets, newest first: two for 24 hours after a regeneration.
     pub signing: Vec<String>,
 }
 
-/// A subscription, as far as a delivery needs it.
+/// The members of a subscription that a delivery needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     pub honours_ack: bool,
     pub paused: bool,
 }
 
-/// What deliveries need to know of the accounts and subscriptions that their jobs name; unknown ones are left out.
+/// The accounts and subscriptions that a batch of jobs refers to, by id. Unknown ids are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
     pub accounts: HashMap<String, Credentials>,
@@ -37,7 +37,9 @@ pub struct Named {
 }
 
 impl Hub {
-    /// All of them by one statement, whatever client they belong to; notes the use of accounts, at most once a minute.
+    /// Reads these accounts and subscriptions of any client in one query.
+    ///
+    /// Also records when the accounts were last used, at most once per minute.
     pub async fn named(
         &self,
         accounts: &BTreeSet<String>,
@@ -71,7 +73,7 @@ impl Hub {
             let (clients, hosts) = (row.json_in(&mut readable), row.json());
             let kind = row.text();
             let known: Option<WebhookAuthType> = kind.as_deref().and_then(crate::job::named);
-            // What can't be read must not mean "all clients", or a request without its credentials.
+            // An unreadable value must not mean "all clients", nor a request without its credentials.
             let active = first && readable && kind.is_some() == known.is_some();
             let auth = known.zip(row.text());
             let signing = [row.text(), row.text()].into_iter().flatten().collect();
@@ -94,7 +96,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The receiver is gone (410): its subscription pauses until an operator resumes it (J5).
+    /// Pauses a subscription whose receiver answered 410 Gone, until an operator resumes it (J5).
     pub async fn pause_for(&self, subscription: &str, reason: &str) -> Result<(), Error> {
         let dialect = self.dialect();
         let pause = Draft::new(dialect, "UPDATE dispatch_subscriptions SET paused = ")

@@ -1,4 +1,4 @@
-//! What can go wrong, in the terms of who asked.
+//! Errors of the hub, in the terms of the request that caused them.
 
 use postrider_seams::store;
 
@@ -16,19 +16,20 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Something in the body.
+    /// Creates a mistake in the body; its JSON Pointer follows from the field.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         let field = field.into();
         Self { pointer: Some(pointer(&field)), field, message: message.into() }
     }
 
-    /// A parameter, a header, or the state of something.
+    /// Creates a mistake outside the body: in a parameter, a header, or the state of a resource.
     pub fn beside(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), pointer: None, message: message.into() }
     }
 }
 
-/// `metadata[2].key` as `/metadata/2/key`. Names of headers may have dots, so what follows `headers.` is one name.
+/// Converts `metadata[2].key` to `/metadata/2/key`. Header names may contain dots: the text after `headers.` is one
+/// name.
 fn pointer(field: &str) -> String {
     if field == "body" {
         return String::new();
@@ -42,24 +43,25 @@ fn pointer(field: &str) -> String {
     parts.flat_map(|part| ["/".to_owned(), part.replace('~', "~0").replace('/', "~1")]).collect()
 }
 
-/// Why a client can't be named.
+/// The message for a request that names a client outside the scope of its key.
 pub const NOT_YOURS: &str = "this key may not act for that client";
 
+/// A failure of an operation of the hub.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was said can't be: every mistake at once.
+    /// The request is invalid; lists every mistake.
     #[error("{}", listed(.0))]
     Invalid(Vec<Fault>),
-    /// There is no such thing, or none that this caller may know of: the two can't be told apart.
+    /// The resource does not exist, or the caller may not access it; the error is the same for both.
     #[error("no such {0}")]
     Absent(&'static str),
-    /// It can be said, but not now: the state of things is against it.
+    /// The request is valid, but conflicts with the current state.
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: String },
-    /// A client that this caller may not act for.
+    /// The request names a client that the caller may not act for.
     #[error("{0}: {NOT_YOURS}")]
     NotYours(&'static str),
-    /// This caller may not.
+    /// The caller may not do this.
     #[error("{message}")]
     Forbidden { field: &'static str, message: String },
     #[error(transparent)]
@@ -67,25 +69,27 @@ pub enum Error {
 }
 
 impl Error {
+    /// Creates an error for one invalid member of the body.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault::new(field, message)])
     }
 
-    /// A parameter that can't be.
+    /// Creates an error for an invalid query parameter or header.
     pub fn parameter(name: &str, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault::beside(name, message)])
     }
 
-    /// The store can't do this very request, however often it is asked.
+    /// Whether the store can never execute this request, so that a retry is pointless.
     pub(crate) fn is_permanent(&self) -> bool {
         matches!(self, Self::Store(error) if error.class == store::Class::Permanent)
     }
 
+    /// Creates a conflict with the current state, caused by this field.
     pub fn conflict(field: &'static str, message: impl Into<String>) -> Self {
         Self::Conflict { field: Some(field), message: message.into() }
     }
 
-    /// Our own table holds what it can't.
+    /// Creates an error for a value in our own table that this version cannot read.
     pub(crate) fn broken(what: &str) -> Self {
         let text = format!("{what}: the table contains values that this version cannot read");
         Self::Store(store::Error::new(store::Class::Permanent, text))

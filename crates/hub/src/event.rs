@@ -1,7 +1,7 @@
-//! Events: CloudEvents in, a job for each subscription that matches (J4).
+//! Events: receives CloudEvents and creates a job for each subscription that matches (J4).
 //!
-//! Owns: events and the jobs that they make. Must not: deliver. Invariant: an event and its jobs are one transaction, and
-//! an event that was there before makes none.
+//! Owns: events and the jobs created from them. Must not: deliver. Invariant: an event and its jobs are written in one
+//! transaction, and an event that was received before creates no jobs.
 
 mod create;
 mod new;

@@ -1,4 +1,4 @@
-//! The hub: one database, and how it is asked.
+//! The hub itself: the handle to one database, its settings, and the helpers that run statements.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +20,12 @@ use crate::schema::Validators;
 use crate::sheet::{Fresh, Insert, Kind, Reader};
 use crate::{Error, Moment, Seal};
 
-/// What an operator may set.
+/// Settings of the hub that an operator can change.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Which targets may be named: the guard of the transport that will dial them.
+    /// Rules for target addresses, the same as those of the transport that dials them.
     pub guard: Guard,
-    /// The most bytes of a payload.
+    /// Maximum size of a payload, in bytes. Default: 1 MiB.
     pub payload_limit: usize,
 }
 
@@ -49,7 +49,8 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Opens the hub on a database whose tables are there. `sealer`: what hides the secrets that we make.
+    /// Opens the hub on a database whose tables exist. `sealer` encrypts generated secrets; without it none can be
+    /// generated.
     pub async fn open(
         database: Arc<dyn Plain>,
         settings: Settings,
@@ -73,22 +74,22 @@ impl Hub {
         })
     }
 
-    /// Asks this one where names lead, rather than the system.
+    /// Resolves the host names of targets with this resolver instead of the system's.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
         self.names = Names::new(resolver);
         self
     }
 
-    /// Fresh jobs are handed to the queue of the lane that delivers them.
+    /// Publishes new jobs to the external queue of the lane that delivers them.
     #[must_use]
     pub fn with_handing(mut self, handing: Arc<dyn Handing>) -> Self {
         self.handing = Some(handing);
         self
     }
 
-    /// Hands jobs that are committed to the queue, if there is one; answers how many the queue refused: those are PENDING
-    /// now. What can't even be taken back waits to be found stale.
+    /// Publishes committed jobs to the external queue, if there is one. Returns how many the queue refused; these are
+    /// set to PENDING. If that fails too, they stay QUEUED until maintenance finds them stale.
     pub(crate) async fn hand(&self, ids: Vec<String>) -> u64 {
         let Some(handing) = self.handing.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
         let rows: Vec<RowId> = ids.into_iter().map(|id| RowId::Text(id.into())).collect();
@@ -106,7 +107,7 @@ impl Hub {
         self.database.dialect()
     }
 
-    /// One transaction. `doing` completes "could not …".
+    /// Runs the statements in one transaction. `doing` completes the error message "could not …".
     pub(crate) async fn run(&self, doing: &str, statements: Vec<Statement>) -> Result<Vec<Answer>, Error> {
         Ok(self.database.transact(doing, &statements).await?)
     }
@@ -115,7 +116,7 @@ impl Hub {
         Ok(self.run(doing, vec![query.done()]).await?.pop().unwrap_or_default().rows)
     }
 
-    /// What the database's clock says.
+    /// Returns the time of the database.
     pub(crate) async fn clock(&self) -> Result<Moment, Error> {
         clock(&*self.database).await
     }
@@ -136,7 +137,9 @@ async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
     row.and_then(|row| Reader::new(row).time()).ok_or_else(|| Error::broken("the database's clock"))
 }
 
-/// Microseconds by which the database's clock is ahead of this machine's, to half of what the query took.
+/// Returns the microseconds by which the database's clock is ahead of this machine's; negative if it is behind.
+///
+/// The error is at most half the duration of the query.
 pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
     let before = Moment::now().micros();
     let theirs = clock(database).await?.micros();
@@ -144,7 +147,7 @@ pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
     Ok(theirs - (before + (after - before) / 2))
 }
 
-/// The key that signs cursors, one for all instances: made by the first that asks.
+/// Returns the key that signs cursors. All instances share it; the first one creates it.
 async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
     let dialect = database.dialect();
     let mut bytes = [0; 32];
@@ -170,7 +173,7 @@ async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
     if let Some(key) = read(database.transact(doing, std::slice::from_ref(&find)).await?) {
         return Ok(key);
     }
-    // Another instance may be first: its key is then the one.
+    // Another instance may insert its key first; then that key is used.
     if let Err(error) = database.transact(doing, &[insert.rows(dialect, vec![row])]).await
         && read(database.transact(doing, std::slice::from_ref(&find)).await?).is_none()
     {
@@ -179,13 +182,14 @@ async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
     read(database.transact(doing, &[find]).await?).ok_or_else(|| Error::broken("the key that signs cursors"))
 }
 
-/// When something was last noted as used, so that it is written at most once a minute.
+/// The last recorded use of each key and account, so that it is written at most once per minute.
 #[derive(Debug, Default)]
 pub struct Used(Mutex<HashMap<String, Instant>>);
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 impl Used {
+    /// Whether the use of this id must be recorded now; if so, it counts as recorded.
     pub fn is_due(&self, id: &str) -> bool {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

@@ -1,7 +1,7 @@
-//! Dispatch jobs: webhook deliveries, each attempt on record.
+//! Dispatch jobs: webhook deliveries with a record of every attempt.
 //!
-//! Owns: what a job is, how it is made, found, and moved by hand. Must not: deliver; a lane of the contract
-//! `dispatch_jobs` does. Invariant: a job by hand moves only as the contract's operator moves say (J2, J14).
+//! Owns: creating, listing and reading jobs, and the moves of operators. Must not: deliver; a lane of the contract
+//! `dispatch_jobs` does that. Invariant: operators move jobs only as the contract's operator moves allow (J2, J14).
 
 mod attempt;
 mod create;
@@ -87,7 +87,7 @@ pub enum DispatchMode {
     Unknown,
 }
 
-/// The name that the API and the table share.
+/// Returns the name of an enum value as the API and the table spell it.
 pub(crate) fn name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
@@ -95,7 +95,7 @@ pub(crate) fn name<T: Serialize>(value: &T) -> String {
     }
 }
 
-/// The value of that name.
+/// Returns the enum value of this name; `None` if there is none.
 pub(crate) fn named<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(name.to_owned())).ok()
 }

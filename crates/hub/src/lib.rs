@@ -1,8 +1,9 @@
-//! The webhook domain: dispatch jobs, events, subscriptions, pools, service accounts, and who may touch them.
+//! The webhook domain: dispatch jobs, events, subscriptions, pools, service accounts, API keys and the audit log.
 //!
-//! Owns: their tables, what a caller may say of each, and what an operator may do. Must not: deliver anything, know a
-//! driver or speak HTTP; it only writes rows that a lane delivers. Invariant: every change is one transaction, with its
-//! line in the audit log, and nothing of one client is ever read or written for a caller of another.
+//! Owns: the tables of these, the validation of requests, and the moves of operators. Must not: deliver, depend on a
+//! database driver, or handle HTTP; it only writes rows that a lane delivers. Invariant: every change is one
+//! transaction that includes its audit entry, and a caller never reads or writes anything of a client outside its
+//! scope.
 
 pub mod access;
 pub mod account;

@@ -1,17 +1,17 @@
-//! What could open something is shown to nobody who does not keep it: the values of some headers. Nor are addresses that names
-//! lead to: whoever may name targets could ask for every name of the private network.
+//! Masks secrets and addresses in what the API returns: values of secret headers, and the addresses that host names
+//! resolve to, which would let a caller that may set targets explore the private network.
 //!
-//! Invariant: it only hides. What is stored and sent stays as it was given.
+//! Invariant: masking affects only what is shown. Stored and sent values stay unchanged.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::access::{Actor, Role};
 
-/// In the place of what could be a secret.
+/// The text shown in place of a value that may be a secret.
 pub const MASK: &str = "••••••";
 
-/// Could a header or column of this name open something?
+/// Whether a header or column of this name may hold a secret, such as `Authorization` or `X-Api-Key`.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "api_key"]
@@ -19,7 +19,7 @@ pub fn is_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Headers as this caller may see them: operators keep them, and need them whole; a producer those that it gave itself.
+/// Masks secret headers. Operators see all values; a producer sees those of its own jobs.
 pub(crate) fn headers(actor: &Actor, own: bool, headers: &mut BTreeMap<String, String>) {
     if actor.role >= Role::Operator || (actor.role == Role::Producer && own) {
         return;
@@ -31,10 +31,10 @@ pub(crate) fn headers(actor: &Actor, own: bool, headers: &mut BTreeMap<String, S
     }
 }
 
-/// In the place of an address.
+/// The text shown in place of an address.
 const HIDDEN: &str = "(address hidden)";
 
-/// An error text as this caller may read it: without the addresses that names lead to, unless the target names them itself.
+/// Hides addresses in an error text, unless the target URL contains them. Operators see the whole text.
 pub(crate) fn addresses(actor: &Actor, target: &str, text: &mut Option<String>) {
     if actor.role >= Role::Operator {
         return;
@@ -44,7 +44,7 @@ pub(crate) fn addresses(actor: &Actor, target: &str, text: &mut Option<String>) 
     }
 }
 
-/// Characters that an address with a port, or a network, is made of.
+/// Whether the character can be part of an IP address with a port.
 fn in_address(c: char) -> bool {
     c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '[' | ']' | '%')
 }

@@ -1,4 +1,4 @@
-//! The hub's tables: what of them is missing, and making it. It only ever adds.
+//! Migrations of the hub's tables: finds what is missing and creates it. It only ever adds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::sheet::Reader;
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
-/// Columns of `dispatch_jobs` that no lane needs but the API does; a table that an application made may lack them.
+/// Columns of `dispatch_jobs` that only the API needs; a table created by an application may lack them.
 const ADDED: [(&str, &str); 4] = [
     ("retry_budget", "{int}"),
     ("request_hash", "{short}"),
@@ -22,7 +22,7 @@ const ADDED: [(&str, &str); 4] = [
     ("idempotency_key", "{name}"),
 ];
 
-/// The statements that are missing, in order. The jobs' own table is the contract's to make, and must be there.
+/// Returns the missing statements in order. The table of jobs must exist; the migration of its contract creates it.
 pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
     let dialect = database.dialect();
     let there = There::look(database).await?;
@@ -45,18 +45,21 @@ pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
     Ok(statements)
 }
 
-/// Runs what [`plan`] says; answers what it ran. Idempotent, and safe beside another that does the same.
+/// Executes the statements of [`plan`] and returns those that were executed.
+///
+/// Idempotent, and safe while another instance does the same. A unique index that existing duplicates prevent is
+/// reported in the result and is no error.
 pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
     let statements = plan(database).await?;
     let mut ran = Vec::new();
     for text in statements {
-        // The look makes SQLite's writer read the schema again, should somebody else have changed it.
+        // This query makes the writer of SQLite reload the schema, in case another process has changed it.
         let look = looks(database.dialect())[0].to_owned();
         let statements = [look, text.clone()].map(|sql| Statement { sql, args: Vec::new() });
         match database.transact("migrate", &statements).await {
             Ok(_) => ran.push(text),
             Err(_) if !plan(database).await?.contains(&text) => {}
-            // Duplicates forbid it: told, and never fatal.
+            // Existing duplicates prevent the index: report it, but do not fail.
             Err(_) if text.starts_with("CREATE UNIQUE INDEX") => {
                 ran.push(postrider_sql::run::migrate::not_made(&text));
             }
@@ -67,7 +70,7 @@ pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
     Ok(ran)
 }
 
-/// Accounts from before there were allowed hosts get those of their subscriptions; those without one get any.
+/// Sets the allowed hosts of accounts created before that column: the hosts of their subscriptions, or any host.
 async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
     let dialect = database.dialect();
     let query = "SELECT a.id, s.target_url FROM service_accounts AS a LEFT JOIN dispatch_subscriptions AS s \
@@ -94,13 +97,13 @@ async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every statement, whether it is needed or not.
+/// Returns all statements of the schema, whether or not they are needed.
 pub fn all(dialect: Dialect) -> Vec<String> {
     let statements = DDL.split(";\n").map(str::trim).filter(|text| !text.is_empty());
     statements.map(|text| filled(dialect, text)).collect()
 }
 
-/// The dialect's own words in the places of ours.
+/// Replaces the placeholders by the types and names of the dialect.
 fn filled(dialect: Dialect, text: &str) -> String {
     let words: [(&str, [&str; 3]); 15] = [
         ("{id}", ["varchar(13)", "VARCHAR(13)", "TEXT"]),
@@ -149,11 +152,11 @@ fn filled(dialect: Dialect, text: &str) -> String {
     filled.replace("INDEX  ", "INDEX ")
 }
 
-/// What is there already.
+/// The existing tables, indexes and columns.
 struct There {
     tables: BTreeSet<String>,
     indexes: BTreeSet<String>,
-    /// Of `dispatch_jobs`.
+    /// Columns of `dispatch_jobs`.
     columns: BTreeSet<String>,
     account_columns: BTreeSet<String>,
 }

@@ -1,4 +1,4 @@
-//! An instant, to the microsecond, as the API and the databases write it.
+//! Points in time with microseconds, in the formats of the API and the databases.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
-/// Microseconds since 1970, UTC. Between the years 1 and 9999.
+/// A point in time: microseconds since 1970 in UTC, between the years 1 and 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
@@ -16,39 +16,43 @@ const FIRST: i64 = -62_135_596_800_000_000;
 const LAST: i64 = 253_402_300_799_999_999;
 
 impl Moment {
+    /// Creates a moment from microseconds since 1970; values outside the years 1 to 9999 are clamped.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(FIRST, LAST))
     }
 
-    /// By this machine's clock: for pictures of how things are. What decides is the database's clock.
+    /// Returns the time of this machine's clock, for display only: decisions use the database's clock.
     pub fn now() -> Self {
         let micros = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1000;
         Self::from_micros(i64::try_from(micros).unwrap_or(LAST))
     }
 
-    /// Since 1970.
+    /// Returns the microseconds since 1970.
     pub fn micros(self) -> i64 {
         self.0
     }
 
-    /// Microseconds from here to there; 0 where that is earlier.
+    /// Returns the microseconds from this moment to a later one; 0 if that one is earlier.
     pub fn micros_until(self, later: Self) -> u64 {
         u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0)
     }
 
+    /// Returns the moment this many seconds later, at most the end of the year 9999.
     #[must_use]
     pub fn after_seconds(self, seconds: i64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 
-    /// RFC 3339, with any offset.
+    /// Parses RFC 3339 with any offset; `None` if the text is not valid.
     pub fn parse(text: &str) -> Option<Self> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
         let micros = i64::try_from(moment.unix_timestamp_nanos() / 1000).ok()?;
         (FIRST..=LAST).contains(&micros).then_some(Self(micros))
     }
 
-    /// As a database answers it: RFC 3339, with a blank and no zone (UTC) or `+00`, or milliseconds since 1970.
+    /// Parses a time as databases return it; `None` if the text is not valid.
+    ///
+    /// Accepts RFC 3339, the same with a space and no zone (UTC) or `+00`, and milliseconds since 1970.
     pub fn found(text: &str) -> Option<Self> {
         if let Ok(millis) = text.parse::<i64>() {
             return Some(Self::from_micros(millis.saturating_mul(1000)));
@@ -59,7 +63,7 @@ impl Moment {
         Self::parse(&zoned)
     }
 
-    /// As the dialect's columns take it.
+    /// Formats the time for a column of the dialect. SQLite stores milliseconds.
     pub(crate) fn written(self, dialect: Dialect) -> String {
         let (seconds, micros) = self.parts();
         match dialect {

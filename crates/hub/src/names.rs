@@ -1,6 +1,7 @@
-//! Where the names in targets lead, asked when a target is named, so that one that leads to a private address is refused at
-//! once. Invariant: it only ever refuses. A name that leads nowhere now may do so later, and whatever it says here, the
-//! address that is dialled is judged again. Look-ups are shared fairly among clients, as those of deliveries are.
+//! Name resolution of target hosts when a target is set, so that targets with private addresses are refused early.
+//!
+//! Invariant: it can only refuse. A name that does not resolve now is accepted, and the address that is dialled later
+//! is checked again. Lookups are shared fairly among clients, like those of deliveries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,17 +11,17 @@ use futures::future::join_all;
 use postrider_http::{Guard, Lookups, Resolve, Unresolved};
 use url::{Host, Url};
 
-/// A caller does not wait longer for its answer because a name server does not answer.
+/// Time limit of a lookup, so that an unresponsive name server does not delay the caller.
 const WAIT: Duration = Duration::from_secs(1);
-/// How long an answer is believed.
+/// How long a result is cached.
 const KEPT: Duration = Duration::from_secs(30);
-/// Answers that are kept.
+/// Maximum number of cached results.
 const MOST: usize = 10_000;
 
-/// A name, and whether it would be spoken to over TLS.
+/// A host name, and whether the target uses TLS.
 type Asked = (String, bool);
 
-/// Why a name may not be sent to, if it may not.
+/// The reason why a host must not be dialled; `None` if it may.
 #[derive(Debug, Clone, Copy)]
 struct Verdict(Option<&'static str>);
 
@@ -30,12 +31,14 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Creates an empty cache over this resolver.
     pub fn new(resolver: Arc<dyn Resolve>) -> Self {
         Self { lookups: Lookups::new(resolver, WAIT), known: Mutex::default() }
     }
 
-    /// The URLs among these whose name leads only to addresses that the guard refuses, and why. With each URL comes the client
-    /// whose look-up it is.
+    /// Returns the URLs whose host resolves only to refused addresses, each with the reason.
+    ///
+    /// Every URL comes with the client that its lookup is counted for.
     pub async fn refused(
         &self,
         guard: &Guard,
@@ -73,7 +76,7 @@ impl Names {
                     addresses.iter().map(|address| guard.refuses(address.ip(), *secure)).collect();
                 refusals.and_then(|refusals| refusals.first().copied())
             }
-            // Nothing was asked, so there is nothing to remember.
+            // No lookup was made, so there is no result to cache.
             Err(Unresolved::Busy) => return None,
             Err(Unresolved::TimedOut | Unresolved::Failed(_)) => None,
         };
@@ -91,7 +94,7 @@ impl Names {
     }
 }
 
-/// A URL with a name in it; an address was judged already.
+/// Returns the host name and port of a URL; `None` if its host is an address, which is checked elsewhere.
 fn named(text: &str) -> Option<(&str, Asked, u16)> {
     let url = Url::parse(text).ok()?;
     let Some(Host::Domain(host)) = url.host() else { return None };
@@ -107,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Never answers for `hang…`; everything else is this machine.
+    /// A resolver that never answers for `hang…` and returns this machine's address for everything else.
     struct Hanging;
 
     #[async_trait]

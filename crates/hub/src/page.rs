@@ -1,18 +1,18 @@
-//! Pages: how many, from where on.
+//! Pagination: the limit and cursor of a request, and the page that is returned.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Which page of a list.
+/// The limit and cursor of a request for a page.
 #[derive(Debug, Clone, Default)]
 pub struct PageQuery {
-    /// 1 to 200; 50 if none.
+    /// Maximum number of entries, 1 to 200. Default: 50.
     pub limit: Option<u32>,
-    /// Where the page before ended: [`Page::next_cursor`].
+    /// [`Page::next_cursor`] of the previous page. Default: the first page.
     pub cursor: Option<String>,
 }
 
-/// The most entries of a page.
+/// Maximum number of entries on a page.
 pub const MOST: u32 = 200;
 
 impl PageQuery {

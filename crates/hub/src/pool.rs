@@ -1,4 +1,4 @@
-//! Dispatch pools: how many deliveries at once, and how many a minute, over all instances together.
+//! Dispatch pools: limits of concurrent deliveries and deliveries per minute, over all instances together.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -123,6 +123,7 @@ impl PoolChange {
 }
 
 impl Hub {
+    /// Creates a pool. Fails if the code is already in use, or if the actor may not act for the client.
     pub async fn create_pool(&self, actor: &Actor, new: NewPool) -> Result<DispatchPool, Error> {
         let mut faults = Faults::default();
         faults.slug("code", &new.code, 128);
@@ -161,6 +162,7 @@ impl Hub {
         self.pool(actor, &id).await
     }
 
+    /// Returns one pool by its id; an error if it does not exist or its client is outside the actor's scope.
     pub async fn pool(&self, actor: &Actor, id: &str) -> Result<DispatchPool, Error> {
         if !is_id(id) {
             return Err(ABSENT);
@@ -171,6 +173,7 @@ impl Hub {
         found.filter(|pool| actor.scope.covers(pool.client_id.as_deref())).ok_or(ABSENT)
     }
 
+    /// Returns a page of pools within the actor's scope, newest first.
     pub async fn pools(&self, actor: &Actor, page: &PageQuery) -> Result<Page<DispatchPool>, Error> {
         let after = self.opened(actor, "pools", page)?;
         let query = Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE 1 = 1");
@@ -179,6 +182,7 @@ impl Hub {
         Ok(self.closed(actor, "pools", page, pools, |pool: &DispatchPool| (None, pool.id.clone())))
     }
 
+    /// Replaces the members of a pool that can be changed. Limits that are left out are removed.
     pub async fn change_pool(
         &self,
         actor: &Actor,
@@ -200,7 +204,7 @@ impl Hub {
         self.update_pool(actor, &pool, "change", update).await
     }
 
-    /// Its jobs wait, or go on. Nothing is lost, nothing is spent.
+    /// Pauses or resumes a pool. Jobs of a paused pool wait and use no attempt.
     pub async fn pause_pool(&self, actor: &Actor, id: &str, paused: bool) -> Result<DispatchPool, Error> {
         let pool = self.pool(actor, id).await?;
         let update = Draft::new(self.dialect(), "UPDATE dispatch_pools SET paused = ").flag(paused);
@@ -221,7 +225,7 @@ impl Hub {
         self.pool(actor, &pool.id).await
     }
 
-    /// Inserts one row whose `code` must be free, and its line of the log; a conflict where it is not.
+    /// Inserts one row with a unique `code` and its audit entry; fails with a conflict if the code is in use.
     pub(crate) async fn insert_once(
         &self,
         doing: &str,
@@ -239,7 +243,7 @@ impl Hub {
     }
 }
 
-/// A page of something of clients, newest first.
+/// Completes the query for a page of resources that belong to clients, newest first.
 pub(crate) fn listed(mut query: Draft, actor: &Actor, after: Option<&After>, page: &PageQuery) -> Draft {
     if let Scope::Only(clients) = &actor.scope {
         query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));

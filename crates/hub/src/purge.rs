@@ -1,4 +1,4 @@
-//! What is kept for a while only: the audit log, where a retention is set, and idempotency keys.
+//! Retention: deletes old entries of the audit log, if a retention is set, and expired idempotency keys.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use crate::draft::Draft;
 use crate::sheet::{now_and, quoted};
 use crate::{Error, Hub};
 
-/// Lines that one statement deletes, at most: a purge must not stall the log.
+/// Maximum number of entries per statement, so that a purge does not block writers of the log.
 const CHUNK: u32 = 1000;
 
 impl Hub {
-    /// Deletes what is older than it has to be, some at a time; answers how many lines of the audit log. Safe on several
-    /// instances at once.
+    /// Deletes expired idempotency keys, and audit entries older than `audit`; `None` keeps all entries.
+    ///
+    /// Returns the number of deleted entries. Deletes in small steps and is safe on several instances at once.
     pub async fn purge(&self, audit: Option<Duration>) -> Result<u64, Error> {
         self.run("forget idempotency keys", vec![self.forget_requests().done()]).await?;
         let Some(kept) = audit else { return Ok(0) };
@@ -28,7 +29,7 @@ impl Hub {
         }
     }
 
-    /// Ids of lines grow with time, so the oldest are at the start of the key.
+    /// The statement that deletes the oldest entries. Ids grow with time, so these are at the start of the primary key.
     fn oldest_lines(&self, kept: Duration) -> Draft {
         let dialect = self.dialect();
         let seconds = i64::try_from(kept.as_secs()).unwrap_or(i64::MAX);

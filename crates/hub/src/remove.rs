@@ -1,17 +1,17 @@
-//! Taking subscriptions and pools away. What jobs still wait for can't be: they would go without its limits, or although it
-//! was paused.
+//! Deleting subscriptions and pools. One that jobs still wait for cannot be deleted: its jobs would be delivered
+//! without its limits, or although it was paused.
 
 use crate::access::Actor;
 use crate::audit::Change;
 use crate::draft::Draft;
 use crate::{Error, Hub};
 
-/// Jobs that are still to be delivered.
+/// The SQL condition that the job `j` is not delivered yet.
 const WAITING: &str = "(j.status IN ('QUEUED', 'PENDING', 'IN_PROGRESS') OR (j.status = 'ERROR' AND j.next_attempt_at IS \
                        NOT NULL))";
 
 impl Hub {
-    /// A conflict while a subscription names it, or a job that is still to be delivered.
+    /// Deletes a pool. Fails with a conflict while a subscription, or a job that is not delivered yet, refers to it.
     pub async fn delete_pool(&self, actor: &Actor, id: &str) -> Result<(), Error> {
         let pool = self.pool(actor, id).await?;
         let named = "AND NOT EXISTS (SELECT 1 FROM dispatch_subscriptions AS s WHERE s.dispatch_pool_id = ";
@@ -25,7 +25,7 @@ impl Hub {
         self.delete(actor, "dispatch_pools", delete, change, wrong).await
     }
 
-    /// A conflict while jobs of it are still to be delivered. What was delivered stays on record.
+    /// Deletes a subscription. Fails with a conflict while it has jobs that are not delivered yet; ended jobs are kept.
     pub async fn delete_subscription(&self, actor: &Actor, id: &str) -> Result<(), Error> {
         let found = self.subscription(actor, id).await?;
         let delete = self.unless_jobs_wait("dispatch_subscriptions", "subscription_id", &found.id);

@@ -1,6 +1,7 @@
-//! Requests that carry an `Idempotency-Key`: what they made, for as long as a day. (Jobs have a column of their own, for ever.)
+//! Idempotency of requests with an `Idempotency-Key`: stores what they created for 24 hours. Jobs keep their keys in a
+//! column of their own without a time limit.
 //!
-//! Invariant: a key of one scope says nothing about the same text in another, and nothing of a request is kept but hashes.
+//! Invariant: a key applies within one scope only, and only hashes of a request are stored.
 
 use postrider_sql::plain::Statement;
 use ring::digest::{SHA256, digest};
@@ -10,10 +11,10 @@ use crate::draft::Draft;
 use crate::sheet::{Fresh, Insert, Kind, Reader, now_and};
 use crate::{Error, Hub};
 
-/// How long a key is remembered.
+/// How long a key is stored, in seconds.
 const KEPT_SECONDS: i64 = 24 * 60 * 60;
 
-/// One request, told by its key.
+/// A request with an idempotency key and the hash of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     key: String,
@@ -21,24 +22,24 @@ pub struct Request {
 }
 
 impl Request {
-    /// `content`: what was asked for, the same text for the same thing.
+    /// Creates a request. `content` must be the same text whenever the request is repeated.
     pub fn new(key: String, content: &str) -> Self {
         Self { key, fingerprint: hash(content) }
     }
 
-    /// An id for what it makes, the same for the same key: a UUID of version 8 (RFC 9562).
+    /// Returns an id for what the request creates, the same for the same key: a UUID of version 8 (RFC 9562).
     pub fn uuid(&self, actor: &Actor, kind: &str) -> String {
         let place = self.place(actor, kind);
         let (first, second, third) = (&place[..8], &place[8..12], &place[13..16]);
         format!("{first}-{second}-8{third}-8{}-{}", &place[17..20], &place[20..32])
     }
 
-    /// What the keys of the jobs that it makes begin with.
+    /// The prefix of the idempotency keys of the jobs that the request creates.
     pub(crate) fn mark(&self, actor: &Actor, kind: &str) -> String {
         format!("{kind}-{}", &self.place(actor, kind)[..32])
     }
 
-    /// Where it is kept. `kind` is what it makes.
+    /// The id under which the request is stored. `kind` is what it creates.
     fn place(&self, actor: &Actor, kind: &str) -> String {
         hash(&[&actor.scope.mark(), kind, &self.key].map(|part| format!("{}:{part}", part.len())).concat())
     }
@@ -49,7 +50,9 @@ fn hash(text: &str) -> String {
 }
 
 impl Hub {
-    /// The id of what the same request made before; a conflict where its key was used for another request.
+    /// Returns the id of what the same request created before; `None` if it is new.
+    ///
+    /// Fails with a conflict if its key was used for a different request within the last 24 hours.
     pub async fn made_before(
         &self,
         actor: &Actor,
@@ -69,7 +72,7 @@ impl Hub {
         Ok(Some(row.word()))
     }
 
-    /// Notes what a request made.
+    /// Stores the id of what a request created.
     pub async fn remember(
         &self,
         actor: &Actor,
@@ -81,7 +84,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The statements for it. Not `or_nothing`: a key that is taken fails the transaction, with what it makes.
+    /// The statements that store a request. Without `or_nothing`, an existing key fails the whole transaction.
     pub(crate) fn remembering(
         &self,
         actor: &Actor,
@@ -105,7 +108,7 @@ impl Hub {
         vec![stale.done(), insert.rows(self.dialect(), vec![row])]
     }
 
-    /// Forgets keys that are too old to count.
+    /// The statement that deletes expired keys.
     pub(crate) fn forget_requests(&self) -> Draft {
         let dialect = self.dialect();
         Draft::new(dialect, "DELETE FROM postrider_requests WHERE created_at <= ")

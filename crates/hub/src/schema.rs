@@ -1,4 +1,4 @@
-//! Schemas of payloads: JSON Schemas by id. A job that names one that is registered is held to it when it is made.
+//! Payload schemas: JSON Schemas by id. The payload of a job that names a registered schema is checked against it.
 
 mod cost;
 mod validators;
@@ -29,7 +29,7 @@ const SHEET: Sheet = Sheet {
     ],
 };
 
-/// The most bytes of a schema.
+/// Maximum size of a schema, in bytes.
 const LARGEST: usize = 256 * 1024;
 
 /// A JSON Schema that payloads of jobs are checked against.
@@ -48,7 +48,8 @@ pub struct PayloadSchema {
 }
 
 impl Hub {
-    /// What is wrong with each of these payloads, by the schemas that they name; a schema that is not registered is no rule.
+    /// Checks payloads against their schemas; one result per payload. A schema that is not registered accepts
+    /// everything.
     pub(crate) async fn check_payloads(&self, checks: Vec<Payload>) -> Result<Vec<Option<Fault>>, Error> {
         let ids: BTreeSet<&str> = checks.iter().map(|check| check.schema.as_str()).collect();
         if ids.is_empty() {
@@ -70,7 +71,9 @@ impl Hub {
         self.validators.apart(move || validators.check(&documents, &checks)).await
     }
 
-    /// Registers a schema, or puts another in its place; jobs that are there already are not looked at again.
+    /// Registers or replaces a schema. Existing jobs are not checked again.
+    ///
+    /// Fails if the document is no valid JSON Schema, larger than 256 KiB, or too expensive to check.
     pub async fn put_schema(
         &self,
         actor: &Actor,
@@ -105,18 +108,21 @@ impl Hub {
         self.schema(id).await
     }
 
+    /// Returns one schema by its id; an error if it is not registered. Schemas belong to no client.
     pub async fn schema(&self, id: &str) -> Result<PayloadSchema, Error> {
         let query =
             Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
         self.first("read a payload schema", query).await?.map(read).ok_or(Error::Absent("schema"))
     }
 
+    /// Returns all schemas by id, at most 1000.
     pub async fn schemas(&self) -> Result<Vec<PayloadSchema>, Error> {
         let query =
             Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" ORDER BY t.id LIMIT 1000");
         Ok(self.all("list payload schemas", query).await?.into_iter().map(read).collect())
     }
 
+    /// Deletes a schema; an error if it is not registered. Jobs that name it are no longer checked.
     pub async fn delete_schema(&self, actor: &Actor, id: &str) -> Result<(), Error> {
         self.schema(id).await?;
         let delete = Draft::new(self.dialect(), "DELETE FROM dispatch_schemas WHERE id = ").text(id);

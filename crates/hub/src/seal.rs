@@ -1,10 +1,10 @@
-//! The seam to what keeps secrets: the hub makes them, and never stores one in the clear.
+//! The trait for encrypting generated secrets: the hub generates them and never stores one in plain text.
 
-/// Turns a fresh secret into a reference (`encrypted://…`) that the delivering side can open.
+/// Encrypts secrets to references (`encrypted://…`) that the delivering side can decrypt.
 pub trait Seal: Send + Sync {
-    /// The error says what an operator must set.
+    /// Encrypts a secret and returns its reference. The error says what an operator must configure.
     fn seal(&self, secret: &str) -> Result<String, String>;
 
-    /// The secret of an `encrypted://` reference, sealed with the key of today; `None` where it is so already.
+    /// Encrypts the secret of a reference again with the current key; `None` if it already uses that key.
     fn seal_anew(&self, reference: &str) -> Result<Option<String>, String>;
 }

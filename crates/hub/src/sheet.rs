@@ -1,6 +1,6 @@
-//! A table of ours, and how its columns travel: what is selected, how a row is read, how many rows are inserted at once.
+//! Table definitions: which columns are selected, how a row is read, and how rows are inserted in bulk.
 //!
-//! Rows to insert travel as one JSON array, so that a statement's text does not depend on how many there are.
+//! Rows to insert are passed as one JSON array, so that the text of a statement does not depend on their number.
 
 use postrider_seams::row::Value;
 use postrider_sql::Dialect;
@@ -9,6 +9,7 @@ use serde_json::Map;
 
 use crate::Moment;
 
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -17,14 +18,17 @@ pub enum Kind {
     Time,
 }
 
+/// The name and type of a column.
 pub type Column = (&'static str, Kind);
 
+/// A table of the hub with its columns, in the order in which they are selected and read.
 #[derive(Debug, Clone, Copy)]
 pub struct Sheet {
     pub table: &'static str,
     pub columns: &'static [Column],
 }
 
+/// Returns a name quoted for the dialect. The name must be one of ours: it is not escaped.
 pub fn quoted(dialect: Dialect, name: &str) -> String {
     match dialect {
         Dialect::Mysql => format!("`{name}`"),
@@ -32,8 +36,10 @@ pub fn quoted(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// A job's status as its lists ask for it. SQLite, which knows nothing of how many rows have a status, would take an index
-/// of the bare column for every claim too, and sort the whole backlog each time: there the lists' index is of an expression.
+/// Returns the expression for the status of a job in lists.
+///
+/// SQLite has no statistics of how many rows have a status: it would use an index on the bare column for every claim
+/// too, and sort the whole backlog each time. There the index for lists is on an expression.
 pub fn status_to_list(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "status",
@@ -42,18 +48,19 @@ pub fn status_to_list(dialect: Dialect) -> &'static str {
     }
 }
 
-/// How PostgreSQL keeps the index of all rows by age, and how only lists of all rows ask for it. Its planner takes rows of
-/// every kind for equally spread: where the newest half million are of another kind, it would read them all to pass them
-/// over, rather than take the index of the kind that was asked for.
+/// The sort order of PostgreSQL's index of all rows by age, which only unfiltered lists use.
+///
+/// Its planner assumes that rows of every kind are evenly distributed: if the newest half million rows are of another
+/// kind, it would scan all of them by age instead of using the index of the requested kind.
 pub const NEWEST: &str = " DESC NULLS LAST";
 
-/// ` ORDER BY …` of a list, newest first; `narrowed`: an index of what it asks for has the same order.
+/// Returns ` ORDER BY …` of a list, newest first. `narrowed`: the list has a filter whose index has the same order.
 pub fn newest_first(dialect: Dialect, narrowed: bool) -> String {
     let way = if dialect == Dialect::Postgres && !narrowed { NEWEST } else { " DESC" };
     format!(" ORDER BY t.created_at{way}, t.id{way}")
 }
 
-/// The database's own clock.
+/// Returns the expression for the time of the database.
 pub fn now(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "now()",
@@ -62,7 +69,7 @@ pub fn now(dialect: Dialect) -> &'static str {
     }
 }
 
-/// So many seconds from now (before, if negative), as a column of times has it.
+/// Returns the expression for the time this many seconds from now; negative: in the past.
 pub fn now_and(dialect: Dialect, seconds: i64) -> String {
     match dialect {
         Dialect::Postgres => format!("now() + interval '{seconds} seconds'"),
@@ -72,12 +79,12 @@ pub fn now_and(dialect: Dialect, seconds: i64) -> String {
 }
 
 impl Sheet {
-    /// What a SELECT lists, for [`Reader`] to read.
+    /// Returns the columns of a SELECT in the order in which [`Reader`] reads them, for the table alias `t`.
     pub fn listed(&self, dialect: Dialect) -> String {
         self.listed_of(dialect, "t")
     }
 
-    /// The same, where the table goes by another alias.
+    /// Returns the columns of a SELECT for another alias of the table.
     pub fn listed_of(&self, dialect: Dialect, alias: &str) -> String {
         let column = |(name, kind): &Column| {
             let name = quoted(dialect, name);
@@ -95,20 +102,23 @@ impl Sheet {
         columns.join(", ")
     }
 
+    /// Returns `SELECT … FROM … AS t` with all columns of the table.
     pub fn selected(&self, dialect: Dialect) -> String {
         format!("SELECT {} FROM {} AS t", self.listed(dialect), self.table)
     }
 }
 
-/// One row to insert: the members are columns; one that is not there is NULL.
+/// A row to insert, by column name. Columns that are left out are NULL.
 #[derive(Debug, Clone, Default)]
 pub struct Fresh(Map<String, serde_json::Value>);
 
 impl Fresh {
+    /// Creates a row without values.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Sets a text column; `None` leaves it NULL.
     pub fn text(mut self, column: &str, value: impl Into<Option<String>>) -> Self {
         if let Some(value) = value.into() {
             self.0.insert(column.to_owned(), value.into());
@@ -116,6 +126,7 @@ impl Fresh {
         self
     }
 
+    /// Sets an integer column; `None` leaves it NULL.
     pub fn int(mut self, column: &str, value: impl Into<Option<i64>>) -> Self {
         if let Some(value) = value.into() {
             self.0.insert(column.to_owned(), value.into());
@@ -123,29 +134,31 @@ impl Fresh {
         self
     }
 
+    /// Sets a boolean column.
     pub fn flag(self, column: &str, value: bool) -> Self {
         self.int(column, i64::from(value))
     }
 
+    /// Sets a time column; `None` leaves it NULL.
     pub fn time(self, dialect: Dialect, column: &str, value: Option<Moment>) -> Self {
         self.text(column, value.map(|value| value.written(dialect)))
     }
 }
 
-/// What an insert does besides.
+/// A bulk insert: the table, its columns, and options.
 #[derive(Debug, Clone, Default)]
 pub struct Insert<'a> {
     pub table: &'a str,
     pub columns: &'a [Column],
-    /// Columns that are computed: name and expression, over `v.column` (see [`given`]).
+    /// Computed columns: name and expression over `v.column` (see [`given`]).
     pub computed: Vec<(&'a str, String)>,
-    /// Only the rows that this holds for.
+    /// Condition on the rows to insert; `None` inserts all.
     pub only: Option<String>,
-    /// A row whose key is taken is left out, silently; else it is an error.
+    /// Whether to skip rows that violate a unique key. Otherwise such a row is an error.
     pub or_nothing: bool,
 }
 
-/// A column of the rows that are given, in an expression.
+/// Returns the expression for a column of the rows to insert.
 pub fn given(dialect: Dialect, column: &str) -> String {
     match dialect {
         Dialect::Postgres => format!("v.\"{column}\""),
@@ -155,6 +168,7 @@ pub fn given(dialect: Dialect, column: &str) -> String {
 }
 
 impl Insert<'_> {
+    /// Returns the statement that inserts these rows.
     pub fn rows(&self, dialect: Dialect, rows: Vec<Fresh>) -> Statement {
         let rows: Vec<serde_json::Value> = rows.into_iter().map(|row| row.0.into()).collect();
         let into =
@@ -212,14 +226,16 @@ fn or_nothing(dialect: Dialect, table: &str) -> String {
     }
 }
 
-/// Reads a selected row, column by column.
+/// Reads the columns of a selected row in order.
 pub struct Reader(std::vec::IntoIter<Value>);
 
 impl Reader {
+    /// Creates a reader at the first column of the row.
     pub fn new(row: Vec<Value>) -> Self {
         Self(row.into_iter())
     }
 
+    /// Reads a text; `None` if it is NULL or not readable as text.
     pub fn text(&mut self) -> Option<String> {
         match self.0.next()? {
             Value::Text(text) => Some(text),
@@ -229,11 +245,12 @@ impl Reader {
         }
     }
 
-    /// Of a column that is never NULL.
+    /// Reads a text that is never NULL; empty if it is unreadable.
     pub fn word(&mut self) -> String {
         self.text().unwrap_or_default()
     }
 
+    /// Reads an integer; `None` if it is NULL or not a number.
     pub fn int(&mut self) -> Option<i64> {
         match self.0.next()? {
             Value::Int(number) => Some(number),
@@ -243,15 +260,18 @@ impl Reader {
         }
     }
 
+    /// Reads a boolean; false if it is NULL.
     pub fn flag(&mut self) -> bool {
         self.int().is_some_and(|number| number != 0)
     }
 
+    /// Reads a time; `None` if it is NULL or not readable as a time.
     pub fn time(&mut self) -> Option<Moment> {
         self.text().and_then(|text| Moment::found(&text))
     }
 
-    /// A column of JSON; NULL is the default. `readable` becomes false where the text is not what it should be.
+    /// Reads a JSON column; NULL gives the default. Sets `readable` to false if the text does not have the expected
+    /// form.
     pub fn json_in<T: serde::de::DeserializeOwned + Default>(&mut self, readable: &mut bool) -> T {
         let Some(text) = self.text() else { return T::default() };
         serde_json::from_str(&text).unwrap_or_else(|_| {
@@ -260,7 +280,7 @@ impl Reader {
         })
     }
 
-    /// A column of JSON that is only shown; what can't be read is as if it were empty.
+    /// Reads a JSON column that is only shown; NULL and unreadable text give the default.
     pub fn json<T: serde::de::DeserializeOwned + Default>(&mut self) -> T {
         self.text().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }

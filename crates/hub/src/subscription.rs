@@ -1,7 +1,7 @@
-//! Subscriptions: which events become jobs, and with what target.
+//! Subscriptions: which events create jobs, and for which target.
 //!
-//! Owns: subscriptions and their rules of matching (J4). Must not: deliver. Invariant: events that match a paused
-//! subscription still make jobs; those wait.
+//! Owns: subscriptions and their matching rules (J4). Must not: deliver. Invariant: events that match a paused
+//! subscription still create jobs, which wait.
 
 mod change;
 mod filter;

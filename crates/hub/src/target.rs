@@ -1,12 +1,12 @@
-//! Which targets a job may name. Only what the URL itself says is judged here; where a name leads is asked beside (`names`),
-//! and judged by the same guard when it is dialled, as it may change in between.
+//! Checks of target URLs. Only the URL itself is checked here. The addresses of host names are checked in `names`, and
+//! again by the same guard when they are dialled, because they may change in between.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use postrider_http::{Guard, PlainHttp};
 use url::{Host, Url};
 
-/// The error says what is wrong with the URL, never more than a caller knows.
+/// Checks the URL of a target; the error says what is wrong and reveals nothing that the caller does not know.
 pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
     if text.len() > 2000 {
         return Err("must have at most 2000 bytes".to_owned());
@@ -17,7 +17,7 @@ pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return Err("must start with https:// or http://".to_owned());
     }
-    // The URL library reads these as slashes, and finds a host elsewhere than others do.
+    // The URL library reads these as slashes, and so may find a different host than other parsers.
     if text.contains('\\') || text.contains(":///") {
         return Err("must have its host after //, and no backslash".to_owned());
     }
@@ -40,7 +40,7 @@ pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
     refused.map_or(Ok(()), |why| Err(format!("is not an allowed target: {why}")))
 }
 
-/// A name is refused only if no address behind it could be allowed.
+/// Returns why a host name is refused; `None` if any address that it may resolve to could be allowed.
 fn refused_name(guard: &Guard, name: &str, secure: bool) -> Option<&'static str> {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     if name.len() > 253 || name.split('.').any(|part| part.is_empty() || part.len() > 63) {

@@ -1,6 +1,6 @@
-//! The trace that a caller's request belongs to (W3C Trace Context), as the rows keep it.
+//! Trace context of requests (W3C Trace Context), as it is stored with jobs.
 
-/// The text, if receivers can read it as a `traceparent`.
+/// Returns the trimmed text if it is a valid `traceparent`; otherwise `None`.
 pub fn traceparent(text: &str) -> Option<String> {
     let text = text.trim();
     let parts: Vec<&str> = text.split('-').collect();

@@ -1,4 +1,4 @@
-//! A database for each test, gone however the test ends, with the tables of the hub: the same verbs on all three.
+//! Test fixture: a new database with the tables of the hub for each test, on PostgreSQL, MySQL and SQLite.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -35,22 +35,23 @@ macro_rules! on_every_database {
 }
 pub(crate) use on_every_database;
 
-/// A test's own way to its database, past ours.
+/// A connection pool for the test's own SQL, independent of the store under test.
 enum Sql {
     Postgres(PgPool),
     Mysql(MySqlPool),
     Sqlite(SqlitePool),
 }
 
+/// A database with an open hub, for one test.
 pub struct Site {
     pub database: Arc<dyn Plain>,
     pub hub: Arc<Hub>,
-    /// What a lane of jobs works with.
+    /// The store of a lane that delivers jobs.
     pub lane: Option<Arc<dyn Backend>>,
     sql: Sql,
 }
 
-/// Hides secrets well enough for a test.
+/// A stand-in for encryption that reverses the secret.
 struct Reversed;
 
 impl Seal for Reversed {
@@ -61,7 +62,7 @@ impl Seal for Reversed {
         ))
     }
 
-    /// What ends in `2` has the new key, what ends in `0` one that is gone.
+    /// References that end in `2` already use the new key; those that end in `0` use a key that is not set.
     fn seal_anew(&self, reference: &str) -> Result<Option<String>, String> {
         match reference.as_bytes().last() {
             Some(b'2') => Ok(None),
@@ -71,7 +72,7 @@ impl Seal for Reversed {
     }
 }
 
-/// Two names; all others lead nowhere.
+/// A resolver that knows two names; all others do not resolve.
 struct Book;
 
 #[async_trait]
@@ -96,6 +97,7 @@ impl Site {
         Self { database, hub: Arc::new(hub), lane: None, sql }
     }
 
+    /// Executes SQL of the test; panics if it fails.
     pub async fn run(&self, statement: &str) {
         let text = AssertSqlSafe(statement);
         match &self.sql {
@@ -105,7 +107,7 @@ impl Site {
         }
     }
 
-    /// One value, as text.
+    /// Returns the single value of a query as text; `None` if it is NULL.
     pub async fn text(&self, query: &str) -> Option<String> {
         let shown = match &self.sql {
             Sql::Postgres(_) => format!("SELECT ({query})::text"),
@@ -120,12 +122,13 @@ impl Site {
         }
     }
 
+    /// Returns the number of rows of a table.
     pub async fn count(&self, table: &str) -> u64 {
         let text = self.text(&format!("SELECT count(*) FROM {table}")).await;
         text.expect("a count").parse().expect("a number")
     }
 
-    /// A key of this role, for these clients (none: all), and who it makes.
+    /// Creates a key of this role for these clients (none: all clients); returns it with its actor.
     pub async fn key(&self, role: Role, clients: &[&str]) -> (String, Actor) {
         let new: NewKey = serde_json::from_value(serde_json::json!({
             "name": format!("{} of {clients:?}", role.name()), "role": role, "clientIds": clients,
@@ -137,12 +140,13 @@ impl Site {
         (shown.key, actor)
     }
 
+    /// Returns the actor of a new key of this role for these clients (none: all clients).
     pub async fn actor(&self, role: Role, clients: &[&str]) -> Actor {
         self.key(role, clients).await.1
     }
 }
 
-/// Somebody who may do all.
+/// An admin of all clients.
 pub fn root() -> Actor {
     Actor { key: "0000000000000".to_owned(), name: "root".to_owned(), role: Role::Admin, scope: Scope::All }
 }
@@ -169,6 +173,7 @@ fn fresh_name() -> String {
     format!("pr_{:016x}", rand::random::<u64>())
 }
 
+/// Runs a test on a new PostgreSQL database and drops it afterwards, even if the test panics.
 pub async fn postgres<T, F>(test: T)
 where
     T: FnOnce(Site) -> F,
@@ -177,7 +182,7 @@ where
     postgres_with(None, test).await;
 }
 
-/// With so many connections.
+/// Runs a test on a new PostgreSQL database with this number of connections; `None`: the default.
 pub async fn postgres_with<T, F>(connections: Option<u32>, test: T)
 where
     T: FnOnce(Site) -> F,
@@ -206,6 +211,7 @@ where
     verdict();
 }
 
+/// Runs a test on a new MySQL database and drops it afterwards, even if the test panics.
 pub async fn mysql<T, F>(test: T)
 where
     T: FnOnce(Site) -> F,
@@ -214,7 +220,7 @@ where
     mysql_with(None, test).await;
 }
 
-/// With so many connections.
+/// Runs a test on a new MySQL database with this number of connections; `None`: the default.
 pub async fn mysql_with<T, F>(connections: Option<u32>, test: T)
 where
     T: FnOnce(Site) -> F,
@@ -243,6 +249,7 @@ where
     verdict();
 }
 
+/// Runs a test on a new SQLite database in a temporary directory.
 pub async fn sqlite<T, F>(test: T)
 where
     T: FnOnce(Site) -> F,

@@ -1,4 +1,4 @@
-//! API keys: made, found, revoked.
+//! API keys: creation, authentication, listing and revocation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,10 +18,10 @@ use crate::request::Request;
 use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now};
 use crate::{Error, Hub, Moment};
 
-/// What requests that make keys are remembered as.
+/// The kind under which requests that create keys are stored for idempotency.
 pub const REQUESTED: &str = "apiKey";
 
-/// What every key starts with, so that scanners find those that leaked.
+/// The prefix of every key, so that secret scanners recognize leaked ones.
 const MARK: &str = "pr_";
 
 pub(super) const SHEET: Sheet = Sheet {
@@ -126,7 +126,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The prefix of a text that could be a key.
+/// Returns the prefix of a text that has the format of a key; `None` if it does not.
 fn prefix_of(key: &str) -> Option<&str> {
     let rest = key.strip_prefix(MARK)?;
     let (prefix, secret) = rest.split_once('_')?;
@@ -149,13 +149,15 @@ pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> ApiKey {
         last_used_at: row.time(),
         created_at: row.time(),
     };
-    // No clients means all clients: what can't be read must not mean that.
+    // An empty list of clients means all clients, so a key with an unreadable list must be refused.
     key.role = key.role.filter(|_| readable);
     key
 }
 
 impl Hub {
-    /// Who brings this key; `None` where it is no key that opens anything now.
+    /// Returns the actor of this key; `None` if the key is unknown, revoked or expired.
+    ///
+    /// Also records when the key was last used, at most once per minute.
     pub async fn authenticate(&self, key: &str) -> Result<Option<Actor>, Error> {
         let Some(prefix) = prefix_of(key) else { return Ok(None) };
         let dialect = self.dialect();
@@ -181,7 +183,7 @@ impl Hub {
         Ok(Some(Actor { key: found.id, name: found.name, role, scope }))
     }
 
-    /// Notes the use, at most once a minute.
+    /// Records the use of the key, at most once per minute.
     pub(super) async fn touch(&self, id: &str) -> Result<(), Error> {
         if !self.used.is_due(id) {
             return Ok(());
@@ -195,13 +197,13 @@ impl Hub {
         Ok(())
     }
 
-    /// Was the first admin key made already?
+    /// Whether the first admin key has been created.
     pub async fn has_first_key(&self) -> Result<bool, Error> {
         let any = Draft::new(self.dialect(), "SELECT 1 FROM postrider_api_keys WHERE first_admin = 1");
         Ok(self.first("look for an admin key", any).await?.is_some())
     }
 
-    /// The first admin key, where there has never been one. Several instances may ask at once: one gets it.
+    /// Creates the first admin key; `None` if one was ever created. If several instances try at once, one succeeds.
     pub async fn first_key(&self) -> Result<Option<ShownKey>, Error> {
         if self.has_first_key().await? {
             return Ok(None);
@@ -219,7 +221,8 @@ impl Hub {
         Ok(Some(ShownKey { key: secret.whole, details: read(row) }))
     }
 
-    /// Makes a key. Of two of the same `request` at once one fails, and finds what the other made.
+    /// Creates a key. If two calls with the same `request` run at once, one fails; its retry finds the key of the
+    /// other.
     pub async fn create_key(
         &self,
         actor: &Actor,
@@ -265,7 +268,7 @@ impl Hub {
         Ok(ShownKey { key: secret.whole, details })
     }
 
-    /// One key, without what it opens with.
+    /// Returns one key without its secret; an error if it does not exist or has clients outside the actor's scope.
     pub async fn key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
         const ABSENT: Error = Error::Absent("API key");
         if !is_id(id) {
@@ -275,6 +278,7 @@ impl Hub {
         found.filter(|key| within(actor, key)).ok_or(ABSENT)
     }
 
+    /// Returns the keys within the actor's scope, oldest first; the first 1000 keys are searched.
     pub async fn keys(&self, actor: &Actor) -> Result<Vec<ApiKey>, Error> {
         let dialect = self.dialect();
         let all = Draft::new(dialect, SHEET.selected(dialect)).push(" ORDER BY t.id LIMIT 1000");
@@ -282,7 +286,7 @@ impl Hub {
         Ok(keys.filter(|key| within(actor, key)).collect())
     }
 
-    /// From now on it opens nothing. Idempotent.
+    /// Revokes a key: from now on requests with it are refused. Idempotent. A key cannot revoke itself.
     pub async fn revoke_key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
         let found = self.key(actor, id).await?;
         if found.id == actor.key {
@@ -306,12 +310,12 @@ impl Hub {
     }
 }
 
-/// Does the key `t` open anything now?
+/// The SQL condition that the key `t` is neither revoked nor expired.
 pub(super) fn opens(dialect: Dialect) -> String {
     format!("t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > {})", now(dialect))
 }
 
-/// Would a caller see nothing with it that it doesn't see itself?
+/// Whether the key gives access to nothing outside the actor's scope.
 fn within(actor: &Actor, key: &ApiKey) -> bool {
     match &actor.scope {
         Scope::All => true,

@@ -1,7 +1,7 @@
-//! Sessions: what a browser holds instead of a key.
+//! Sessions of the console: a browser signs in with an API key and then holds a session token instead.
 //!
-//! Invariant: a token is stored as its SHA-256 only; a session opens nothing that its key does not open at that moment,
-//! so a key that is revoked or runs out ends its sessions with it.
+//! Invariant: only the SHA-256 of a token is stored. A session never has more access than its key has at that moment,
+//! so revoking a key, or its expiry, ends its sessions.
 
 use postrider_sql::bind::tsid;
 use ring::hmac;
@@ -15,29 +15,29 @@ use crate::draft::Draft;
 use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now, now_and};
 use crate::{Error, Hub, Moment};
 
-/// How long a session lasts, whatever is done in it.
+/// Lifetime of a session, in seconds. Activity does not extend it.
 const SECONDS: i64 = 12 * 60 * 60;
 
 const SHEET: Sheet = Sheet { table: "postrider_sessions", columns: &[("expires_at", Kind::Time)] };
 
-/// Who is signed in.
+/// A valid session and the actor that is signed in.
 #[derive(Clone)]
 pub struct Session {
     pub actor: Actor,
-    /// What changing requests must bring besides the cookie.
+    /// The token that requests which change something must send in addition to the cookie.
     pub csrf: String,
-    /// The session's end, or its key's if that comes first.
+    /// The end of the session, or of its key if that is earlier.
     pub expires_at: Option<Moment>,
 }
 
 impl Session {
-    /// Compared in constant time.
+    /// Whether `csrf` is the CSRF token of this session, compared in constant time.
     pub fn is_meant_by(&self, csrf: &str) -> bool {
         self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into()
     }
 }
 
-/// A fresh session. This is the only time that its token is known.
+/// A new session with its token, which is not available again later.
 pub struct SignedIn {
     pub token: String,
     pub session: Session,
@@ -54,7 +54,7 @@ fn is_token(text: &str) -> bool {
 }
 
 impl Hub {
-    /// Opens a session for whoever brings this key; `None` where it opens nothing.
+    /// Creates a session for this key; `None` if the key is unknown, revoked or expired.
     pub async fn sign_in(&self, key: &str) -> Result<Option<SignedIn>, Error> {
         let Some(actor) = self.authenticate(key).await? else { return Ok(None) };
         let dialect = self.dialect();
@@ -73,7 +73,7 @@ impl Hub {
         Ok(self.session(&token).await?.map(|session| SignedIn { token, session }))
     }
 
-    /// Whose session this is; `None` where there is none that opens anything now.
+    /// Returns the session of this token; `None` if it does not exist or has expired, or if its key is no longer valid.
     pub async fn session(&self, token: &str) -> Result<Option<Session>, Error> {
         if !is_token(token) {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Made of the token, so that nothing need be kept, by a key that no browser has.
+    /// Returns the CSRF token: an HMAC of the session token under a key of the server, so that it need not be stored.
     fn csrf(&self, token: &str) -> String {
         hex(hmac::sign(&self.cursor_key, format!("csrf\n{token}").as_bytes()).as_ref())
     }

@@ -1,4 +1,4 @@
-//! Making and changing accounts, and fresh credentials.
+//! Creating and changing service accounts, and generating their credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,17 +19,18 @@ use crate::job::name;
 use crate::sheet::{Fresh, Insert, now, now_and};
 use crate::{Error, Hub, Moment};
 
-/// How long the secret before a regeneration stays valid (J10).
+/// How long the previous secret stays valid after a regeneration, in seconds (J10).
 const OVERLAP_SECONDS: i64 = 24 * 60 * 60;
 
-/// Credentials that go anywhere are a decision, not a default.
+/// The error for a new account without allowed hosts. There is no default: sending credentials to any host is a
+/// decision.
 const NO_HOSTS: &str = "is missing: list the hosts that its credentials may go to, such as [\"hooks.example.com\"], or [\"*\"] for any host";
 
 const SCHEMES: [&str; 7] =
     ["aws-secretsmanager", "aws-ssm", "gcp-secretmanager", "vault", "encrypted", "env", "file"];
 
-/// Codes are unique over all clients. A key of some clients names its accounts after them, so that no conflict can reveal a
-/// code of another client.
+/// Whether the actor may create an account with this code. Codes are unique over all clients; a key of some clients
+/// must use `CLIENT.NAME`, so that no conflict can reveal a code of another client.
 fn is_own_code(actor: &Actor, code: &str) -> bool {
     match &actor.scope {
         Scope::All => true,
@@ -37,13 +38,16 @@ fn is_own_code(actor: &Actor, code: &str) -> bool {
     }
 }
 
-/// A fresh secret and the reference that is stored.
+/// A generated secret and the reference to it that is stored.
 struct Made {
     secret: Option<String>,
     reference: Option<String>,
 }
 
 impl Hub {
+    /// Creates an account. Without credentials, a signing secret is generated if the server has an encryption key.
+    ///
+    /// Fails if the code is taken, or if the actor may not use one of the clients, the code or a secret reference.
     pub async fn create_account(&self, actor: &Actor, new: NewAccount) -> Result<ShownAccount, Error> {
         let mut faults = Faults::default();
         faults.slug("code", &new.code, 128);
@@ -115,6 +119,9 @@ impl Hub {
         Ok(ShownAccount { account: self.account(actor, &id).await?, signing_secret: made.secret })
     }
 
+    /// Replaces the members of an account that can be changed. Without `allowed_hosts` its hosts stay as they are.
+    ///
+    /// Fails if the account also belongs to clients outside the actor's scope.
     pub async fn change_account(
         &self,
         actor: &Actor,
@@ -142,7 +149,7 @@ impl Hub {
         self.update_account(actor, &account, "change", update).await
     }
 
-    /// Its jobs go on, or wait, unspent (J1).
+    /// Activates or deactivates an account. Jobs of an inactive account wait and use no attempt (J1).
     pub async fn activate_account(
         &self,
         actor: &Actor,
@@ -154,6 +161,10 @@ impl Hub {
         self.update_account(actor, &account, if active { "activate" } else { "deactivate" }, update).await
     }
 
+    /// Replaces the credentials of an account. Without a reference, generates a signing secret, which is shown once.
+    ///
+    /// A replaced signing secret stays valid for 24 hours. Fails if a secret must be generated and the server has no
+    /// encryption key.
     pub async fn regenerate(
         &self,
         actor: &Actor,
@@ -207,7 +218,7 @@ impl Hub {
         self.account(actor, &account.id).await
     }
 
-    /// One that the caller may change: all of its clients are the caller's.
+    /// Returns an account that the actor may change: all of its clients must be within the actor's scope.
     async fn own_account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
         let account = self.account(actor, id).await?;
         if account.client_ids.iter().all(|client| actor.scope.covers(Some(client))) {
@@ -217,7 +228,8 @@ impl Hub {
         Err(Error::Forbidden { field: "id", message })
     }
 
-    /// A signing secret as Standard Webhooks has it, where it can be kept.
+    /// Generates a signing secret in the format of Standard Webhooks; none if the server has no encryption key to store
+    /// it.
     fn made_secret(&self) -> Result<Made, Error> {
         if self.sealer.is_none() {
             return Ok(Made { secret: None, reference: None });
@@ -274,14 +286,14 @@ impl AccountChange {
         }
     }
 
-    /// As the column has them; `None` to leave them as they are.
+    /// The allowed hosts as the column stores them, a JSON list; `None` to keep the stored ones.
     fn hosts(&self) -> Option<String> {
         let hosts = self.allowed_hosts.as_ref()?;
         let hosts: Vec<&str> = hosts.iter().map(|host| host.0.as_str()).collect();
         Some(serde_json::json!(hosts).to_string())
     }
 
-    /// Roles that were there keep their time.
+    /// The roles to store. Roles that the account already has keep their time of assignment.
     fn assigned(&self, before: &[RoleAssignment], at: Moment) -> Vec<RoleAssignment> {
         let assigned = |role: &NewRole| {
             let known = before.iter().find(|known| known.role_name == role.role_name);
@@ -298,7 +310,7 @@ impl AccountChange {
 }
 
 impl AllowedHost {
-    /// As the pattern of the API document says.
+    /// Whether the host matches the pattern in the API document.
     fn is_valid(&self) -> bool {
         let name = self.0.strip_prefix("*.").unwrap_or(&self.0);
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
@@ -336,8 +348,8 @@ impl Faults {
     }
 }
 
-/// References reach what this process can read (its variables, its files, its vault): who may see only some clients'
-/// things may not have those sent to a target of their own.
+/// Refuses secret references from a key of some clients. A reference can read variables, files and vaults of this
+/// process, and such a key could have those secrets sent to its own target.
 fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> Result<(), Error> {
     let message = "only an API key of all clients may set references to secrets; leave them out to have a secret generated";
     match (&actor.scope, reference) {
@@ -346,7 +358,7 @@ fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> R
     }
 }
 
-/// Whose line of the audit log it is.
+/// The client recorded in the audit log: the only client of the account; `None` if it has none or several.
 fn sole(clients: &[String]) -> Option<&str> {
     match clients {
         [only] => Some(only),

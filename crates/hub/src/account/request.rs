@@ -1,4 +1,4 @@
-//! What a request to create or change a service account holds, and what its answer shows.
+//! Request and response bodies for creating and changing service accounts.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

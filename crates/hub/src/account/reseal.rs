@@ -1,6 +1,6 @@
-//! A new key for what is sealed: every `encrypted://` reference of every account is sealed anew, so that the old key can go.
+//! Key rotation: re-encrypts every `encrypted://` reference of every account, so that the old key can be removed.
 //!
-//! Invariant: the secrets stay as they are; a reference that somebody changes meanwhile is left to them.
+//! Invariant: the secrets do not change. A reference that is changed by another request meanwhile is not overwritten.
 
 use crate::access::Actor;
 use crate::audit::Change;
@@ -8,23 +8,23 @@ use crate::draft::Draft;
 use crate::sheet::{Reader, now};
 use crate::{Error, Hub};
 
-/// Where an account keeps references.
+/// The columns of an account that hold references to secrets.
 const COLUMNS: [&str; 3] = ["auth_token_ref", "signing_secret_ref", "previous_signing_secret_ref"];
 
-/// Accounts that are read at once.
+/// The number of accounts read per query.
 const AT_ONCE: usize = 500;
 
-/// What came of it.
+/// The result of a key rotation.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Resealed {
-    /// References that are under the new key now.
+    /// Number of references that were re-encrypted with the new key.
     pub references: u64,
-    /// Accounts with a reference that does not open, and why.
+    /// Accounts with a reference that cannot be decrypted, and the reason.
     pub failed: Vec<(String, String)>,
 }
 
 impl Hub {
-    /// Idempotent: what is under the new key already is left as it is.
+    /// Re-encrypts the references of all accounts. Idempotent: references already under the new key are not changed.
     pub async fn reseal_accounts(&self, actor: &Actor) -> Result<Resealed, Error> {
         let mut done = Resealed::default();
         let mut after = String::new();
@@ -43,7 +43,7 @@ impl Hub {
         }
     }
 
-    /// The forerunner of a secret counts only while it is valid.
+    /// The query for the next accounts by id. The previous signing secret is included only while it is valid.
     fn references_after(&self, id: &str) -> Draft {
         let dialect = self.dialect();
         Draft::new(dialect, "SELECT id, auth_token_ref, signing_secret_ref, CASE WHEN previous_until > ")

@@ -1,4 +1,4 @@
-//! Accounts as they are shown, and finding them.
+//! Service accounts as the API returns them, and the queries that read and list them.
 
 use postrider_seams::row::Value;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,7 @@ pub struct RoleAssignment {
 }
 
 impl Hub {
+    /// Returns one account by its id; an error if it does not exist or the actor may access none of its clients.
     pub async fn account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
         if !is_id(id) {
             return Err(ABSENT);
@@ -113,7 +114,7 @@ impl Hub {
         found.filter(|account| is_visible(actor, account)).ok_or(ABSENT)
     }
 
-    /// A page of accounts, newest first; the one with this code, if one is given.
+    /// Returns a page of accounts, newest first; with `code`, only the account of that code.
     pub async fn accounts(
         &self,
         actor: &Actor,
@@ -125,7 +126,7 @@ impl Hub {
         let mut after = self.opened(actor, &about, page)?.map(|after| after.id);
         let wanted = page.wanted() as usize + 1;
         let mut accounts = Vec::new();
-        // A scope is a list inside a column: what a caller may not see is passed over, page by page.
+        // The clients are a list in one column, so accounts outside the scope are filtered here, page by page.
         loop {
             let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
             if let Some(code) = code {

@@ -1,4 +1,4 @@
-//! Taking events in, and making their jobs; replaying them.
+//! Receiving events and creating their jobs; replaying events and testing subscriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,11 +39,14 @@ pub struct Replayed {
 }
 
 impl Hub {
+    /// Stores one event and creates its jobs. An event that was received before is returned as known.
+    ///
+    /// Fails if the event is invalid or of a client outside the actor's scope.
     pub async fn create_event(&self, actor: &Actor, event: NewEvent) -> Result<EventMade, Error> {
         self.create_events(actor, vec![event]).await?.pop().expect("one answer for one event")
     }
 
-    /// Takes many events in, in one transaction. What is wrong with one says nothing about the others.
+    /// Stores events and creates their jobs in one transaction. An invalid event has its own error and stops no other.
     pub async fn create_events(
         &self,
         actor: &Actor,
@@ -77,8 +80,9 @@ impl Hub {
         Ok(answers)
     }
 
-    /// Jobs for an event that is there, for each subscription that matches now, or for one of them. The same `request` again
-    /// answers with the jobs that it made.
+    /// Creates jobs for a stored event, for every subscription that matches now, or only for the subscription `only`.
+    ///
+    /// A repeated `request` returns the jobs that it created the first time.
     pub async fn replay(
         &self,
         actor: &Actor,
@@ -112,7 +116,7 @@ impl Hub {
         Ok(made)
     }
 
-    /// The jobs of an event that a request made, told by their keys.
+    /// Returns the jobs of an event that a request created, found by the prefix of their idempotency keys.
     async fn replayed(&self, event: &str, mark: &str) -> Result<Replayed, Error> {
         let query = Draft::new(self.dialect(), "SELECT id FROM dispatch_jobs WHERE event_id = ")
             .text(event)
@@ -123,7 +127,7 @@ impl Hub {
         Ok(Replayed { job_ids: rows.into_iter().map(|row| Reader::new(row).word()).collect() })
     }
 
-    /// Writes jobs with their line in the log. Those whose keys are taken were made by the same request, a moment before.
+    /// Writes jobs and their audit entry. A job whose key exists was created a moment ago by the same request.
     async fn make_again(&self, jobs: &[Draught], change: Statement) -> Result<Replayed, Error> {
         let drafts: Vec<&Draught> = jobs.iter().collect();
         let mut statements = insert_jobs(self.dialect(), &drafts, None);
@@ -138,7 +142,9 @@ impl Hub {
         Ok(Replayed { job_ids: made.iter().map(|made| made.id().to_owned()).collect() })
     }
 
-    /// A job with a made-up event, to try a subscription's target. The same `request` again answers with the job that it made.
+    /// Creates a job with a test event, to try the target of a subscription.
+    ///
+    /// A repeated `request` returns the job that it created the first time.
     pub async fn test_subscription(
         &self,
         actor: &Actor,
@@ -173,7 +179,7 @@ impl Hub {
         Ok(made)
     }
 
-    /// The active subscriptions that events of these clients may match, and what the database's clock says.
+    /// Returns the active subscriptions that events of these clients may match, and the time of the database.
     async fn subscriptions_of<'a>(
         &self,
         clients: impl Iterator<Item = Option<&'a str>>,
@@ -196,7 +202,7 @@ impl Hub {
         Ok((found, self.clock().await?))
     }
 
-    /// Answers our id of each event, ours or an earlier one.
+    /// Writes the events with their jobs. Returns the id of each event: the new one, or that of an earlier delivery.
     async fn write_events(
         &self,
         actor: &Actor,
@@ -225,7 +231,7 @@ impl Hub {
     }
 }
 
-/// Client, source, the CloudEvent's id.
+/// The client, source and id of a CloudEvent, which identify it.
 type Key = (Option<String>, String, String);
 
 fn key(row: Vec<postrider_seams::row::Value>) -> (Key, String) {
@@ -267,21 +273,22 @@ fn lookups(dialect: Dialect, events: &[&Checked]) -> Vec<Statement> {
     ids.into_iter().map(look).collect()
 }
 
-/// What requests are remembered as.
+/// The kinds under which requests are stored for idempotency.
 const REPLAY: &str = "replay";
 const TEST: &str = "test";
 
-/// The key that keeps a job from being made twice.
+/// How a job is kept from being created twice: the origin of its idempotency key.
 #[derive(Clone, Copy)]
 enum Once<'a> {
-    /// An event's job for a subscription is made once.
+    /// One job per event and subscription.
     Event,
-    /// What a request makes is made once; its mark.
+    /// One job per request and subscription; holds the request's key prefix.
     Request(&'a str),
+    /// No key: every call creates a job.
     Never,
 }
 
-/// What of an event matters for its jobs.
+/// The members of an event that its jobs need.
 struct Facts<'a> {
     id: Option<&'a str>,
     source: &'a str,
@@ -294,7 +301,7 @@ struct Facts<'a> {
     trace: Option<String>,
 }
 
-/// The trace that an event says it belongs to.
+/// The trace context in the extension attribute `traceparent`, if it is valid.
 fn trace(extensions: &BTreeMap<String, serde_json::Value>) -> Option<String> {
     crate::traceparent(extensions.get("traceparent")?.as_str()?)
 }

@@ -1,4 +1,4 @@
-//! An event as a caller sends it: CloudEvents 1.0 in JSON, checked.
+//! Parsing and validation of incoming events: CloudEvents 1.0 in JSON.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::hub::Settings;
 use crate::subscription::is_pattern;
 use crate::{Error, Moment};
 
-/// An event to make, member by member, as it came.
+/// An event to create: its JSON members by name, not yet parsed.
 pub type NewEvent = BTreeMap<String, Box<RawValue>>;
 
 /// A CloudEvent 1.0 in JSON. Extension attributes are kept (names of a-z and 0-9; strings, integers, booleans);
@@ -83,7 +83,7 @@ pub struct CloudEvent {
     correlationid: Option<String>,
 }
 
-/// An event that can be written.
+/// A validated event, ready to be written.
 #[derive(Debug, Clone)]
 pub(super) struct Checked {
     pub id: String,
@@ -96,12 +96,12 @@ pub(super) struct Checked {
     pub time: Option<Moment>,
     pub content_type: String,
     pub schema: Option<String>,
-    /// What jobs carry.
+    /// The payload of its jobs.
     pub data: Option<String>,
     pub extensions: BTreeMap<String, serde_json::Value>,
 }
 
-/// The members, taken one by one.
+/// The members of an event that are not parsed yet; each is removed when it is read.
 struct Members<'a> {
     event: NewEvent,
     faults: &'a mut Faults,
@@ -132,7 +132,7 @@ impl Members<'_> {
         text.unwrap_or_default()
     }
 
-    /// JSON stays as it was written, digit by digit; with another content type a text is what it says.
+    /// Reads the data. JSON is kept byte for byte; with another content type, a JSON string is decoded to its text.
     fn data(&mut self, content_type: &str) -> Option<String> {
         if let Some(text) = self.take::<String>("data_base64") {
             if self.event.contains_key("data") {
@@ -202,7 +202,8 @@ pub(super) fn checked(event: NewEvent, actor: &Actor, settings: &Settings) -> Re
     })
 }
 
-/// CloudEvents 1.0, 3.1: lower-case letters and digits, at most 20; a text, a whole number or a flag.
+/// Reads an extension attribute (CloudEvents 1.0, 3.1): its name has 1 to 20 lower-case letters and digits, its value
+/// is a string, an integer or a boolean.
 fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value> {
     let named =
         (1..=20).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

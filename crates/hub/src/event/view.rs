@@ -1,4 +1,4 @@
-//! Events as they are shown, and finding them.
+//! Events as the API returns them, and the queries that read and list them.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// As this caller may read it.
+    /// Removes the data if the actor may not read it.
     fn for_caller(mut self, actor: &Actor) -> Self {
         if !actor.may_read_what(self.created_by.as_deref()) {
             self.data = None;
@@ -79,7 +79,7 @@ impl Event {
     }
 }
 
-/// Which events.
+/// A filter for lists of events. `None` members match every event.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
     pub client_id: Option<String>,
@@ -89,6 +89,9 @@ pub struct EventFilter {
 }
 
 impl Hub {
+    /// Returns one event by its id; an error if it does not exist or its client is outside the actor's scope.
+    ///
+    /// A producer gets the data only of events that its own key sent.
     pub async fn event(&self, actor: &Actor, id: &str) -> Result<Event, Error> {
         const ABSENT: Error = Error::Absent("event");
         if !is_id(id) {
@@ -101,7 +104,7 @@ impl Hub {
         found.map(|event| event.for_caller(actor)).ok_or(ABSENT)
     }
 
-    /// Newest first.
+    /// Returns a page of events within the actor's scope, newest first.
     pub async fn events(
         &self,
         actor: &Actor,

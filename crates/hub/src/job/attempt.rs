@@ -1,4 +1,4 @@
-//! One try to deliver a job. The lane writes them, in the transaction of the move.
+//! Delivery attempts of a job. The lane writes an attempt in the transaction that settles the job.
 
 use postrider_seams::row::Value;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub struct DispatchAttempt {
 }
 
 impl DispatchAttempt {
-    /// As this caller may read it.
+    /// Hides resolved addresses in the errors if the actor may not see them.
     pub(super) fn for_caller(mut self, actor: &Actor, target: &str) -> Self {
         mask::addresses(actor, target, &mut self.error_message);
         mask::addresses(actor, target, &mut self.error_stack_trace);

@@ -1,4 +1,4 @@
-//! Making jobs: one, or many at once, each with its own answer.
+//! Creating jobs: one, or many at once with a result for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,21 @@ use crate::draft::Draft;
 use crate::sheet::{Column, Fresh, Insert, Kind, Reader, given, now, quoted};
 use crate::{Error, Hub};
 
-/// What came of one job to make.
+/// The result of creating one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
+    /// A new job.
     Fresh {
         id: String,
     },
-    /// The same request was made before: this is its job.
+    /// A job of an earlier request with the same idempotency key and content.
     Known {
         id: String,
     },
 }
 
 impl Created {
+    /// Returns the id of the job, new or known.
     pub fn id(&self) -> &str {
         match self {
             Self::Fresh { id } | Self::Known { id } => id,
@@ -33,7 +35,7 @@ impl Created {
     }
 }
 
-/// One job of a batch.
+/// The result of one job of a batch.
 pub type Outcome = Result<Created, Error>;
 
 const COLUMNS: [Column; 32] = [
@@ -72,17 +74,19 @@ const COLUMNS: [Column; 32] = [
 ];
 
 impl Hub {
-    /// Makes one job, or answers with the one that the same request made before.
+    /// Creates one job, or returns the job that the same request created before.
+    ///
+    /// Fails if the request is invalid, or if its idempotency key was used for a different request.
     pub async fn create_job(&self, actor: &Actor, new: NewJob) -> Result<(Created, DispatchJob), Error> {
         let mut drafts = [new.checked(actor, &self.settings)];
         self.check_references(actor, &mut drafts).await?;
         let [draft] = drafts;
-        // Read back by the way, as it is: the database's clock made some of it.
+        // The job is read back in the same transaction, because the database's clock set some of its columns.
         let (created, job) = self.gathering.write(actor, draft?).await?;
         let job = match (&created, job) {
             (Created::Fresh { id }, Some(mut job)) => {
-                // Not read again: by then a poller may be offering it to the queue once more, and the caller would be told
-                // of that instead of the refusal.
+                // The job is not read again: a poller may have published it to the queue meanwhile, and the caller
+                // would see that state instead of the refusal.
                 if job.status == DispatchStatus::Queued && self.hand(vec![id.clone()]).await > 0 {
                     job.status = DispatchStatus::Pending;
                 }
@@ -94,13 +98,13 @@ impl Hub {
         Ok((created, job))
     }
 
-    /// Makes many jobs in one transaction. What is wrong with one says nothing about the others.
+    /// Creates jobs in one transaction. An invalid job has its own error and stops no other.
     pub async fn create_jobs(&self, actor: &Actor, new: Vec<NewJob>) -> Result<Vec<Outcome>, Error> {
         let mut checked: Vec<Result<Draught, Error>> =
             new.into_iter().map(|new| new.checked(actor, &self.settings)).collect();
         self.check_references(actor, &mut checked).await?;
         let known = match self.write_all(actor, &checked).await {
-            // Perhaps an id was taken: others cost nothing.
+            // The error may be a duplicate id: retry once with new ids.
             Err(error) if error.is_permanent() => {
                 checked.iter_mut().flatten().for_each(Draught::renew);
                 self.write_all(actor, &checked).await?
@@ -128,7 +132,7 @@ impl Hub {
     }
 }
 
-/// Writes jobs, their metadata and their lines in the log; `reads` are answered at the end of the same transaction.
+/// Writes jobs, their metadata and their audit entries, and runs the queries `reads` at the end of the transaction.
 pub(super) async fn write(
     database: &dyn Plain,
     jobs: &[(&Actor, &Draught)],
@@ -152,13 +156,13 @@ pub(super) async fn write(
     Ok((Known::read(answers.into_iter()), read))
 }
 
-/// The statements that write jobs and their metadata; `only` narrows which (an expression over the given rows).
+/// The statements that insert jobs and their metadata. `only` is a condition on the rows to insert.
 pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&Draught], only: Option<&str>) -> Vec<Statement> {
     if drafts.is_empty() {
         return Vec::new();
     }
-    // A key that is taken has its job. An id that is taken, by a process that drew the same one, has another: then nothing
-    // may be left out, and the transaction fails.
+    // A duplicate idempotency key means that the job exists, so its row is skipped. A duplicate id means that another
+    // process generated the same one: no row may be skipped then, and the transaction fails.
     let (keyed, keyless): (Vec<&Draught>, Vec<&Draught>) =
         drafts.iter().partition(|draft| draft.new.idempotency_key.is_some());
     let mut statements = Vec::new();
@@ -192,7 +196,7 @@ pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&Draught], only: Option<&s
     statements
 }
 
-/// Queued at once, or pending until its time has come: the database's clock tells.
+/// The computed columns: a job is QUEUED at once, or PENDING if `scheduled_for` is later than the database's clock.
 fn computed(dialect: Dialect) -> Vec<(&'static str, String)> {
     let (now, time) = (now(dialect), scheduled(dialect));
     vec![
@@ -256,7 +260,7 @@ fn metadata(draft: &Draught) -> impl Iterator<Item = Fresh> {
     })
 }
 
-/// For each client among the keyed jobs: the jobs that now have these keys, ours or earlier ones.
+/// The queries, one per client, for the jobs that now have these idempotency keys: new or earlier ones.
 pub(crate) fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
     let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for new in drafts.iter().map(|draft| &draft.new) {
@@ -277,11 +281,12 @@ pub(crate) fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
     keys.into_iter().map(look).collect()
 }
 
-/// Jobs by (client, key).
+/// The jobs found by client and idempotency key, with their id and the hash of their request.
 #[derive(Default)]
 pub(crate) struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
 
 impl Known {
+    /// Reads the answers to [`lookups`].
     pub fn read(answers: impl Iterator<Item = Answer>) -> Self {
         let rows = answers.flat_map(|answer| answer.rows);
         let known = rows.map(|row| {
@@ -292,6 +297,7 @@ impl Known {
         Self(known.collect())
     }
 
+    /// Returns whether the job was created or already existed; a conflict if its key was used for a different request.
     pub fn created(&self, draft: &Draught) -> Outcome {
         let fresh = || Created::Fresh { id: draft.id.clone() };
         let Some(key) = &draft.new.idempotency_key else { return Ok(fresh()) };

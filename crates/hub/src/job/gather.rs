@@ -1,8 +1,10 @@
-//! Jobs that are made one a request, written together: who comes while transactions are under way goes with the next one, so
-//! that one commit serves many. A lone job waits for nobody.
+//! Group commit: jobs that are created by single requests share transactions.
 //!
-//! Owns: who shares a transaction, and who is told what. Must not: check jobs. Invariant: each job has its own answer,
-//! whoever shares its transaction; a caller that goes away takes nobody else's answer with it.
+//! Requests that arrive during a transaction are written together in the next one, so that one commit serves many. A
+//! single job does not wait for others.
+//!
+//! Owns: which jobs share a transaction, and the answer to each request. Must not: check jobs. Invariant: every job has
+//! its own answer, whichever jobs share its transaction; a caller that disconnects affects no other answer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,13 +19,13 @@ use super::{DispatchJob, Draught};
 use crate::Error;
 use crate::access::Actor;
 
-/// Transactions at once: while one waits for the disk, the next is filled.
+/// Number of concurrent transactions: while one waits for the disk, the next one fills.
 const AT_ONCE: usize = 2;
-/// Jobs of one transaction, and bytes of their payloads.
+/// Maximum number of jobs per transaction, and of bytes of their payloads.
 const MOST: usize = 100;
 const MOST_BYTES: usize = 4 << 20;
 
-/// What came of a job, and the job as it is read back where it is a fresh one.
+/// The answer to one request: the result, and the job as read back if it is new.
 type Told = Result<(Created, Option<DispatchJob>), Error>;
 
 struct Waiting {
@@ -39,12 +41,13 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
+    /// Creates the group commit for jobs on this database.
     pub fn new(database: Arc<dyn Plain>) -> Arc<Self> {
         let writers = Arc::new(Semaphore::new(AT_ONCE));
         Arc::new(Self { database, waiting: Mutex::default(), writers })
     }
 
-    /// Writes a job with those that wait now. Once begun it is written, whether or not anybody waits for the answer.
+    /// Writes a job together with those that wait now. It is written even if the caller stops waiting for the answer.
     pub async fn write(self: &Arc<Self>, actor: &Actor, draft: Draught) -> Told {
         let (tell, told) = oneshot::channel();
         self.waiting().push_back(Waiting { actor: actor.clone(), draft, tell });
@@ -56,7 +59,7 @@ impl Gathering {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where all writers are at work, one of them takes what waits when it is through.
+    /// Starts a writer if one is free. If all are busy, one of them continues with the waiting jobs when it finishes.
     fn begin(self: &Arc<Self>) {
         if let Ok(permit) = Arc::clone(&self.writers).try_acquire_owned() {
             tokio::spawn(Arc::clone(self).drain(permit));
@@ -72,13 +75,13 @@ impl Gathering {
             self.settle(jobs).await;
         }
         drop(permit);
-        // One that came after the last look, while this writer still counted as at work.
+        // A job may have arrived after `next` found none, while this writer still held its permit.
         if !self.waiting().is_empty() {
             self.begin();
         }
     }
 
-    /// The next to be written together.
+    /// Removes the next jobs to be written together from the queue.
     fn next(&self) -> Vec<Waiting> {
         let mut waiting = self.waiting();
         let mut jobs = Vec::new();
@@ -92,11 +95,11 @@ impl Gathering {
     }
 
     async fn settle(&self, mut jobs: Vec<Waiting>) {
-        // In one order everywhere, so that two transactions with the same keys never wait for each other.
+        // The same order everywhere, so that two transactions with the same keys cannot deadlock.
         jobs.sort_by(|one, other| one.draft.new.idempotency_key.cmp(&other.draft.new.idempotency_key));
         match self.together(&jobs).await {
             Ok(answers) => tell(jobs, answers),
-            // Perhaps the fault of one, or of an id: the others shall not pay for it.
+            // The cause may be a single job or a duplicate id: write each job alone, so that the others succeed.
             Err(error) if error.is_permanent() => {
                 for mut job in jobs {
                     job.draft.renew();
@@ -126,13 +129,13 @@ impl Gathering {
     }
 }
 
-/// Whoever was writing is gone, with the process or by a fault of ours: the job may be there or not.
+/// The error if the writer ended without an answer, by shutdown or panic: the job may or may not have been written.
 fn cut_short() -> store::Error {
     let text = "the request was interrupted while the job was written: repeat it, with the same idempotency key if it had one";
     store::Error::new(Class::Transient, text)
 }
 
-/// So many that there are few forms of the statement to prepare: the last one, again and again.
+/// Repeats the last id up to a power of two, so that there are few different statements to prepare.
 fn padded(mut ids: Vec<&str>) -> Vec<&str> {
     if let Some(last) = ids.last().copied() {
         ids.resize(ids.len().next_power_of_two(), last);
@@ -140,14 +143,14 @@ fn padded(mut ids: Vec<&str>) -> Vec<&str> {
     ids
 }
 
-/// Who went away meanwhile misses nothing but its answer.
+/// Sends each request its answer. If the caller has disconnected, the answer is dropped.
 fn tell(jobs: Vec<Waiting>, answers: Vec<Told>) {
     for (job, told) in jobs.into_iter().zip(answers) {
         let _ = job.tell.send(told);
     }
 }
 
-/// The same failure for each; its source goes to the first.
+/// Sends every request the same error; only the first gets its source.
 fn tell_all(jobs: Vec<Waiting>, error: Error) {
     let (class, message) = match &error {
         Error::Store(error) => (error.class, error.message.clone()),

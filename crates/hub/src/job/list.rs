@@ -1,4 +1,4 @@
-//! Finding jobs: each filter is served by an index, pages go by key.
+//! Listing jobs with keyset pagination; an index serves each filter.
 
 use super::view::{self, SHEET, metadata_of, metadatum};
 use super::{DispatchJob, DispatchStatus, name};
@@ -9,7 +9,7 @@ use crate::page::{Page, PageQuery};
 use crate::sheet::{Reader, newest_first, now, status_to_list};
 use crate::{Error, Hub, Moment, mask};
 
-/// Which jobs. What is left out does not matter.
+/// A filter for jobs. `None` and `false` members match every job.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub status: Option<DispatchStatus>,
@@ -20,12 +20,13 @@ pub struct Filter {
     pub created_after: Option<Moment>,
     pub created_before: Option<Moment>,
     pub metadata: Option<MetadataFilter>,
-    /// Those in ERROR that have attempts left.
+    /// Only jobs in ERROR that have attempts left.
     pub retryable: bool,
-    /// Those PENDING whose time has come.
+    /// Only PENDING jobs whose scheduled time has passed.
     pub due: bool,
 }
 
+/// A filter for jobs that have this metadata key with this value.
 #[derive(Debug, Clone)]
 pub struct MetadataFilter {
     pub key: String,
@@ -37,14 +38,14 @@ impl Filter {
         format!("jobs {self:?}")
     }
 
-    /// Does it ask for one kind of jobs, rather than for all, or all of a time?
+    /// Whether the filter selects by something other than the creation time.
     fn narrows(&self) -> bool {
         let kinds = [&self.client_id, &self.code, &self.event_id, &self.subscription_id];
         let kind = self.status.is_some() || self.retryable || self.due || self.metadata.is_some();
         kind || kinds.into_iter().any(Option::is_some)
     }
 
-    /// ` AND …` for each thing that it says.
+    /// Appends ` AND …` for every member that is set.
     pub(super) fn narrow(&self, mut query: Draft, dialect: postrider_sql::Dialect) -> Draft {
         let texts = [
             ("client_id", self.client_id.clone()),
@@ -96,7 +97,7 @@ impl Filter {
     }
 }
 
-/// ` AND …` for what a caller may see.
+/// Appends ` AND …` for the clients that the actor may access.
 pub(super) fn within(query: Draft, actor: &Actor) -> Draft {
     match &actor.scope {
         Scope::All => query,
@@ -105,7 +106,7 @@ pub(super) fn within(query: Draft, actor: &Actor) -> Draft {
 }
 
 impl Hub {
-    /// A page of jobs, newest first, without payloads and attempts.
+    /// Returns a page of jobs within the actor's scope, newest first, without payloads and attempts.
     pub async fn jobs(
         &self,
         actor: &Actor,
@@ -145,11 +146,11 @@ impl Hub {
     }
 }
 
-/// ` AND …` for what comes after a page's end.
+/// Appends ` AND …` for the rows after the end of the previous page.
 pub(crate) fn beyond(query: Draft, after: Option<&After>) -> Draft {
     let Some(After { created, id }) = after else { return query };
     query
-        // The first half is what an index can start from.
+        // An index can start from this condition.
         .push(" AND t.created_at <= ")
         .time(*created)
         .push(" AND (t.created_at < ")

@@ -1,4 +1,4 @@
-//! What an operator does to jobs: retry, cancel, complete. The moves are the contract's own (`contracts/dispatch_jobs.toml`).
+//! Operator moves of jobs: retry, cancel, complete, as defined by the contract (`contracts/dispatch_jobs.toml`).
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -11,10 +11,10 @@ use crate::draft::Draft;
 use crate::sheet::{Reader, now};
 use crate::{Error, Hub};
 
-/// The most jobs that one bulk retry takes; it says whether there are more.
+/// Maximum number of jobs of one bulk retry.
 const BULK: u32 = 1000;
 
-/// Jobs of one statement.
+/// Number of jobs per statement.
 const AT_ONCE: usize = 200;
 
 /// Result of a bulk retry.
@@ -26,11 +26,13 @@ pub struct Retried {
     pub more: bool,
 }
 
-/// In ERROR, and not to be tried again by itself.
+/// The SQL condition that the job `t` is in ERROR and is not retried automatically.
 const DEAD: &str = "t.status = 'ERROR' AND t.next_attempt_at IS NULL";
 
 impl Hub {
-    /// Back to be tried, with its original budget of attempts on top (J6); numbering goes on.
+    /// Makes a job in ERROR due now. A job that is not retried automatically gets its original number of attempts (J6).
+    ///
+    /// Attempt numbers continue. Fails with a conflict in any other state.
     pub async fn retry_job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         let job = self.job(actor, id).await?;
         if job.status != DispatchStatus::Error {
@@ -44,13 +46,14 @@ impl Hub {
 
     fn retry<'a>(&self, ids: impl IntoIterator<Item = &'a str>, state: &str) -> Draft {
         let dialect = self.dialect();
-        // MySQL writes from left to right, each with what was written before it: the due time, which tells dead jobs, last.
+        // MySQL assigns from left to right and later expressions see the new values, so `next_attempt_at`, which DEAD
+        // tests, must be the last.
         self.update(&format!(
             "retry_budget = {BUDGET}, max_retries = CASE WHEN {DEAD} THEN t.attempt_count + {BUDGET} ELSE t.max_retries \
              END, completed_at = NULL, expires_at = CASE WHEN t.expires_at <= {now} THEN NULL ELSE t.expires_at END, \
              queued_at = {queued}, next_attempt_at = {now}",
             now = now(dialect),
-            // Whoever hands it to a queue at once need not be asked to do it again.
+            // This process publishes the job to the queue itself, so the pollers need not do it.
             queued = if self.handing.is_some() { now(dialect) } else { "NULL" },
         ))
         .push(" WHERE t.id IN ")
@@ -59,7 +62,7 @@ impl Hub {
         .push(state)
     }
 
-    /// By hand to CANCELLED (J14): any state but COMPLETED; a cancelled job stays as it is.
+    /// Cancels a job in any state but COMPLETED, which is a conflict (J14). A cancelled job is returned unchanged.
     pub async fn cancel_job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         let job = self.job(actor, id).await?;
         match job.status {
@@ -75,7 +78,7 @@ impl Hub {
         self.moved(actor, ("cancel", "m.status = 'CANCELLED'"), &job, cancel).await
     }
 
-    /// An operator vouches for it: from ERROR to COMPLETED.
+    /// Marks a job in ERROR as COMPLETED on the operator's word. A completed job is returned unchanged.
     pub async fn complete_job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         let job = self.job(actor, id).await?;
         match job.status {
@@ -92,7 +95,7 @@ impl Hub {
         self.moved(actor, ("complete", "m.status = 'COMPLETED'"), &job, complete).await
     }
 
-    /// Every dead job that the filter names, the oldest first, some at a time.
+    /// Retries the dead jobs that match the filter, oldest first, at most 1000 per call.
     pub async fn retry_jobs(&self, actor: &Actor, filter: &Filter) -> Result<Retried, Error> {
         let dialect = self.dialect();
         let query = Draft::new(dialect, "SELECT t.id, t.client_id FROM dispatch_jobs AS t WHERE ").push(DEAD);
@@ -109,7 +112,7 @@ impl Hub {
             })
             .collect();
         let mut retried = 0;
-        // Several small transactions rather than one that holds a thousand locks.
+        // Several small transactions instead of one that holds a thousand locks.
         for part in dead.chunks(AT_ONCE) {
             let retry = self.retry(part.iter().map(|(id, _)| id.as_str()), DEAD);
             let lines = audit::retried(
@@ -126,13 +129,13 @@ impl Hub {
 
     fn update(&self, writes: &str) -> Draft {
         let dialect = self.dialect();
-        // PostgreSQL and SQLite name no table in SET; MySQL takes the bare column as well.
+        // PostgreSQL and SQLite allow no table alias in SET; MySQL accepts the bare column too.
         let text = format!("UPDATE dispatch_jobs AS t SET {writes}, updated_at = {}", now(dialect));
         Draft::new(dialect, text)
     }
 
-    /// Makes a move of a job that was just seen, to what `is` says of `m`. Where it moved meanwhile, the state of things is
-    /// told.
+    /// Executes the move of a job that was just read; `is` is the condition on `m` after the move. Fails with a
+    /// conflict that names the current state if the job has changed since it was read.
     async fn moved(
         &self,
         actor: &Actor,
@@ -154,7 +157,7 @@ impl Hub {
     }
 }
 
-/// The budget of attempts that a job was made with.
+/// The SQL expression for the number of attempts that the job was created with.
 const BUDGET: &str = "COALESCE(t.retry_budget, t.max_retries, 3)";
 
 fn refused(verb: &str, why: &str, job: &DispatchJob) -> Error {

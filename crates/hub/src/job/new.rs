@@ -1,4 +1,4 @@
-//! What a caller says of a job to make, checked.
+//! Jobs to create: the request body, its validation and its defaults.
 
 use std::collections::BTreeMap;
 
@@ -159,39 +159,39 @@ pub struct Metadatum {
     pub value: String,
 }
 
-/// Where a job comes from.
+/// The subscription and the API key that a job was created by.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     pub subscription: Option<String>,
     pub created_by: Option<String>,
 }
 
-/// A job that can be written: checked, with every default in place.
+/// A job ready to be written: validated, with all defaults set.
 #[derive(Debug, Clone)]
 pub(crate) struct Draught {
     pub id: String,
     pub kind: DispatchKind,
     pub new: NewJob,
     pub origin: Origin,
-    /// Tells one request from another.
+    /// SHA-256 of the request, to tell a repeated request from a different one with the same idempotency key.
     pub hash: String,
 }
 
 impl Draught {
-    /// Another id, before it is written again.
+    /// Generates a new id, before the job is written again.
     pub fn renew(&mut self) {
         self.id = postrider_sql::bind::tsid();
     }
 }
 
 impl NewJob {
-    /// The least that a job has.
+    /// Creates a request with this code and target URL, and defaults for everything else.
     pub fn to(code: &str, target: &str) -> Self {
         let least = serde_json::json!({ "code": code, "targetUrl": target });
         serde_json::from_value(least).expect("a code and a target are a request")
     }
 
-    /// Checks what the request itself tells, and puts the defaults in.
+    /// Validates the members of the request and sets the defaults.
     pub(crate) fn checked(mut self, actor: &Actor, settings: &Settings) -> Result<Draught, Error> {
         let mut faults = Faults::default();
         self.check(&mut faults, settings);
@@ -263,7 +263,7 @@ impl NewJob {
         let kind = self.payload_content_type.as_deref().unwrap_or("application/json");
         let is_json = kind.starts_with("application/json") || kind.contains("+json");
         let payload = self.payload.as_deref().filter(|_| is_json)?;
-        // Read whole: what nests deeper than others read is none.
+        // Parsed completely, so that JSON nested too deeply for other parsers is refused.
         Some(serde_json::from_str::<serde_json::Value>(payload).is_ok())
     }
 

@@ -1,5 +1,5 @@
-//! What a job names must be there, and be meant for its client: the service account, the pool, the schema; and its target must
-//! lead to an address that may be dialled.
+//! Checks of the resources that a job refers to: the service account, pool and schema must exist and be usable by its
+//! client, and its target must resolve to an address that may be dialled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use crate::schema::Payload;
 use crate::sheet::Reader;
 use crate::{Error, Fault, Hub};
 
-/// What a producer is told of a target that it may not name.
+/// The message for callers below operator if their target is not allowed.
 const NOT_ALLOWED: &str = "is not an allowed target";
 
-/// An account, as far as it matters here.
+/// The members of a service account that the checks need.
 struct Account {
-    /// One whose clients can't be read is not: no clients would mean all.
+    /// False also if the list of clients is unreadable, because an empty list would mean all clients.
     active: bool,
     clients: Vec<String>,
     hosts: Vec<String>,
 }
 
 impl Hub {
-    /// Turns drafts that name what they may not into errors.
+    /// Replaces drafts that refer to missing or forbidden resources by errors.
     pub(super) async fn check_references(
         &self,
         actor: &Actor,
@@ -37,7 +37,7 @@ impl Hub {
             let Ok(draft) = slot.as_ref() else { continue };
             let mut faults: Vec<Fault> = Vec::new();
             let why = private.get(&draft.new.target_url);
-            // What a name leads to is for those who run the lanes.
+            // Only operators may see the address that a name resolves to.
             let why = why.map(|why| if actor.role >= Role::Operator { why.as_str() } else { NOT_ALLOWED });
             faults.extend(why.map(|why| Fault::new("targetUrl", why)));
             faults.extend(account_fault(actor, &accounts, &draft.new));
@@ -49,7 +49,7 @@ impl Hub {
         self.check_schemas(drafts).await
     }
 
-    /// Payloads of jobs that name a schema, checked together.
+    /// Checks the payloads of jobs with a schema, in one call.
     async fn check_schemas(&self, drafts: &mut [Result<Draught, Error>]) -> Result<(), Error> {
         let mut slots: Vec<&mut Result<Draught, Error>> = drafts
             .iter_mut()
@@ -68,7 +68,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The same for something that will make jobs.
+    /// Checks the references of a job that is not created now, such as those of a subscription.
     pub(crate) async fn check_job(&self, actor: &Actor, job: NewJob) -> Result<(), Error> {
         let mut draft = [Ok(job.drafted(DispatchKind::Task, Origin::default()))];
         self.check_references(actor, &mut draft).await?;
@@ -95,7 +95,7 @@ impl Hub {
         Ok(rows.into_iter().map(read).collect())
     }
 
-    /// The client of each pool.
+    /// Returns the client of each pool that exists; `None` if the pool is for all clients.
     async fn pools_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Option<String>>, Error> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());
@@ -115,7 +115,7 @@ fn named(drafts: &[Result<Draught, Error>], id: impl Fn(&NewJob) -> Option<&str>
     drafts.iter().flatten().filter_map(|draft| id(&draft.new)).map(str::to_owned).collect()
 }
 
-/// An account that the caller may not know of is one that is not there.
+/// Checks the account of a job. An account outside the actor's scope is reported as missing.
 fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJob) -> Option<Fault> {
     let id = new.service_account_id.as_ref()?;
     let fault = |message: &str| Some(Fault::new("serviceAccountId", message));
@@ -137,7 +137,7 @@ fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJ
     if postrider_seams::hosts::allows(&account.hosts, host) { None } else { fault(message) }
 }
 
-/// A pool serves its own client; one with none serves all.
+/// Checks the pool of a job: it must belong to the client of the job, or to no client.
 fn pool_fault(pools: &BTreeMap<String, Option<String>>, new: &NewJob) -> Option<Fault> {
     let id = new.dispatch_pool_id.as_ref()?;
     match pools.get(id) {

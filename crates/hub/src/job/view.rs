@@ -1,4 +1,4 @@
-//! A job as it is shown, and how its row is read.
+//! Jobs as the API returns them, and how their rows are read.
 
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ pub struct DispatchJobMetadata {
     pub value: String,
 }
 
-/// Reads a row whatever it holds: one that other programs wrote must not hide the rest of its page.
+/// Reads a row and replaces unreadable values by defaults, so that a row of another program cannot break its page.
 pub(super) fn read(row: &mut Reader) -> DispatchJob {
     DispatchJob {
         id: row.word(),
@@ -208,7 +208,10 @@ pub(super) fn read(row: &mut Reader) -> DispatchJob {
 }
 
 impl Hub {
-    /// One job, whole, with every attempt.
+    /// Returns one job with its payload and its attempts, the latest 1000 of them.
+    ///
+    /// Fails if the job does not exist or its client is outside the actor's scope. A producer gets the payload only of
+    /// jobs that its own key created.
     pub async fn job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         const ABSENT: Error = Error::Absent("dispatch job");
         if !is_id(id) {
@@ -216,7 +219,7 @@ impl Hub {
         }
         let attempts = Draft::new(self.dialect(), attempt::SHEET.selected(self.dialect()));
         let attempts = attempts.push(" WHERE t.job_id = ").text(id);
-        // The last ones, should there be very many.
+        // If there are more than 1000, the latest ones.
         let attempts = attempts.push(" ORDER BY t.attempt_number DESC, t.id DESC LIMIT 1000");
         let mut statements = reads(self.dialect(), &[id]);
         statements.push(attempts.done());
@@ -227,7 +230,7 @@ impl Hub {
         if !actor.may_read_what(job.created_by.as_deref()) {
             job.payload = None;
         }
-        // Those of an event's job are its subscription's.
+        // The headers of an event's job come from its subscription, not from the key that sent the event.
         let own = job.created_by.as_deref() == Some(actor.key.as_str()) && job.subscription_id.is_none();
         mask::headers(actor, own, &mut job.headers);
         mask::addresses(actor, &job.target_url, &mut job.last_error);
@@ -237,7 +240,7 @@ impl Hub {
     }
 }
 
-/// What [`shown`] wants to read.
+/// The queries whose answers [`shown`] reads.
 pub(super) fn reads(dialect: Dialect, ids: &[&str]) -> Vec<Statement> {
     let jobs = format!(
         "SELECT {}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id IN ",
@@ -247,7 +250,7 @@ pub(super) fn reads(dialect: Dialect, ids: &[&str]) -> Vec<Statement> {
     vec![jobs.done(), metadata_of(dialect, ids).done()]
 }
 
-/// `job, id, key, value` of these jobs, in the order in which they were given.
+/// The query for `job, id, key, value` of the metadata of these jobs, in the order of the request.
 pub(super) fn metadata_of(dialect: Dialect, ids: &[&str]) -> Draft {
     Draft::new(dialect, "SELECT t.job_id, t.id, t.")
         .name("key")
@@ -258,7 +261,7 @@ pub(super) fn metadata_of(dialect: Dialect, ids: &[&str]) -> Draft {
         .push(" ORDER BY t.id")
 }
 
-/// Jobs, whole, as they are before their first attempt.
+/// Reads complete jobs with an empty list of attempts.
 pub(super) fn shown(answers: Vec<Answer>) -> Vec<DispatchJob> {
     let mut answers = answers.into_iter();
     let mut next = || answers.next().unwrap_or_default().rows;

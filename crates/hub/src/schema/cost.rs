@@ -1,9 +1,9 @@
-//! What checking a payload against a schema can cost, computed before it is done. The validator can't be interrupted, and a few
-//! lines of nested `anyOf` with `$ref` make it work for hours: so the work is counted first, and refused where it is too much.
+//! Cost of checking a payload against a schema, computed in advance. The validator cannot be interrupted, and a few
+//! lines of nested `anyOf` with `$ref` can keep it busy for hours: so too much work is refused before it starts.
 //!
-//! Owns: which schemas are small enough to be registered, and an upper bound of the evaluations that one payload needs.
-//! Invariant: the bound itself is cheap. It is computed once for each pair of a schema node and a part of the payload, however
-//! often the validator would visit that pair, and gives up at [`Bound::visits`].
+//! Owns: the size limits of schemas, and an upper bound of the evaluations that one payload needs. Invariant: the bound
+//! itself is cheap. It is computed once for each pair of a schema node and a part of the payload, however often the
+//! validator would visit that pair, and gives up at [`Bound::visits`].
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,36 +11,36 @@ use serde_json::{Map, Value};
 
 use super::weight::{on_text, plus, weight};
 
-/// Nodes of a schema, references followed.
+/// Maximum number of nodes of a schema, including those reached by references.
 const NODES: usize = 2_000;
-/// Levels of a schema.
+/// Maximum nesting of a schema.
 const DEPTH: usize = 64;
-/// Subschemas, each of which leads to the next; and those of them that check the same part of a payload: the validator goes
-/// through them by recursion, at each level of the payload.
+/// Maximum length of a chain of subschemas, and of those in it that check the same part of a payload: the validator
+/// recurses through them at every level of the payload.
 const CHAIN: usize = 300;
 const IN_PLACE_DEPTH: usize = 50;
-/// Entries of one `anyOf`, `allOf`, `oneOf`, `enum` or list of types.
+/// Maximum number of entries of one `anyOf`, `allOf`, `oneOf`, `enum` or list of types.
 const BRANCHES: usize = 1_000;
-/// Regular expressions of a schema, and characters of one.
+/// Maximum number of regular expressions of a schema, and of characters of one.
 const PATTERNS: usize = 200;
 const PATTERN_LENGTH: usize = 1_000;
 
-/// Checks of a schema on the same part of a payload.
+/// Keywords whose subschemas check the same part of a payload.
 const IN_PLACE: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE_ONE: [&str; 4] = ["not", "if", "then", "else"];
 const EVERY_PROPERTY: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 const EVERY_ITEM: [&str; 3] = ["additionalItems", "contains", "unevaluatedItems"];
 
-/// One node of a schema: what it checks, and where.
+/// One node of a schema: its own checks, and its subschemas by the part of the payload that they apply to.
 #[derive(Debug, Default)]
 struct Node {
-    /// Of its own checks; of texts for each 64 bytes besides.
+    /// Cost of its own checks; `per_text` is added for each 64 bytes of a text.
     own: u64,
     per_text: u64,
-    /// For each name of a member, and for each 64 bytes of it.
+    /// Cost per member name, and per 64 bytes of it.
     per_name: (u64, u64),
     unique: bool,
-    /// Which members are left is found by evaluating the in-place checks again.
+    /// The in-place checks are evaluated again to find the members that are left.
     repeats: bool,
     in_place: Vec<usize>,
     properties: HashMap<String, usize>,
@@ -48,11 +48,11 @@ struct Node {
     names: Vec<usize>,
     prefix: Vec<usize>,
     every_item: Vec<usize>,
-    /// With everything in place below it, on a value without parts.
+    /// Total cost of the node and its in-place subschemas on a value without parts.
     flat: (u64, u64),
 }
 
-/// A schema, prepared for [`Cost::of`].
+/// A schema prepared for computing costs with [`Cost::of`].
 #[derive(Debug)]
 pub struct Cost {
     nodes: Vec<Node>,
@@ -67,7 +67,7 @@ struct Builder<'a> {
 }
 
 impl Cost {
-    /// The error says what is wrong with the schema.
+    /// Analyses a schema; the error says which limit or rule it violates.
     pub fn new(document: &Value) -> Result<Self, String> {
         let mut anchors = BTreeMap::new();
         find_anchors(document, "", 0, &mut anchors)?;
@@ -82,14 +82,14 @@ impl Cost {
         Ok(Self { nodes })
     }
 
-    /// An upper bound of the work for this payload; `None` where it is more than `most`.
+    /// Returns an upper bound of the evaluations for this payload; `None` if it exceeds `most`.
     pub fn of(&self, payload: &Value, most: u64) -> Option<u64> {
         let mut bound = Bound { cost: self, known: HashMap::new(), visits: 0, most };
         bound.of(0, payload)
     }
 }
 
-/// Names of places in the document. A nested `$id` would make references mean something else than they say.
+/// Collects the anchors of the document. A nested `$id` is refused, because it would change the base of references.
 fn find_anchors<'a>(
     value: &'a Value,
     place: &str,
@@ -127,7 +127,7 @@ fn below(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// How many values a value is made of.
+/// The number of values that a value consists of; long texts count more.
 fn size(value: &Value) -> u64 {
     match value {
         Value::Array(list) => 1 + list.iter().map(size).sum::<u64>(),
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
             }
         }
         if EVERY_PROPERTY.iter().any(|name| members.contains_key(*name)) {
-            // Which members are left is found by comparing their names with the patterns again.
+            // The validator matches member names against the patterns again to find the members that are left.
             node.per_name = plus(node.per_name, node.per_name);
         }
         Ok(node)
@@ -244,7 +244,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Where a reference leads: within the document.
+    /// Resolves a reference within the document; references to other documents are refused.
     fn referred(&self, reference: &str) -> Result<(String, &'a Value), String> {
         let outside =
             || format!("`$ref` {reference:?} has no target: references must stay within the schema (#/…)");
@@ -272,7 +272,7 @@ enum Visit {
     Done,
 }
 
-/// Adds up what is in place below a node.
+/// Sums the costs of the in-place subschemas of a node; fails if they form a cycle.
 fn flatten(
     nodes: &mut [Node],
     state: &mut [Visit],
@@ -302,7 +302,7 @@ fn flatten(
     Ok(nodes[index].flat)
 }
 
-/// Pairs of a node and a part that are looked at before the bound gives up.
+/// Maximum number of pairs of a node and a part that the bound visits.
 const VISITS: u32 = 500_000;
 
 struct Bound<'a> {
@@ -321,7 +321,7 @@ impl Bound<'_> {
             Value::Array(_) | Value::Object(_) => {}
             _ => return self.fits(fixed.saturating_add(texts)),
         }
-        // Parts of one payload stay where they are: an address names one.
+        // The payload is not moved during the computation, so the address identifies the part.
         let pair = (index, std::ptr::from_ref(part) as usize);
         if let Some(known) = self.known.get(&pair) {
             return Some(*known);

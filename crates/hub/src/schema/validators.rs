@@ -1,8 +1,8 @@
-//! Compiled schemas, and the threads that they run on.
+//! Compiled schemas and the threads that run them.
 //!
-//! Owns: the bound of what schemas may cost. Must not: run on a thread of the runtime; a validator neither waits nor can be
-//! interrupted. Invariant: a schema is compiled once for each version of its document; work that would exceed the budget is
-//! refused before it begins; no tree of errors is collected beyond a small one.
+//! Owns: the cost limits of validation. Must not: run on a thread of the async runtime, because a validator cannot be
+//! interrupted. Invariant: each version of a schema is compiled once; work over the budget is refused before it starts;
+//! detailed errors are collected only for cheap checks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,27 +16,27 @@ use tokio::sync::{Semaphore, oneshot};
 use super::cost::Cost;
 use crate::{Error, Fault};
 
-/// Threads that compile and validate at once.
+/// Maximum number of threads that compile and validate.
 const THREADS: usize = 2;
-/// A validator goes through schema and payload by recursion. Only what is used of it takes memory.
+/// Stack size of a thread: the validator recurses over schema and payload. Only the used part occupies memory.
 const STACK: usize = 64 << 20;
-/// How long a request waits for its answer.
+/// Time limit of a request's checks, including the wait for a thread.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Evaluations for one payload, and for all payloads of a request: about 100 ns each.
+/// Maximum number of evaluations for one payload, and for all payloads of a request; about 100 ns each.
 const ONE_PAYLOAD: u64 = 2_000_000;
 const ONE_REQUEST: u64 = 10_000_000;
-/// Beyond it a refusal does not say what is wrong: `anyOf` would collect the errors of all its branches.
+/// Maximum cost up to which a refusal includes details: `anyOf` collects the errors of all its branches.
 const EXPLAINED: u64 = 5_000;
 
-/// Bytes of a compiled regular expression, and steps of one that needs backtracking.
+/// Maximum size of a compiled regular expression in bytes, and of steps of one that needs backtracking.
 const PATTERN_SIZE: usize = 256 << 10;
 const BACKTRACKING: usize = 10_000;
 
-/// Compiled schemas that are kept.
+/// Maximum number of cached schemas.
 const KEPT: usize = 100;
 
-/// A payload and the id of its schema.
+/// A payload to check, and the id of its schema.
 pub(crate) struct Payload {
     pub schema: String,
     pub text: Option<String>,
@@ -47,7 +47,7 @@ struct Compiled {
     cost: Cost,
 }
 
-/// A schema's document, and what it compiled to.
+/// The document of a schema, and the result of compiling it.
 type Entry = (String, Arc<Result<Compiled, String>>);
 
 pub(crate) struct Validators {
@@ -62,7 +62,8 @@ impl Default for Validators {
 }
 
 impl Validators {
-    /// Runs on a thread of its own, of which there are few. One that is not waited for any more keeps its place until it ends.
+    /// Runs the work on a separate thread, of which there are few. After a timeout the thread keeps its permit until it
+    /// ends.
     pub async fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -102,7 +103,8 @@ impl Validators {
         compiled
     }
 
-    /// What is wrong with each payload.
+    /// Checks each payload against its schema in `documents`; `None` for a payload that is valid or has no schema
+    /// there.
     pub fn check(&self, documents: &BTreeMap<String, String>, payloads: &[Payload]) -> Vec<Option<Fault>> {
         let mut left = ONE_REQUEST;
         let check = |payload: &Payload| {
@@ -122,7 +124,7 @@ impl Validators {
     }
 }
 
-/// The error says why a schema can't be used.
+/// Checks that a schema can be compiled; the error says why not.
 pub(crate) fn try_compile(document: &Value) -> Result<(), String> {
     compile(document).map(|_| ())
 }
@@ -135,7 +137,7 @@ fn compile(document: &Value) -> Result<Compiled, String> {
     Ok(Compiled { validator, cost })
 }
 
-/// Messages quote schema and payload, which may be large.
+/// Truncates a message; messages quote schema and payload, which may be large.
 fn shortened(text: &str) -> String {
     text.chars().take(300).collect()
 }

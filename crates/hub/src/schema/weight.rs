@@ -1,22 +1,24 @@
-//! The work of regular expressions: a fixed part, and a part for each 64 bytes of the text.
+//! Cost of regular expressions: a fixed part, and a part for each 64 bytes of the text.
 
+/// The fixed cost, and the cost per 64 bytes of text.
 pub type Weight = (u64, u64);
 
-/// Of one comparison. A pattern that needs backtracking may take long for a short text.
+/// Returns the cost of one match. A pattern that needs backtracking may take long even for a short text.
 pub fn weight(pattern: &str) -> Weight {
     if backtracks(pattern) { (500, 50) } else { (1, 1) }
 }
 
+/// Adds two costs; the result saturates instead of overflowing.
 pub fn plus((fixed, texts): Weight, (more, more_texts): Weight) -> Weight {
     (fixed.saturating_add(more), texts.saturating_add(more_texts))
 }
 
-/// The work for a text.
+/// Returns the cost for this text.
 pub fn on_text((fixed, texts): Weight, text: &str) -> u64 {
     fixed.saturating_add(texts.saturating_mul(1 + text.len() as u64 / 64))
 }
 
-/// Does it need more than an automaton: look-around, or a reference to a group?
+/// Whether the pattern needs backtracking: look-around, atomic groups or back-references.
 fn backtracks(pattern: &str) -> bool {
     let digit_after_backslash = || {
         pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && matches!(pair[1], b'1'..=b'9' | b'k'))

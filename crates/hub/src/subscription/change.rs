@@ -1,4 +1,4 @@
-//! Making, changing, pausing and testing subscriptions.
+//! Creating, changing and pausing subscriptions.
 
 use std::collections::BTreeMap;
 
@@ -161,6 +161,7 @@ impl NewSubscription {
 }
 
 impl Hub {
+    /// Creates a subscription. Fails if it is invalid, its code is in use, or the actor may not act for its client.
     pub async fn create_subscription(
         &self,
         actor: &Actor,
@@ -190,6 +191,7 @@ impl Hub {
         self.subscription(actor, &id).await
     }
 
+    /// Replaces a subscription; members that are left out get their defaults. Its code and client cannot be changed.
     pub async fn change_subscription(
         &self,
         actor: &Actor,
@@ -250,7 +252,7 @@ impl Hub {
         self.update_subscription(actor, &found, "change", update).await
     }
 
-    /// Its jobs wait, or go on. Events go on making jobs.
+    /// Pauses or resumes a subscription. Its jobs wait while it is paused; events still create jobs.
     pub async fn pause_subscription(
         &self,
         actor: &Actor,
@@ -278,7 +280,7 @@ impl Hub {
         self.subscription(actor, &found.id).await
     }
 
-    /// The account and the pool must be there, and be meant for its client.
+    /// Checks that the account and the pool exist and may be used by the client, and that the target is allowed.
     async fn check_named(
         &self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! Which events a subscription means.
+//! Matching of events: patterns of event types, and conditions on the data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub struct DataFilter {
 }
 
 impl DataFilter {
-    /// What is wrong with it.
+    /// Returns what is wrong with the filter; `None` if it is valid.
     pub(super) fn mistake(&self) -> Option<&'static str> {
         if !self.path.starts_with('/') || self.path.len() > 255 || self.path.contains('\0') {
             return Some("path must be a JSON pointer: /customer/tier");
@@ -79,7 +79,7 @@ impl DataFilter {
     }
 }
 
-/// 1 and 1.0 are the same number.
+/// Whether two values are equal; numbers are compared by value, so 1 equals 1.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
@@ -94,7 +94,7 @@ fn compared(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
     }
 }
 
-/// `application:subdomain:aggregate:event`, each part a name, or `*` in a pattern.
+/// Whether the text is `application:subdomain:aggregate:event`. With `stars`, a part may also be `*`.
 pub(crate) fn is_pattern(text: &str, stars: bool) -> bool {
     let part = |part: &str| {
         let name = !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
@@ -103,7 +103,7 @@ pub(crate) fn is_pattern(text: &str, stars: bool) -> bool {
     text.len() <= 255 && text.split(':').count() == 4 && text.split(':').all(part)
 }
 
-/// Does the code fit the pattern, part by part?
+/// Whether the code matches the pattern, part by part.
 pub(crate) fn matches_code(pattern: &str, code: &str) -> bool {
     let mut parts = pattern.split(':').zip(code.split(':'));
     pattern.split(':').count() == code.split(':').count()

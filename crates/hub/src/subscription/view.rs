@@ -1,4 +1,4 @@
-//! Subscriptions as they are shown, and finding them.
+//! Subscriptions as the API returns them, and the queries that read and list them.
 
 use std::collections::BTreeMap;
 
@@ -109,6 +109,9 @@ pub struct Subscription {
 }
 
 impl Hub {
+    /// Returns one subscription by its id; an error if it does not exist or its client is outside the actor's scope.
+    ///
+    /// Secret headers are masked for callers below operator.
     pub async fn subscription(&self, actor: &Actor, id: &str) -> Result<Subscription, Error> {
         const ABSENT: Error = Error::Absent("subscription");
         if !is_id(id) {
@@ -120,6 +123,7 @@ impl Hub {
         found.filter(|found| actor.scope.covers(found.client_id.as_deref())).ok_or(ABSENT)
     }
 
+    /// Returns a page of subscriptions within the actor's scope, newest first, with secret headers masked.
     pub async fn subscriptions(&self, actor: &Actor, page: &PageQuery) -> Result<Page<Subscription>, Error> {
         let after = self.opened(actor, "subscriptions", page)?;
         let query = Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE 1 = 1");
@@ -130,7 +134,7 @@ impl Hub {
     }
 }
 
-/// As this caller may see it.
+/// Reads a subscription and masks the headers that the actor may not see.
 fn shown(actor: &Actor, row: Vec<postrider_seams::row::Value>) -> Subscription {
     let mut found = read(row);
     mask::headers(actor, false, &mut found.headers);

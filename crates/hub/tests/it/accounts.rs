@@ -1,4 +1,4 @@
-//! Service accounts, and what a job may name.
+//! Service accounts, and the references that jobs may use.
 
 use postrider_hub::Error;
 use postrider_hub::access::{Actor, Role};
@@ -24,7 +24,7 @@ on_every_database!(
     a_payload_is_held_to_its_schema,
 );
 
-/// For any host, unless it says otherwise.
+/// A request for an account; it allows any host unless `value` says otherwise.
 fn new(mut value: Value) -> NewAccount {
     value.as_object_mut().expect("an object").entry("allowedHosts").or_insert_with(|| json!(["*"]));
     serde_json::from_value(value).expect("a request")
@@ -113,7 +113,7 @@ async fn j01_a_job_must_name_an_active_account_of_its_client(site: &Site) {
     assert_eq!(site.count("dispatch_jobs").await, 1);
 }
 
-/// Codes are unique over all clients: a conflict would tell one client what another has.
+/// Codes are unique over all clients, so a conflict must not reveal a code of another client.
 async fn j11_a_code_of_another_client_is_never_revealed(site: &Site) {
     let acme = site.actor(Role::Admin, &["acme"]).await;
     site.hub.create_account(&acme, new(json!({"code": "acme.a", "name": "A"}))).await.expect("an account");
@@ -181,7 +181,7 @@ async fn j10_a_new_account_must_name_its_hosts(site: &Site) {
     assert_eq!(site.count("service_accounts").await, 0);
 }
 
-/// Rows that other programs wrote: hosts that can't be read are none, not all.
+/// An unreadable list of hosts, written by another program, must allow no host.
 async fn j10_hosts_that_cannot_be_read_are_none(site: &Site) {
     let account = new(json!({"code": "a", "name": "A", "allowedHosts": ["example.com"]}));
     let id = site.hub.create_account(&root(), account).await.expect("an account").account.id;
@@ -217,7 +217,7 @@ async fn j10_existing_accounts_get_the_hosts_of_their_subscriptions(site: &Site)
         let what = serde_json::from_value(what).expect("a subscription");
         site.hub.create_subscription(&root(), what).await.expect("made");
     }
-    // As they were before there were hosts.
+    // Accounts as they were before allowed hosts existed.
     site.run("ALTER TABLE service_accounts DROP COLUMN allowed_hosts").await;
     let ran = postrider_hub::migrate::apply(&*site.database).await.expect("migrated");
     assert_eq!(ran.len(), 1, "{ran:?}");

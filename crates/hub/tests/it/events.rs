@@ -1,4 +1,4 @@
-//! Events, subscriptions, and the jobs between them.
+//! Events, subscriptions, and the jobs created from them.
 
 use postrider_hub::Error;
 use postrider_hub::access::Role;

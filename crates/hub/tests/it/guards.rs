@@ -1,4 +1,4 @@
-//! What a change must leave alone: everything but what it names, and what somebody else changed a moment before.
+//! Changes must affect only what they name, and must not overwrite a concurrent change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ on_every_database!(
     j01_an_id_that_another_process_drew_costs_nobody_a_job,
 );
 
-/// What moves write.
+/// The columns that moves write.
 const COLUMNS: [&str; 11] = [
     "status",
     "next_attempt_at",
@@ -110,7 +110,7 @@ async fn j06_a_retry_lifts_an_expiry_only_where_it_is_over(site: &Site) {
     }
 }
 
-/// A database where somebody else is a moment faster.
+/// A database on which another statement is executed just before the hub's own.
 struct Overtaken {
     database: Arc<dyn Plain>,
     doing: &'static str,
@@ -132,14 +132,14 @@ impl Plain for Overtaken {
     }
 }
 
-/// A hub that comes too late: `sql` is run before it does this.
+/// A hub that loses a race: `sql` is executed just before its own statement `doing`.
 async fn late(site: &Site, doing: &'static str, sql: String) -> Hub {
     let first = Statement { sql, args: Vec::new() };
     let database = Overtaken { database: Arc::clone(&site.database), doing, first };
     Hub::open(Arc::new(database), Settings::default(), None).await.expect("the hub opens")
 }
 
-/// Another process draws the same ids, once, and is first.
+/// A database on which another process has just inserted the same ids; this happens once.
 struct Twin {
     database: Arc<dyn Plain>,
     came: AtomicBool,
@@ -224,7 +224,7 @@ async fn j17_a_bulk_retry_leaves_all_others_alone(site: &Site) {
         let before = row(site, &id).await;
         dead.push((id, before));
     }
-    // As many states as there are, of the very code and client that the filter names.
+    // A job in every state, all with the code and client of the filter.
     let mut alive = Vec::new();
     for set in [RETRYING, FLYING, QUEUED, PENDING, "status = 'COMPLETED'", "status = 'CANCELLED'"] {
         let id = site.hub.create_job(&root(), own("acme")).await.expect("a job").1.id;

@@ -1,4 +1,4 @@
-//! Jobs: made, found, and kept apart by client.
+//! Creating and listing jobs, and the isolation of clients.
 
 use postrider_hub::access::Role;
 use postrider_hub::job::{Created, DispatchStatus, Filter, MetadataFilter, NewJob};
@@ -207,7 +207,7 @@ async fn j16_each_common_query_is_a_filter(site: &Site) {
 
 async fn j16_pages_end_and_lose_nothing(site: &Site) {
     let jobs = (0..25).map(|index| plain(&format!("job-{index:02}"))).collect();
-    // All in one statement: the same creation time, so that the id alone orders them.
+    // All in one statement: the creation time is the same, so only the id orders them.
     site.hub.create_jobs(&root(), jobs).await.expect("jobs");
     for index in 25..30 {
         site.hub.create_job(&root(), plain(&format!("job-{index:02}"))).await.expect("a job");
@@ -321,7 +321,7 @@ async fn j15_a_name_that_leads_inside_is_refused(site: &Site) {
         other => panic!("{other:?}"),
     }
     assert_eq!(site.count("dispatch_jobs").await, 0);
-    // One address that may be dialled is enough, and a name may come to lead somewhere.
+    // One allowed address is enough, and a name that does not resolve may do so later.
     for fine in ["https://both.example/", "https://nowhere.example/"] {
         site.hub.create_job(&root(), job(fine)).await.expect(fine);
     }

@@ -1,4 +1,4 @@
-//! API keys.
+//! API keys: creation, authentication, scope and revocation.
 
 use postrider_hub::Error;
 use postrider_hub::access::{Role, Scope};

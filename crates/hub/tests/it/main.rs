@@ -1,4 +1,4 @@
-//! The hub on real databases. What it wrote is checked by SQL of the test's own.
+//! Tests of the hub on real databases. The tests check what it wrote with their own SQL.
 
 #[path = "../../testing/site.rs"]
 mod site;

@@ -1,4 +1,4 @@
-//! What operators do to jobs, and the log of it.
+//! Operator moves of jobs, and their audit entries.
 
 use postrider_contract::Transition;
 use postrider_hub::Error;
@@ -36,7 +36,7 @@ async fn j06_a_retry_adds_the_original_budget(site: &Site) {
         assert_eq!((retried.attempt_count, retried.max_retries), (spent, Some(budget)));
         assert!(retried.next_attempt_at.is_some());
     }
-    // One that is to be tried again anyway goes now, and gains nothing.
+    // A job that is retried anyway becomes due now and gets no additional attempts.
     let again = site.hub.retry_job(&root(), &id).await.expect("retried");
     assert_eq!(again.max_retries, Some(9));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! J16: each question that the API is asked of a large table is answered by an index. PostgreSQL and SQLite tell how.
+//! J16: every query of the API on a large table uses an index. Checked with the query plans of PostgreSQL and SQLite.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use postrider_sql::plain::{Answers, Arg, Plain, Statement};
 
 use crate::site::{self, Site, root};
 
-/// Remembers what was asked.
+/// A database that records the statements executed on it.
 struct Overheard {
     inner: Arc<dyn Plain>,
     heard: Mutex<Vec<Statement>>,
@@ -29,7 +29,7 @@ impl Plain for Overheard {
 }
 
 impl Overheard {
-    /// How the database answers the last question that was asked of a table.
+    /// Returns the query plan of the last statement on a table.
     async fn plan(&self, table: &str) -> String {
         let from = format!("FROM {table} AS t");
         let asked = self.heard.lock().unwrap().iter().rfind(|one| one.sql.contains(&from)).cloned();
@@ -38,7 +38,7 @@ impl Overheard {
     }
 }
 
-/// What the database says of a statement, a line a step: the last thing in each row.
+/// Returns the query plan of a statement, one line per step: the last column of each row.
 async fn explain(database: &dyn Plain, sql: &str, args: Vec<Arg>) -> String {
     let words = if database.dialect() == Dialect::Sqlite { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
     let statement = Statement { sql: format!("{words} {sql}"), args };
@@ -47,7 +47,7 @@ async fn explain(database: &dyn Plain, sql: &str, args: Vec<Arg>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// 30,000 jobs of 100 clients; one in a hundred is of the kind that somebody looks for.
+/// Inserts 30,000 jobs of 100 clients; one in a hundred is of the kind that the tests search for.
 const JOBS: &str = "
     INSERT INTO dispatch_jobs (id, kind, code, target_url, protocol, payload_content_type, data_only, client_id, event_id,
         subscription_id, mode, sequence, timeout_seconds, status, max_retries, attempt_count, created_at)
@@ -107,7 +107,7 @@ async fn answered_by_indexes(site: &Site) {
         let first = hub.jobs(&root(), &filter, &page).await.expect(what);
         let plan = overheard.plan("dispatch_jobs").await;
         by_index(what, &plan);
-        // By age alone it would pass over all that are newer and of another kind.
+        // By age alone, the query would scan all newer rows of other kinds.
         assert_eq!(
             plan.contains("dispatch_jobs_newest"),
             matches!(what, "all" | "by time"),
@@ -129,7 +129,8 @@ async fn answered_by_indexes(site: &Site) {
     by_index("a bulk retry", &overheard.plan("dispatch_jobs").await);
 }
 
-/// SQLite takes an index of the bare status for every claim, and sorts the whole backlog: that of the lists is none.
+/// SQLite would use an index on the bare status for claims too and sort the whole backlog, so the index of the lists is
+/// on an expression.
 #[tokio::test(flavor = "multi_thread")]
 async fn j16_on_sqlite_lists_have_an_index_that_no_claim_takes() {
     site::sqlite(|site| async move {

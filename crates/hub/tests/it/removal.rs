@@ -1,4 +1,4 @@
-//! What is taken away, and what is kept for a while only.
+//! Deleting subscriptions and pools, and retention.
 
 use std::time::Duration;
 

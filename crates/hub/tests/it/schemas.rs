@@ -1,4 +1,4 @@
-//! Schemas that callers register: bounded, however they are written.
+//! Payload schemas: their cost is limited, however they are written.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::site::{Site, on_every_database, root};
 
 on_every_database!(a_small_schema_that_would_take_hours_costs_nothing, a_schema_that_cannot_be_read_is_named,);
 
-/// 1.4 KB. Each level refers to the one below it twice: 2^24 checks, and as many errors.
+/// A schema of 1.4 KB in which each level refers to the one below it twice: 2^24 checks, and as many errors.
 fn doubling(keyword: &str) -> Value {
     let mut definitions = Map::new();
     definitions.insert("a0".to_owned(), json!({"type": "string"}));

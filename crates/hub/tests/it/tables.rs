@@ -1,4 +1,4 @@
-//! The tables: made once, beside others that make them too, or on a table that an application made.
+//! Migrations of the hub's tables: a second one changes nothing, and lost columns and tables are added again.
 
 use postrider_hub::migrate;
 

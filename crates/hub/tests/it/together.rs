@@ -1,4 +1,4 @@
-//! Jobs that are made one a request at the same time share transactions, and nothing else.
+//! Group commit: jobs created by concurrent requests share transactions, but not their results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn keyed(key: &str, code: &str) -> NewJob {
     }))
 }
 
-/// Of each key three ask: twice the same, once something else.
+/// Three requests per key: two identical ones and a different one.
 async fn j13_each_of_many_at_once_gets_its_own_answer(site: &Site) {
     let asked: Vec<(String, &str)> =
         (0..20).flat_map(|key| ["a", "a", "b"].map(|code| (format!("key-{key:02}"), code))).collect();
