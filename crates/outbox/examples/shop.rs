@@ -1,6 +1,7 @@
-//! A shop that takes orders: `cargo run -p postrider-outbox --example shop`.
+//! A shop that receives orders: `cargo run -p postrider-outbox --example shop`.
 //!
-//! Each order, its record for the broker and its mail are written in one transaction, so they are all there or none is.
+//! Each order, its record for the broker and its mail are written in one transaction: all of them are committed, or
+//! none.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -24,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Err(problem) => writeln!(out, "order {id} of {customer} is rolled back: {problem}")?,
         }
     }
-    // A customer clicks twice; a request is repeated: nobody gets a second mail.
+    // If a customer clicks twice or a request is repeated, no second mail is sent.
     remind(&shop, 1, "ann@example.org").await?;
     remind(&shop, 1, "ann@example.org").await?;
 
@@ -42,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What `postrider migrate` does; an application with migrations of its own takes the statements from
+/// Creates the tables as `postrider migrate` does. An application with its own migrations copies the statements from
 /// `postrider migrate --print`.
 async fn open(url: &str) -> Result<SqlitePool, Box<dyn Error>> {
     let pool = SqlitePool::connect(url).await?;
@@ -82,7 +83,7 @@ async fn take_order(shop: &SqlitePool, id: i64, customer: &str, total: i64) -> R
         .enqueue(&mut *transaction)
         .await?;
     if total == 0 {
-        // Dropped, the transaction rolls back, and with it the record and the mail.
+        // Dropping the transaction rolls it back, including the record and the mail.
         return Err("nothing was bought".into());
     }
     transaction.commit().await?;

@@ -1,8 +1,8 @@
-//! Checks of single values, before anything is sent. Pure.
+//! Validation of single values before a statement is sent. Pure functions without I/O.
 
 use crate::Error;
 
-/// Text that stands in a key or a header: there, without control characters, and not too long.
+/// Checks text for a key or a header: not blank, no control characters, at most `limit` characters.
 pub fn short(field: &'static str, text: &str, limit: usize) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(Error::Empty { field });
@@ -12,17 +12,17 @@ pub fn short(field: &'static str, text: &str, limit: usize) -> Result<(), Error>
     if found > limit { Err(Error::TooLong { field, found, limit }) } else { Ok(()) }
 }
 
-/// Text of one line, which may be empty.
+/// Checks text of one line, which may be empty; control characters other than the tab are an error.
 pub fn line(field: &str, text: &str) -> Result<(), Error> {
     if has_control(text) { Err(Error::Control { field: field.to_owned() }) } else { Ok(()) }
 }
 
-/// Text of any length and any number of lines.
+/// Checks text of any length and any number of lines; only NUL is an error.
 pub fn long(field: &'static str, text: &str) -> Result<(), Error> {
     if text.contains('\0') { Err(Error::Nul { field }) } else { Ok(()) }
 }
 
-/// A table or column, which is going to be quoted: it can't end its quotes.
+/// Checks the name of a table, column or type. It must not contain a character that could end its quotes.
 pub fn name(name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | ' ');
     if name.trim().is_empty() || name.len() > 63 || !name.chars().all(fine) {
@@ -31,12 +31,12 @@ pub fn name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every control character but the tab, and Unicode's line separators.
+/// Whether the text has a control character other than the tab, or a Unicode line separator.
 fn has_control(text: &str) -> bool {
     text.chars().any(|c| (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
-/// The name of a mail's header that an application may set.
+/// Checks the name of a mail header that an application sets; names that the worker or mail servers set are refused.
 pub fn header_name(name: &str) -> Result<(), Error> {
     let refuse = |why| Err(Error::Header { name: name.to_owned(), why });
     let printable = |byte: u8| (33..=126).contains(&byte) && byte != b':';

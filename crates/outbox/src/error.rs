@@ -1,7 +1,9 @@
-//! What can go wrong, and what to do about it. Payloads and bodies are never part of a message.
+//! Errors of enqueuing, with what to do about them. Messages never contain payloads or bodies.
 
-/// Why a row was not enqueued. All but [`Error::Database`], [`Error::SameKey`], [`Error::NoId`] and
-/// [`Error::Vanished`] come before anything is sent to the database.
+/// An error that kept a row from being enqueued.
+///
+/// All variants except [`Error::Database`], [`Error::SameKey`], [`Error::NoId`] and [`Error::Vanished`] are returned
+/// before a statement is sent to the database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -68,8 +70,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Would the same transaction, run again from its start, likely succeed? A deadlock, a serialization failure, a
-    /// busy SQLite file, a lost connection.
+    /// Whether the same transaction is likely to succeed if it is run again from its start.
+    ///
+    /// True for a deadlock, a serialization failure, a busy SQLite file, and a lost connection.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Vanished { .. }
@@ -85,12 +88,12 @@ impl Error {
     }
 }
 
-/// MySQL gives it the general state HY000.
+/// Whether this is MySQL's lock wait timeout, which has only the general SQLSTATE HY000.
 fn is_lock_wait_timeout(message: &str) -> bool {
     message.starts_with("Lock wait timeout exceeded")
 }
 
-/// What to do, where the database's own words do not say it in terms of this library.
+/// Advice in terms of this library, for database errors whose own message does not say it.
 fn hint(source: &sqlx::Error) -> &'static str {
     let sqlx::Error::Database(cause) = source else { return "" };
     let (code, message) = (cause.code().unwrap_or_default(), cause.message());

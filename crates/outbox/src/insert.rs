@@ -1,4 +1,4 @@
-//! One fresh row as an INSERT: which fields, which values, and the text of the statement. Pure; the drivers run it.
+//! A new row as an INSERT statement: its fields, its values and its SQL. Pure; the modules of the databases execute it.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::connection::Dialect;
 use crate::{Error, Table};
 
-/// When the row may be delivered.
+/// The earliest time at which the row may be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Due {
     #[default]
@@ -15,7 +15,7 @@ pub enum Due {
     At(SystemTime),
 }
 
-/// What is bound.
+/// A bound value: a borrowed text, an owned text, or an integer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bound<'a> {
     Text(&'a str),
@@ -25,13 +25,13 @@ pub enum Bound<'a> {
 
 enum Value<'a> {
     Bound(Bound<'a>),
-    /// SQL of ours, or a checked literal.
+    /// An expression of this library, or a validated literal.
     Fixed(String),
     Now,
     Due(Due),
 }
 
-/// A row to be.
+/// A row to insert into a table.
 pub struct Insert<'a> {
     pub table: &'a Table,
     pub dedupe: Option<&'a str>,
@@ -39,14 +39,14 @@ pub struct Insert<'a> {
     values: Vec<(String, Value<'a>)>,
 }
 
-/// A statement and its values.
+/// The SQL of a statement and its bound values.
 pub struct Statement<'a> {
     pub text: String,
     pub bound: Vec<Bound<'a>>,
 }
 
 impl<'a> Insert<'a> {
-    /// What every fresh row has.
+    /// Starts a row with the columns that every new row has: status, attempts, version and creation time.
     pub fn new(table: &'a Table) -> Self {
         let status = Value::Fixed(format!("'{}'", table.ready_status()));
         let mut insert = Self { table, dedupe: None, id: None, values: Vec::new() };
@@ -63,28 +63,33 @@ impl<'a> Insert<'a> {
         insert
     }
 
+    /// Sets a field to a borrowed text; an error if the table has no column for it.
     pub fn text(&mut self, field: &str, text: &'a str) -> Result<(), Error> {
         self.push(field, Value::Bound(Bound::Text(text)))
     }
 
+    /// Sets a field to an owned text; an error if the table has no column for it.
     pub fn made(&mut self, field: &str, text: String) -> Result<(), Error> {
         self.push(field, Value::Bound(Bound::Made(text)))
     }
 
+    /// Sets a field to an integer; an error if the table has no column for it.
     pub fn int(&mut self, field: &str, number: i64) -> Result<(), Error> {
         self.push(field, Value::Bound(Bound::Int(number)))
     }
 
-    /// When it may be delivered; a record that is due at once has no time for it, as the contract has it.
+    /// Sets the earliest time of delivery. Records that are due at once leave it NULL, as their contract defines.
     pub fn due(&mut self, due: Due) -> Result<(), Error> {
         self.push("due", Value::Due(due))
     }
 
+    /// Sets the idempotency key; an error if the table has no column for it.
     pub fn dedupe(&mut self, key: &'a str) -> Result<(), Error> {
         self.dedupe = Some(key);
         self.text("dedupe", key)
     }
 
+    /// Sets the id of the row, for tables that do not generate one.
     pub fn id(&mut self, id: &'a str) -> Result<(), Error> {
         self.id = Some(id);
         self.text("id", id)
@@ -98,7 +103,7 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    /// `INSERT INTO … VALUES (…)`, without an end of its own.
+    /// Renders `INSERT INTO … VALUES (…)`; an error if a time is before 1970 or after the year 9999.
     pub fn render<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
         let mut draft = Draft { text: String::new(), bound: Vec::new() };
         for (field, value) in &self.values {
@@ -112,8 +117,9 @@ impl<'a> Insert<'a> {
         Ok(Statement { text, bound: draft.bound })
     }
 
-    /// The same, doing nothing if the key is there, and yielding the id if it was not. The key's own index is named:
-    /// other conflicts stay errors.
+    /// Renders an INSERT that does nothing if the idempotency key exists, and otherwise returns the id.
+    ///
+    /// It names the unique index of the key, so that other conflicts remain errors.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub fn render_repeatable<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
         let Statement { text, bound } = self.render::<D>()?;
@@ -125,7 +131,7 @@ impl<'a> Insert<'a> {
         Ok(Statement { text: format!("{text}{ending} RETURNING {id}"), bound })
     }
 
-    /// The row that has this key already: its id and its key.
+    /// Renders the query for the id and key of the existing row with this idempotency key.
     pub fn earlier<D: Dialect>(&self) -> String {
         let key = self.column::<D>("dedupe");
         let wanted = shaped::<D>(self.table, "dedupe", D::placeholder(1));
@@ -133,16 +139,17 @@ impl<'a> Insert<'a> {
         format!("SELECT {id}, {found} FROM {place} WHERE {key} = {wanted}")
     }
 
-    /// Is `found`, which the database calls equal, really the key that was given?
+    /// Checks that `found`, which the database considers equal, is exactly the given key.
     pub fn same_key(&self, found: String) -> Result<(), Error> {
         let given = self.dedupe.unwrap_or_default();
-        // A column of another type may spell it in another way.
+        // A column of another type may format the key differently.
         if found == given || self.table.cast_of("dedupe").is_some() {
             return Ok(());
         }
         Err(Error::SameKey { table: self.table.name().to_owned(), given: given.to_owned(), found })
     }
 
+    /// Returns the quoted column of a field.
     pub fn column<D: Dialect>(&self, field: &str) -> String {
         quote::<D>(self.table.column_of(field).unwrap_or(field))
     }
@@ -151,10 +158,12 @@ impl<'a> Insert<'a> {
         self.table.name().split('.').map(quote::<D>).collect::<Vec<_>>().join(".")
     }
 
+    /// Wraps an error of the database with the name of the table.
     pub fn failed(&self, source: sqlx::Error) -> Error {
         Error::Database { table: self.table.name().to_owned(), source }
     }
 
+    /// The error if the existing row with this key disappeared at every try.
     pub fn vanished(&self) -> Error {
         Error::Vanished { table: self.table.name().to_owned() }
     }
@@ -204,7 +213,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Microseconds, up to the year 9999: no database goes further.
+/// Converts to microseconds; an error after the year 9999, which no database supports.
 fn micros(duration: Duration) -> Result<i64, Error> {
     const LATEST: i64 = 253_402_300_799_000_000;
     i64::try_from(duration.as_micros()).ok().filter(|micros| *micros <= LATEST).ok_or(Error::Time)

@@ -1,5 +1,5 @@
-//! Writes outbox rows, inside the transaction in which your application writes its own data: both are there, or neither.
-//! Postrider delivers them.
+//! Writes outbox rows in the transaction in which your application writes its own data, so that both are committed or
+//! neither is. Postrider delivers the rows.
 //!
 //! ```no_run
 //! # #[cfg(feature = "sqlite")]
@@ -20,11 +20,11 @@
 //! # }
 //! ```
 //!
-//! It owns the form of a fresh row and nothing else: no connection, no runtime, no retry. Choose the database with the
-//! features `postgres`, `mysql` and `sqlite`.
+//! The library owns the format of a new row and nothing else: no connection, no runtime, no retries. Choose the
+//! database with the features `postgres`, `mysql` and `sqlite`.
 //!
-//! Invariants: what an application can get wrong is refused before the statement is sent, because on PostgreSQL a failed
-//! one spoils the transaction; values are bound, names are validated and quoted; times are the database's own, in UTC.
+//! Invariants: invalid values are refused before the statement is sent, because on PostgreSQL a failed statement aborts
+//! the transaction; values are bound, names are validated and quoted; times are those of the database, in UTC.
 
 mod check;
 mod connection;
@@ -47,11 +47,12 @@ pub use mail::{Attachment, Mail, Mailbox};
 pub use record::Record;
 pub use table::{Table, Times};
 
-/// A row that is in the table now (for others, once you commit).
+/// A row that is in the table; other transactions see it after the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Enqueued {
-    /// The row's id, as text.
+    /// Id of the row, as text.
     pub id: String,
-    /// `false` if a row with this idempotency key was there before: nothing was inserted, and `id` is that row's.
+    /// Whether the row was inserted. `false` if a row with this idempotency key existed; then `id` is the id of that
+    /// row.
     pub fresh: bool,
 }

@@ -1,5 +1,5 @@
-//! A mail of the contract `mail_outbox`. What would make the worker refuse the row is refused here, as far as one can
-//! tell without its settings.
+//! Mails for the contract `mail_outbox`. Refuses what the worker would reject, as far as that is known without its
+//! settings.
 
 mod attachment;
 mod mailbox;
@@ -22,7 +22,7 @@ const TEMPLATE_LIMIT: usize = 200;
 const LOCALE_LIMIT: usize = 35;
 const HEADER_LIMIT: usize = 16 * 1024;
 
-/// A mail to enqueue.
+/// A mail to enqueue, built step by step. Values are checked by [`Mail::enqueue`].
 #[derive(Clone, Default)]
 #[must_use = "a mail is written by enqueue()"]
 pub struct Mail {
@@ -46,121 +46,127 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// A mail to `ann@example.org`, to `Ann <ann@example.org>`, or to a [`Mailbox`].
+    /// Creates a mail to `ann@example.org`, to `Ann <ann@example.org>`, or to a [`Mailbox`].
     pub fn to(address: impl Into<Mailbox>) -> Self {
         Self { to: vec![address.into()], ..Self::default() }
     }
 
-    /// One more in To.
+    /// Adds a recipient to To.
     pub fn also_to(mut self, address: impl Into<Mailbox>) -> Self {
         self.to.push(address.into());
         self
     }
 
-    /// One more in Cc.
+    /// Adds a recipient to Cc.
     pub fn cc(mut self, address: impl Into<Mailbox>) -> Self {
         self.cc.push(address.into());
         self
     }
 
-    /// One more whom the others do not see.
+    /// Adds a blind copy recipient, whom the other recipients do not see.
     pub fn bcc(mut self, address: impl Into<Mailbox>) -> Self {
         self.bcc.push(address.into());
         self
     }
 
-    /// The sender; without it, the lane's own.
+    /// Sets the sender. Default: the sender of the lane.
     pub fn from(mut self, address: impl Into<Mailbox>) -> Self {
         self.from = Some(address.into());
         self
     }
 
+    /// Sets the address for replies. Default: none.
     pub fn reply_to(mut self, address: impl Into<Mailbox>) -> Self {
         self.reply_to = Some(address.into());
         self
     }
 
-    /// The subject; with a template it stands before the template's own.
+    /// Sets the subject. With a template, it replaces the subject of the template.
     pub fn subject(mut self, subject: impl Into<String>) -> Self {
         self.subject = subject.into();
         self
     }
 
+    /// Sets the plain text body. It cannot be combined with a template.
     pub fn text(mut self, body: impl Into<String>) -> Self {
         self.text = Some(body.into());
         self
     }
 
+    /// Sets the HTML body. It cannot be combined with a template.
     pub fn html(mut self, body: impl Into<String>) -> Self {
         self.html = Some(body.into());
         self
     }
 
-    /// A header of your own, such as `List-Unsubscribe`.
+    /// Sets a custom header, such as `List-Unsubscribe`. Its value may have up to 16 KiB.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
         self
     }
 
+    /// Adds an attachment, at most 100 per mail.
     pub fn attach(mut self, attachment: Attachment) -> Self {
         self.attachments.push(attachment);
         self
     }
 
-    /// A template of the lane's, instead of bodies.
+    /// Uses a template of the lane instead of bodies.
     pub fn template(mut self, name: impl Into<String>) -> Self {
         self.template = Some(name.into());
         self
     }
 
-    /// The template's variables: a struct or a map.
+    /// Sets the variables of the template: a struct or a map.
     pub fn variables(mut self, variables: &impl Serialize) -> Self {
         self.variables = Some(serde_json::to_value(variables).map_err(|problem| problem.to_string()));
         self
     }
 
-    /// The language of the template, such as `de-AT`.
+    /// Sets the language of the template, such as `de-AT`.
     pub fn locale(mut self, locale: impl Into<String>) -> Self {
         self.locale = Some(locale.into());
         self
     }
 
-    /// A second mail with this key is not inserted. It also makes the Message-ID.
+    /// Sets the idempotency key: a second mail with the same key is not inserted. The Message-ID is derived from it.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
     }
 
-    /// Higher goes first, in a lane that orders by it.
+    /// Sets the priority. Higher values are sent first if the lane orders by priority.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// Sent this much later at the earliest, by the database's clock.
+    /// Delays sending by this time, measured by the clock of the database.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.due = Due::After(delay);
         self
     }
 
-    /// Sent then at the earliest.
+    /// Sets the earliest time of sending.
     pub fn not_before(mut self, moment: SystemTime) -> Self {
         self.due = Due::At(moment);
         self
     }
 
-    /// The row's id, where the table does not make it itself.
+    /// Sets the id of the row, for tables that do not generate one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Inserts it into the reference table, within the transaction that is open on `connection`.
+    /// Inserts the mail into the reference table, in the transaction that is open on `connection`.
+    ///
+    /// Fails if a value is invalid, before a statement is sent, or if the database refuses the insert.
     pub async fn enqueue<C: Connection>(&self, connection: &mut C) -> Result<Enqueued, Error> {
         self.enqueue_into(&Table::mail_outbox(), connection).await
     }
 
-    /// The same into a table of other names.
+    /// Inserts the mail into a table with other names, in the transaction that is open on `connection`.
     pub async fn enqueue_into<C: Connection>(
         &self,
         table: &Table,
@@ -257,7 +263,7 @@ impl Mail {
     }
 }
 
-/// Without bodies and addresses: logs are read by more people than tables.
+/// Omits bodies and addresses, because more people read logs than tables.
 impl fmt::Debug for Mail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mail")

@@ -1,8 +1,8 @@
-//! MySQL and MariaDB. A plain INSERT, and a look at the row if the key was there: a refused statement leaves the transaction
-//! whole here.
+//! MySQL and MariaDB: a plain INSERT, and a query for the existing row if its key is a duplicate. A failed statement
+//! does not abort the transaction there.
 //!
-//! Not `ON DUPLICATE KEY UPDATE`: it takes any unique index for the key's, and sqlx's connections (`CLIENT_FOUND_ROWS`)
-//! count one row whether it inserted or not. Not `INSERT IGNORE`: it swallows truncation too.
+//! Not `ON DUPLICATE KEY UPDATE`: it also reacts to other unique indexes, and sqlx's connections (`CLIENT_FOUND_ROWS`)
+//! report one row whether it was inserted or not. Not `INSERT IGNORE`: it also ignores truncation.
 
 use sqlx::{AssertSqlSafe, MySqlConnection};
 
@@ -29,7 +29,7 @@ impl Dialect for MySqlConnection {
 
     fn at(times: Times, micros: &str) -> String {
         match times {
-            // A session's own zone on both ways, out and in.
+            // The session's time zone applies when the value is written and when it is read.
             Times::Zoned => format!("FROM_UNIXTIME({micros} / 1000000)"),
             Times::Utc => format!("(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {micros} MICROSECOND)"),
         }
@@ -40,7 +40,7 @@ impl Dialect for MySqlConnection {
     }
 }
 
-/// A `TIMESTAMP` column is written in the session's zone, whichever that is; a `DATETIME` column has none.
+/// The current time: in the session's time zone for a `TIMESTAMP` column, in UTC for `DATETIME`, which has no zone.
 fn clock(times: Times) -> &'static str {
     match times {
         Times::Zoned => "CURRENT_TIMESTAMP(6)",
@@ -83,7 +83,8 @@ fn made_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
     }
 }
 
-/// A locking read: the transaction's snapshot may be older than the row. `None` if it was another unique index.
+/// Finds the existing row with a locking read, because the transaction's snapshot may be older than the row. `None` if
+/// another unique index caused the conflict.
 async fn earlier(connection: &mut MySqlConnection, insert: &Insert<'_>) -> Result<Option<Enqueued>, Error> {
     let text = format!("{} LOCK IN SHARE MODE", insert.earlier::<MySqlConnection>());
     let found: Option<(String, String)> = sqlx::query_as(AssertSqlSafe(text.as_str()))

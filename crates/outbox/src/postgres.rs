@@ -1,4 +1,4 @@
-//! PostgreSQL. A key that is there already makes the insert do nothing, which, unlike an error, leaves the transaction whole.
+//! PostgreSQL: an INSERT that does nothing if the key exists. Unlike an error, that does not abort the transaction.
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
@@ -6,7 +6,7 @@ use crate::connection::{Connection, Dialect, Speaks};
 use crate::insert::{Bound, Insert};
 use crate::{Enqueued, Error, Times};
 
-/// Between our insert and our select the row may be purged; more than once is a fight.
+/// Number of tries: the existing row may be purged between our INSERT and our SELECT, but hardly several times.
 const TRIES: usize = 5;
 
 impl Dialect for PgConnection {
@@ -18,7 +18,8 @@ impl Dialect for PgConnection {
         format!("${n}")
     }
 
-    /// Not `now()`: it stands still in a transaction, and records of one key keep the order of their enqueuing.
+    /// Uses `clock_timestamp()`, because `now()` is constant within a transaction and records of one key are ordered by
+    /// the time at which they were enqueued.
     fn now(times: Times) -> String {
         zoned(times, "clock_timestamp()")
     }

@@ -1,4 +1,4 @@
-//! A record of the contract `outbox`: one message to a broker, in order within its key.
+//! Records for the contract `outbox`: one message to a broker, in order within its key.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -8,14 +8,14 @@ use serde::Serialize;
 use crate::insert::{Due, Insert};
 use crate::{Connection, Enqueued, Error, Table, check};
 
-/// Kafka's limit, and the column's.
+/// The limit of Kafka and of the column.
 const TOPIC_LIMIT: usize = 249;
 const KEY_LIMIT: usize = 255;
 const HEADER_LIMIT: usize = 1024;
-/// Of the reference table's column.
+/// The limit of the column in the reference table.
 const DEAL_LIMIT: usize = 64;
 
-/// A record to enqueue.
+/// A record to enqueue, built step by step. Values are checked by [`Record::enqueue`].
 #[derive(Clone)]
 #[must_use = "a record is written by enqueue()"]
 pub struct Record {
@@ -28,7 +28,7 @@ pub struct Record {
     due: Option<Due>,
 }
 
-/// JSON may fail to be written; the caller is told at the end of the chain.
+/// The payload. A failed conversion to JSON is kept here and returned by `enqueue`.
 #[derive(Clone)]
 enum Payload {
     Missing,
@@ -37,7 +37,7 @@ enum Payload {
 }
 
 impl Record {
-    /// A record to this topic (or subject, routing key, queue).
+    /// Creates a record for this topic (or subject, routing key, queue).
     pub fn topic(topic: impl Into<String>) -> Self {
         Self {
             topic: topic.into(),
@@ -50,19 +50,19 @@ impl Record {
         }
     }
 
-    /// The partition key: records with the same one are delivered in the order of their enqueuing.
+    /// Sets the partition key: records with the same key are delivered in the order in which they were enqueued.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The payload, delivered as it is.
+    /// Sets the payload, which is delivered unchanged.
     pub fn payload(mut self, payload: impl Into<String>) -> Self {
         self.payload = Payload::Text(payload.into());
         self
     }
 
-    /// The payload as JSON.
+    /// Sets the payload to a value converted to JSON.
     pub fn json(mut self, payload: &impl Serialize) -> Self {
         self.payload = match serde_json::to_string(payload) {
             Ok(text) => Payload::Text(text),
@@ -71,53 +71,60 @@ impl Record {
         self
     }
 
-    /// A second record with this key is not inserted. Consumers get it as a header and can drop repeated deliveries by it.
+    /// Sets the idempotency key: a second record with the same key is not inserted.
+    ///
+    /// Consumers receive it as a header and can use it to drop duplicate deliveries.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
     }
 
-    /// The deal that the record belongs to, delivered as a header.
+    /// Sets the deal that the record belongs to; it is delivered as a header. At most 64 characters.
     pub fn deal_id(self, deal_id: impl Into<String>) -> Self {
         self.header("deal_id", deal_id)
     }
 
-    /// The W3C trace context (`00-…`): the record's delivery is a part of that trace, and consumers get it as a header. A table
-    /// of your own needs a column for it: `Table::outbox().column("headers.traceparent", …)`.
+    /// Sets the W3C trace context (`00-…`): the delivery becomes part of that trace, and consumers receive it as a
+    /// header.
+    ///
+    /// A table other than the reference table needs a column for it: `Table::outbox().column("headers.traceparent",
+    /// …)`.
     pub fn traceparent(self, traceparent: impl Into<String>) -> Self {
         self.header("traceparent", traceparent)
     }
 
-    /// A header, which the table needs a column for.
+    /// Sets a header. The table needs a column for it, see [`Table::column`].
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Delivered this much later at the earliest, by the database's clock. Later records of its key wait behind it.
+    /// Delays the delivery by this time, measured by the clock of the database. Later records of its key wait for it.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.due = Some(Due::After(delay));
         self
     }
 
-    /// Delivered then at the earliest. Later records of its key wait behind it.
+    /// Sets the earliest time of delivery. Later records of its key wait for it.
     pub fn not_before(mut self, moment: SystemTime) -> Self {
         self.due = Some(Due::At(moment));
         self
     }
 
-    /// The row's id, where the table does not make it itself.
+    /// Sets the id of the row, for tables that do not generate one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Inserts it into the reference table, within the transaction that is open on `connection`.
+    /// Inserts the record into the reference table, in the transaction that is open on `connection`.
+    ///
+    /// Fails if a value is invalid, before a statement is sent, or if the database refuses the insert.
     pub async fn enqueue<C: Connection>(&self, connection: &mut C) -> Result<Enqueued, Error> {
         self.enqueue_into(&Table::outbox(), connection).await
     }
 
-    /// The same into a table of other names.
+    /// Inserts the record into a table with other names, in the transaction that is open on `connection`.
     pub async fn enqueue_into<C: Connection>(
         &self,
         table: &Table,
@@ -166,7 +173,7 @@ impl Record {
     }
 }
 
-/// Without the payload: logs are read by more people than tables.
+/// Omits the payload, because more people read logs than tables.
 impl fmt::Debug for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Record")

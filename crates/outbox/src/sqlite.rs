@@ -1,4 +1,4 @@
-//! SQLite. One writer at a time: whoever inserts first is seen by the next.
+//! SQLite: an INSERT that does nothing if the key exists. There is one writer at a time, so each sees earlier rows.
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
@@ -6,7 +6,7 @@ use crate::connection::{Connection, Dialect, Speaks};
 use crate::insert::{Bound, Insert};
 use crate::{Enqueued, Error, Times};
 
-/// Outside a transaction the row may be purged between our insert and our select.
+/// Number of tries: outside a transaction, the existing row may be purged between our INSERT and our SELECT.
 const TRIES: usize = 5;
 
 const FORM: &str = "%Y-%m-%dT%H:%M:%fZ";
@@ -52,7 +52,7 @@ impl Speaks for SqliteConnection {
                     Bound::Int(number) => query.bind(*number),
                 };
             }
-            // All rows, not the first: a statement that is left half-way keeps its lock.
+            // Fetches all rows, not only the first: a statement that is not finished keeps its lock.
             let mut made = query.fetch_all(&mut *self).await.map_err(|cause| insert.failed(cause))?;
             if let Some(id) = made.pop() {
                 return Ok(Enqueued { id, fresh: true });

@@ -1,11 +1,11 @@
-//! Which table and which columns: those of the reference tables, or the application's own. Built once, at start-up; every
-//! name is validated here and quoted where it is used.
+//! Table and column names: those of the reference tables, or the application's own. A table is defined once at
+//! start-up; names are validated here and quoted where they are used.
 
 use std::collections::BTreeMap;
 
 use crate::{Error, check};
 
-/// Fields whose values the library itself knows, in both tables.
+/// Fields of both tables that the library fills itself, and their columns.
 const ROW: [(&str, &str); 5] = [
     ("id", "id"),
     ("status", "status"),
@@ -40,16 +40,16 @@ const MAIL: [(&str, &str); 15] = [
     ("priority", "priority"),
 ];
 
-/// How the table's time columns keep UTC. SQLite's are always ISO 8601 text.
+/// The type of the table's time columns, which hold UTC. SQLite always stores ISO 8601 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Times {
-    /// The column has a time zone: `timestamptz`, or MySQL's `TIMESTAMP`. PostgreSQL's reference tables.
+    /// Columns with a time zone: `timestamptz`, or MySQL's `TIMESTAMP`. Default on PostgreSQL.
     Zoned,
-    /// It has none and holds UTC: `timestamp`, or `DATETIME`. MySQL's reference tables.
+    /// Columns without a time zone that hold UTC: `timestamp`, or `DATETIME`. Default on MySQL.
     Utc,
 }
 
-/// A table's name and columns. Fields have the names that they have in Postrider's contracts.
+/// A table with its columns. Fields have the names that Postrider's contracts give them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     name: String,
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    /// Another name: `events`, or `shop.events` with its schema.
+    /// Sets the name: `events`, or `shop.events` with a schema; an error if it is not a valid name.
     pub fn named(mut self, name: &str) -> Result<Self, Error> {
         let refuse = || Error::Name { name: name.to_owned() };
         if name.split('.').count() > 2 {
@@ -96,8 +96,9 @@ impl Table {
         Ok(self)
     }
 
-    /// The column of a field: `table.column("payload", "body")?`. A record's headers are `headers.deal_id`,
-    /// `headers.traceparent` and so on; the reference table has these two.
+    /// Sets the column of a field: `table.column("payload", "body")?`; an error if the field is unknown.
+    ///
+    /// Headers of a record are `headers.deal_id`, `headers.traceparent` and so on; the reference table has these two.
     pub fn column(mut self, field: &str, column: &str) -> Result<Self, Error> {
         check::name(column)?;
         let header =
@@ -109,7 +110,7 @@ impl Table {
         Ok(self)
     }
 
-    /// The table lacks this field's column, or fills it by itself (`version` by its default, for example).
+    /// Omits a field, because the table lacks its column or fills it with a default, such as `version`.
     pub fn without(mut self, field: &str) -> Result<Self, Error> {
         match self.columns.remove(field) {
             Some(_) => Ok(self),
@@ -117,7 +118,7 @@ impl Table {
         }
     }
 
-    /// PostgreSQL only: the column has a type that text is not assigned to, such as `jsonb` or `uuid`.
+    /// Casts values of a field on PostgreSQL, for a column such as `jsonb` or `uuid` to which text cannot be assigned.
     pub fn cast(mut self, field: &str, sql_type: &str) -> Result<Self, Error> {
         check::name(sql_type)?;
         if !self.columns.contains_key(field) {
@@ -127,14 +128,14 @@ impl Table {
         Ok(self)
     }
 
-    /// How the time columns keep UTC, if not as in the reference table.
+    /// Sets the type of the time columns, if it differs from that of the reference table.
     #[must_use]
     pub fn times(mut self, times: Times) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// What a fresh row's status is, if not `PENDING` or `queued`.
+    /// Sets the status of a new row, if it is not `PENDING` (records) or `queued` (mails).
     pub fn ready(mut self, status: &str) -> Result<Self, Error> {
         if status.is_empty() || status.contains(['\'', '"', '\\', '\0']) {
             return Err(Error::Status { value: status.to_owned() });

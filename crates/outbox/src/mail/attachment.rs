@@ -1,4 +1,4 @@
-//! Attachments, as the column keeps them: a JSON list with the content in base64.
+//! Attachments in the format of the column: a JSON list with the content in base64.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::Error;
 const COUNT_LIMIT: usize = 100;
 const NAME_LIMIT: usize = 255;
 
-/// A file that goes with a mail.
+/// A file attached to a mail. Name and type are checked when the mail is enqueued.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Attachment {
     filename: String,
@@ -21,7 +21,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// `Attachment::new("invoice.pdf", "application/pdf", bytes)`.
+    /// Creates an attachment: `Attachment::new("invoice.pdf", "application/pdf", bytes)`.
     pub fn new(
         filename: impl Into<String>,
         content_type: impl Into<String>,
@@ -35,7 +35,7 @@ impl Attachment {
         }
     }
 
-    /// Shown inside the HTML body, which names it as `cid:…`.
+    /// Shows the attachment within the HTML body, which refers to it as `cid:…`.
     #[must_use]
     pub fn inline(mut self, cid: impl Into<String>) -> Self {
         self.cid = Some(cid.into());
@@ -81,6 +81,7 @@ impl Attachment {
     }
 }
 
+/// Returns the attachments as JSON; an error if there are more than 100, or if one is invalid.
 pub fn json(list: &[Attachment]) -> Result<String, Error> {
     if let Some(beyond) = list.get(COUNT_LIMIT) {
         return Err(Error::Attachment { name: beyond.filename.clone(), why: "a mail may have 100 at most" });
@@ -89,7 +90,7 @@ pub fn json(list: &[Attachment]) -> Result<String, Error> {
     Ok(Value::Array(list.iter().map(Attachment::json).collect()).to_string())
 }
 
-/// Without the content.
+/// Omits the content.
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attachment")

@@ -1,14 +1,14 @@
-//! One address with or without a name, and lists of them as the column keeps them: JSON, so that no name needs quoting.
+//! Mail addresses with optional names, in the format of the column: JSON, so that names need no quoting.
 
 use serde_json::{Value, json};
 
 use crate::{Error, check};
 
-/// RFC 5321, 4.5.3.1.
+/// The limits of RFC 5321, 4.5.3.1, in bytes.
 const LOCAL_LIMIT: usize = 64;
 const DOMAIN_LIMIT: usize = 255;
 
-/// One address, perhaps with a name. Checked when the mail is enqueued.
+/// A mail address with an optional name. It is checked when the mail is enqueued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
     name: Option<String>,
@@ -16,11 +16,12 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
+    /// Creates a mailbox without a name.
     pub fn new(address: impl Into<String>) -> Self {
         Self { name: None, address: address.into() }
     }
 
-    /// A name of any form: it need not be quoted.
+    /// Creates a mailbox with a name, which needs no quotes or escapes.
     pub fn named(name: impl Into<String>, address: impl Into<String>) -> Self {
         Self { name: Some(name.into()), address: address.into() }
     }
@@ -36,7 +37,7 @@ impl Mailbox {
         if local.len() > LOCAL_LIMIT || domain.len() > DOMAIN_LIMIT {
             return refuse("it is too long: 64 bytes before the @, 255 after it");
         }
-        // A quoted local part may hold all of these.
+        // A quoted local part may contain all of these.
         let stray = |text: &str| text.contains([' ', '\t', ',', ';', '<', '>', '@']);
         if stray(domain) || (!local.starts_with('"') && stray(local)) {
             return refuse(
@@ -54,13 +55,13 @@ impl Mailbox {
     }
 }
 
-/// A list of checked addresses.
+/// Returns the addresses as a JSON list; an error if one of them is invalid.
 pub fn json(field: &'static str, list: &[Mailbox]) -> Result<String, Error> {
     list.iter().try_for_each(|mailbox| mailbox.check(field))?;
     Ok(Value::Array(list.iter().map(Mailbox::json).collect()).to_string())
 }
 
-/// `ann@example.org`, `Ann <ann@example.org>` or `"Smith, Ann" <ann@example.org>`.
+/// Parses `ann@example.org`, `Ann <ann@example.org>` or `"Smith, Ann" <ann@example.org>`.
 impl From<&str> for Mailbox {
     fn from(text: &str) -> Self {
         let text = text.trim_matches(' ');

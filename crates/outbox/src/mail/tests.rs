@@ -1,4 +1,4 @@
-//! What a mail refuses before anything is sent, and the forms that it writes.
+//! Validation of mails before a statement is sent, and the values that they write.
 
 use super::*;
 

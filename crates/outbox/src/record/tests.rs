@@ -1,4 +1,4 @@
-//! What a record refuses before anything is sent.
+//! Validation of records before a statement is sent.
 
 use std::time::{Duration, SystemTime};
 

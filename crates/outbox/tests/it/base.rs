@@ -1,4 +1,4 @@
-//! A database for each test, gone however the test ends: the same verbs on all three.
+//! Test fixture: a new database for each test, dropped even if the test panics, on PostgreSQL, MySQL and SQLite.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -35,25 +35,25 @@ macro_rules! on_every_database {
 }
 pub(crate) use on_every_database;
 
-/// What a test asks of a database.
+/// The operations on a database that the tests need.
 #[async_trait]
 pub trait Base: Send + Sync + 'static {
     type Db: sqlx::Database<Connection: Connection>;
     const DIALECT: Dialect;
 
     fn pool(&self) -> &Pool<Self::Db>;
-    /// A transaction that writes from its start.
+    /// Begins a transaction; on SQLite it acquires the write lock at once.
     async fn begin(&self) -> Transaction<'static, Self::Db>;
     async fn run(&self, statement: &str);
-    /// One value, as text.
+    /// Returns the single value of a query as text.
     async fn text(&self, query: &str) -> Option<String>;
-    /// Runs a statement with text bound, and answers its first column, if it has rows.
+    /// Executes a statement with bound texts and returns the first column, if there is a row.
     async fn run_with(&self, statement: &str, values: &[String]) -> Option<String>;
-    /// How many seconds ago a column's time was, as SQL.
+    /// The SQL expression for the age of a time column, in seconds.
     fn age(column: &str) -> String;
     async fn store(&self, contract: &str, stage: &str) -> Arc<dyn Store>;
 
-    /// The reference table of a built-in contract.
+    /// Creates the reference table of a built-in contract.
     async fn create(&self, name: &str) {
         for statement in ddl::create(&contract(name), Self::DIALECT).expect("the table of our own contract") {
             self.run(&statement).await;

@@ -1,4 +1,4 @@
-//! The same idempotency key twice: one row, whoever comes when.
+//! Idempotency keys: two inserts with the same key give one row, in any order and concurrently.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ async fn other_unique_columns_are_not_mistaken_for_the_key<B: Base>(base: &B) {
     assert_eq!(base.count("outbox").await, "1");
 }
 
-/// Commits; begins again where the database says so, as an application does.
+/// Enqueues and commits; repeats the transaction after a transient error, as an application does.
 async fn enqueue_and_commit<B: Base>(base: &B) -> Enqueued {
     for _ in 0..20 {
         let mut transaction = base.begin().await;
@@ -88,7 +88,8 @@ async fn those_who_wait_for_a_rolled_back_row_make_one<B: Base>(base: &B) {
     assert_eq!(base.count("outbox").await, "1");
 }
 
-/// Eight tasks with the same key at once. Every other one has read first, so that its snapshot may be older than the row.
+/// Eight concurrent tasks with the same key. Every other one reads first, so that its snapshot may be older than the
+/// row.
 macro_rules! crowd {
     ($test:ident, $database:ident, $on:ty, $snapshot:expr) => {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,4 +1,4 @@
-//! Every statement of the guide for producers, run as it stands there.
+//! Executes every statement of the guide for producers exactly as printed.
 
 use postrider_sql::Dialect;
 
@@ -8,7 +8,7 @@ const GUIDE: &str = include_str!("../../../../docs/guides/producing.md");
 
 on_every_database!(every_statement_of_the_guide_runs);
 
-/// A fenced block: the words after the fence, and what is inside.
+/// A fenced code block: the words after the fence, and its content.
 struct Block {
     language: String,
     database: String,
@@ -37,13 +37,13 @@ fn blocks() -> Vec<Block> {
     found
 }
 
-/// The statement within a snippet: a string of several lines.
+/// Returns the SQL in a snippet: its multi-line string.
 fn literal(text: &str) -> &str {
     let quote = if text.contains("\"\"\"") { "\"\"\"" } else { "`" };
     text.split(quote).nth(1).expect("the snippet quotes its statement")
 }
 
-/// The driver's placeholders as the database's own: `%s` (psycopg) and `?` (JDBC) are `$1`, `$2` on PostgreSQL.
+/// Converts the placeholders of the driver: `%s` (psycopg) and `?` (JDBC) become `$1`, `$2` on PostgreSQL.
 fn placeholders(dialect: Dialect, statement: &str) -> (String, usize) {
     let statement = statement.replace("%s", "?");
     if dialect != Dialect::Postgres || !statement.contains('?') {

@@ -1,4 +1,4 @@
-//! Rows as they are written, judged by plain SQL and by the stores that drain them, on all three databases.
+//! Tests of the written rows on all three databases, with plain SQL and with the stores that claim them.
 
 mod base;
 mod dedupe;

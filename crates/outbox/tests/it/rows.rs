@@ -1,4 +1,4 @@
-//! What a row holds, that it comes and goes with its transaction, and that the worker's own code takes it.
+//! Content of the rows, their transactions, and that the worker's own code accepts them.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ async fn o1_a_committed_record_is_claimed<B: Base>(base: &B) {
         record.enqueue(&mut *transaction).await.expect("enqueue");
     }
     transaction.commit().await.expect("commit");
-    // The contract leaves rows alone that are younger than a second.
+    // The contract does not claim rows younger than a second.
     tokio::time::sleep(std::time::Duration::from_millis(1_300)).await;
     let store = base.store("outbox", "publish").await;
     let mut payloads = Vec::new();

@@ -1,4 +1,4 @@
-//! Times are the database's, in UTC, whatever the session thinks.
+//! Times are those of the database, in UTC, whatever the time zone of the session.
 
 use std::time::{Duration, SystemTime};
 
@@ -55,7 +55,7 @@ async fn a_delay_and_a_moment_are_kept<B: Base>(base: &B) {
     assert!(base.claim("mail_outbox", "dispatch").await.is_empty(), "none is due");
 }
 
-/// A table with times of the other kind than the reference table's.
+/// A table whose time columns have the other type than those of the reference table.
 fn other_times(times: Times) -> Table {
     Table::outbox().named("other_times").expect("a name").times(times)
 }
@@ -71,7 +71,7 @@ where
     let record = Record::topic("t").payload("").not_before(moment);
     record.enqueue(&mut *connection).await.expect("enqueue");
     record.enqueue_into(&other_times(times), &mut *connection).await.expect("enqueue");
-    // Not back into the pool: the test itself looks in UTC.
+    // The connection must not return to the pool: the queries of the test expect UTC.
     drop(connection.detach());
 }
 
