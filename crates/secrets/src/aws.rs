@@ -1,6 +1,6 @@
-//! AWS Secrets Manager and SSM Parameter Store, by their own protocol: JSON, signed with Signature Version 4.
+//! AWS Secrets Manager and SSM Parameter Store, over their JSON protocol with Signature Version 4.
 //!
-//! Keys, region and endpoints come from where AWS's own tools take them.
+//! Credentials, region and endpoints come from the same sources as for AWS's own tools.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,7 +21,7 @@ use tokio::sync::OnceCell;
 use crate::safe::Environment;
 use crate::web::{self, Ask, Web};
 
-/// Asking for keys must not take longer than asking for a secret.
+/// Time limit for obtaining credentials, as long as that of reading a secret.
 const TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +91,7 @@ struct Chain {
 }
 
 impl Aws {
+    /// Reads a secret or parameter by its name or ARN; an error if there are no credentials or no region.
     pub async fn fetch(
         &self,
         web: &Web,
@@ -127,7 +128,8 @@ impl Aws {
     }
 }
 
-/// Reads AWS's usual chain; the variables come first there too, and need none of its files and servers.
+/// Loads the region and credentials from AWS's default chain. Environment variables come first, as they do there, and
+/// need none of its files and servers.
 async fn load(environment: &Environment) -> Result<Chain, Error> {
     let region = environment.get("AWS_REGION").or_else(|| environment.get("AWS_DEFAULT_REGION"));
     let keys = environment.get("AWS_ACCESS_KEY_ID").zip(environment.get("AWS_SECRET_ACCESS_KEY"));
@@ -141,11 +143,11 @@ async fn load(environment: &Environment) -> Result<Chain, Error> {
     let provider = config
         .credentials_provider()
         .ok_or_else(|| Error::Away("there are no AWS credentials".to_owned()))?;
-    // The provider's answer is kept by it for as long as it is good.
+    // The provider caches its credentials until they expire.
     Ok(Chain { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
 }
 
-/// `arn:aws:secretsmanager:REGION:account:secret:name`.
+/// Returns the region in `arn:aws:secretsmanager:REGION:account:secret:name`; `None` for a plain name.
 fn region_of_arn(name: &str) -> Option<&str> {
     name.strip_prefix("arn:")?.split(':').nth(2).filter(|region| !region.is_empty())
 }
@@ -190,7 +192,7 @@ fn signature(
     Ok(made.iter().map(|header| (header.name(), header.value().to_owned())).collect())
 }
 
-/// AWS names what is wrong: `ResourceNotFoundException`, `AccessDeniedException`, `ThrottlingException`.
+/// Classifies an error by its type: `ResourceNotFoundException`, `AccessDeniedException`, `ThrottlingException`.
 fn refusal(title: &str, status: u16, said: &Value) -> Error {
     let kind = said["__type"].as_str().unwrap_or_default();
     let kind = kind.rsplit('#').next().unwrap_or(kind);

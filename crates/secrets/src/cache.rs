@@ -1,4 +1,4 @@
-//! What references led to, for a while: one look-up at a time for each, bounded, wiped when forgotten.
+//! Cache of resolved secrets: one concurrent lookup per reference, limited in size, secrets wiped when evicted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,18 +9,18 @@ use postrider_seams::Secret;
 use postrider_seams::secret::Error;
 use tokio::time::Instant;
 
-/// References that are remembered.
+/// Maximum number of cached references.
 const KEPT: usize = 1000;
-/// How long a failure stands: a lane full of rows must not ask for the same missing secret once a row.
+/// How long an error is cached, so that a lane full of rows does not request the same missing secret for each row.
 const FAILURE: Duration = Duration::from_secs(5);
 
 pub(crate) struct Cache {
     slots: Mutex<HashMap<Arc<str>, Arc<Slot>>>,
-    /// Milliseconds.
+    /// Lifetime of cached secrets, in milliseconds.
     ttl: AtomicU64,
 }
 
-/// Held while somebody looks up; the others wait, and find the answer here.
+/// Locked during a lookup; concurrent callers wait for the lock and find the result here.
 type Slot = tokio::sync::Mutex<Option<Kept>>;
 
 struct Kept {
@@ -29,17 +29,20 @@ struct Kept {
 }
 
 impl Cache {
+    /// Creates an empty cache whose secrets are valid for `ttl`.
     pub fn new(ttl: Duration) -> Self {
         let cache = Self { slots: Mutex::default(), ttl: AtomicU64::default() };
         cache.keep_for(ttl);
         cache
     }
 
-    /// From the next look-up on.
+    /// Sets the lifetime of secrets that are looked up from now on; cached ones keep theirs.
     pub fn keep_for(&self, ttl: Duration) {
         self.ttl.store(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX), Relaxed);
     }
 
+    /// Returns the cached secret or error, or calls `look_up` and caches its result. Errors are cached for up to 5
+    /// seconds.
     pub async fn get<F>(&self, reference: &str, look_up: F) -> Result<Secret, Error>
     where
         F: AsyncFnOnce() -> Result<Secret, Error>,
@@ -79,7 +82,7 @@ impl Cache {
     }
 }
 
-/// Forgets what is stale; if nothing is, what would be so first.
+/// Removes expired entries; if there are none, the one that expires first.
 fn make_room(slots: &mut HashMap<Arc<str>, Arc<Slot>>) {
     let now = Instant::now();
     let until = |slot: &Slot| slot.try_lock().ok().and_then(|kept| kept.as_ref().map(|kept| kept.until));

@@ -1,11 +1,11 @@
-//! `encrypted://`: the secret itself, sealed with AES-256-GCM under a key of ours.
+//! `encrypted://`: the reference contains the secret itself, encrypted with AES-256-GCM under a key of the operator.
 //!
 //! ```text
 //! base64url( 1 | length of the key's id | the key's id | 12 bytes of nonce | ciphertext and tag )
 //! ```
 //!
-//! The head is authenticated with the text. The first key seals; all keys open, so that a new one is put in front, and
-//! the old one stays until everything is sealed anew.
+//! The header is authenticated with the ciphertext. The first key encrypts and all keys decrypt: to rotate, put a new
+//! key in front and keep the old one until everything is encrypted again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -21,10 +21,10 @@ mod tests;
 const VERSION: u8 = 1;
 const PREFIX: &str = "encrypted://";
 const KEY_BYTES: usize = 32;
-/// Characters of a key's id.
+/// Maximum length of a key's id, in characters.
 const ID_LIMIT: usize = 32;
 
-/// Why the keys can't be used. Holds no key.
+/// An error in the configured keys. It never contains a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     #[error("key {0}: must be written id:base64 with 32 bytes in base64; `postrider secret key` makes one")]
@@ -37,14 +37,17 @@ pub enum KeyError {
     None,
 }
 
-/// The keys, the one that seals first.
+/// The configured keys; the first one encrypts.
 #[derive(Default)]
 pub struct Keyring {
     keys: Vec<(String, LessSafeKey)>,
 }
 
 impl Keyring {
-    /// `id:base64` each, apart by blanks, commas or line ends; what follows a `#` at the start of a line is a remark.
+    /// Parses keys of the form `id:base64`, separated by spaces, commas or line ends. Lines that start with `#` are
+    /// comments.
+    ///
+    /// Fails if there is no key, if one is malformed, or if two have the same id.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let written = lines.flat_map(|line| line.split([' ', '\t', ','])).filter(|key| !key.is_empty());
@@ -59,14 +62,14 @@ impl Keyring {
         if ring.keys.is_empty() { Err(KeyError::None) } else { Ok(ring) }
     }
 
-    /// A fresh key as [`Keyring::parse`] reads it.
+    /// Generates a key in the format of [`Keyring::parse`].
     pub fn fresh_key(id: &str) -> Secret {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         fill(&mut *key);
         Secret::new(format!("{id}:{}", STANDARD.encode(*key)))
     }
 
-    /// Seals a secret with the first key; the answer is a whole reference.
+    /// Encrypts a secret with the first key and returns the whole reference.
     pub fn seal(&self, secret: &str) -> Result<String, KeyError> {
         let (id, key) = self.keys.first().ok_or(KeyError::None)?;
         let mut nonce = [0; NONCE_LEN];
@@ -80,7 +83,7 @@ impl Keyring {
         Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// Seals a reference's secret anew; `None` if it is under the first key already.
+    /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
     pub fn seal_anew(&self, reference: &str) -> Result<Option<String>, Error> {
         let path = reference.trim().strip_prefix(PREFIX).ok_or_else(|| broken("begins with encrypted://"))?;
         let secret = self.open(path)?;
@@ -91,7 +94,7 @@ impl Keyring {
         self.seal(secret.reveal()).map(Some).map_err(|error| Error::Away(error.to_string()))
     }
 
-    /// Opens what follows `encrypted://`.
+    /// Decrypts the part of a reference after `encrypted://`.
     pub fn open(&self, path: &str) -> Result<Secret, Error> {
         let bytes = decode(path).ok_or_else(|| broken("is base64"))?;
         let Some((&[VERSION, length], rest)) = bytes.split_first_chunk() else {

@@ -1,4 +1,4 @@
-//! Google Secret Manager, by its REST interface.
+//! Google Secret Manager, over its REST API.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ mod token;
 
 const TITLE: &str = "Google Secret Manager";
 const ENDPOINT: &str = "https://secretmanager.googleapis.com";
-/// As gcloud names it; for emulators and private endpoints.
+/// The variable for the endpoint, as gcloud names it; for emulators and private endpoints.
 const ENDPOINT_VARIABLE: &str = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER";
 
 #[derive(Default)]
@@ -23,6 +23,7 @@ pub(crate) struct Gcp {
 }
 
 impl Gcp {
+    /// Reads a version of a secret; without a version in the path, the latest.
     pub async fn fetch(&self, web: &Web, environment: &Environment, path: &str) -> Result<Secret, Error> {
         let name = version(path)?;
         let token = self.tokens.current(web, environment).await?;
@@ -47,7 +48,7 @@ impl Gcp {
     }
 }
 
-/// The reference's path, with the latest version where it names none.
+/// Returns the path of the reference, with the latest version if it names none.
 fn version(path: &str) -> Result<String, Error> {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
@@ -81,7 +82,7 @@ fn secret(payload: &serde_json::Value) -> Result<Secret, Error> {
     String::from_utf8(bytes).map(Secret::new).map_err(|_| wrong("is no text"))
 }
 
-/// Castagnoli's polynomial, bit by bit: secrets are short.
+/// The CRC-32C (Castagnoli) checksum, bit by bit, which is fast enough for short secrets.
 fn crc32c(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
     !bytes.iter().fold(!0, |crc: u32, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))

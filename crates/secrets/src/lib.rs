@@ -1,4 +1,4 @@
-//! Secret references: where a password, a token or a signing key is kept, written as a URI.
+//! Secret references: URIs that say where a password, a token or a signing key is stored.
 //!
 //! | reference | where |
 //! |---|---|
@@ -6,13 +6,13 @@
 //! | `aws-ssm://name` | AWS SSM Parameter Store |
 //! | `gcp-secretmanager://projects/x/secrets/y[/versions/v]` | Google Secret Manager |
 //! | `vault://path` | HashiCorp Vault or OpenBao, KV 1 and 2 |
-//! | `encrypted://base64` | here: opened with a key of ours |
-//! | `env://NAME`, `file://path` | the environment, a file |
+//! | `encrypted://base64` | the reference itself, encrypted with a key of the operator |
+//! | `env://NAME`, `file://path` | an environment variable, a file |
 //!
-//! `#field` at the end picks a member of a secret that is a JSON object.
+//! `#field` at the end selects a member of a secret that is a JSON object.
 //!
-//! Owns: following references, the cache of what they lead to, and the keys of `encrypted://`. Must not: log, store or
-//! show a secret. Invariant: an error names the reference's place, never what is kept there.
+//! Owns: resolving references, the cache of resolved secrets, and the keys of `encrypted://`. Must not: log, store or
+//! show a secret. Invariant: an error says where a secret is stored, never what it is.
 
 mod aws;
 mod cache;

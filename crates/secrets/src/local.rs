@@ -1,4 +1,4 @@
-//! `env://` and `file://`.
+//! Local secrets: `env://` and `file://`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use postrider_seams::secret::Error;
 
 use crate::safe::Environment;
 
-/// A file larger than this is no secret.
+/// Maximum size of a file with a secret, in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
 pub(crate) fn variable(environment: &Environment, name: &str) -> Result<Secret, Error> {
@@ -15,7 +15,7 @@ pub(crate) fn variable(environment: &Environment, name: &str) -> Result<Secret, 
     found.ok_or_else(|| Error::Refused(format!("the environment variable `{name}` is not set")))
 }
 
-/// Editors and `echo` end a file with a line end that is no part of a password.
+/// Reads a secret from a file, without line ends at its end, which editors and `echo` add.
 pub(crate) async fn file(base: &Path, name: &str) -> Result<Secret, Error> {
     let path = base.join(name);
     let shown = path.display();

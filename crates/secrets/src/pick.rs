@@ -1,4 +1,4 @@
-//! `#field`: a member of a secret that is a JSON object.
+//! `#field`: selects a member of a secret that is a JSON object.
 
 use postrider_seams::Secret;
 use postrider_seams::secret::Error;
@@ -16,7 +16,7 @@ pub(crate) fn pick(secret: &Secret, field: &str) -> Result<Secret, Error> {
     }
 }
 
-/// Texts as they are, numbers and booleans as JSON writes them.
+/// Converts a value to a secret: strings unchanged, numbers and booleans as JSON; `None` for anything else.
 pub(crate) fn text(value: Value) -> Option<Secret> {
     match value {
         Value::String(text) => Some(Secret::new(text)),

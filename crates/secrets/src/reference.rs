@@ -1,7 +1,8 @@
-//! A reference, taken apart.
+//! Parsing of secret references into scheme, path and field.
 
 use postrider_seams::secret::Error;
 
+/// The scheme of a reference: which service or source stores the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
     AwsSecretsManager,
@@ -23,31 +24,32 @@ const SCHEMES: [(&str, Scheme); 7] = [
     ("file://", Scheme::File),
 ];
 
-/// The longest reference: `encrypted://` holds the secret itself.
+/// Maximum length of a reference, in bytes: `encrypted://` contains the secret itself.
 const LONGEST: usize = 64 * 1024;
 
+/// A parsed reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference<'a> {
     pub scheme: Scheme,
     pub path: &'a str,
-    /// The member of a JSON secret.
+    /// Member to select of a secret that is a JSON object; `None`: the whole secret.
     pub field: Option<&'a str>,
 }
 
 impl Scheme {
-    /// Is it this machine's own, with nobody to ask over a network?
+    /// Whether the secret is read on this machine, without a network request.
     pub fn is_local(self) -> bool {
         matches!(self, Self::Encrypted | Self::Env | Self::File)
     }
 }
 
 impl<'a> Reference<'a> {
-    /// Does this text mean to be a reference?
+    /// Whether the text starts with a known scheme; it may still be malformed.
     pub fn is_one(text: &str) -> bool {
         SCHEMES.iter().any(|(prefix, _)| text.starts_with(prefix))
     }
 
-    /// The error says what would be right; it repeats no more than the scheme.
+    /// Parses a reference. The error says what is expected and never repeats the path.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         let known = SCHEMES.iter().find_map(|&(prefix, scheme)| Some((text.strip_prefix(prefix)?, scheme)));
         let Some((rest, scheme)) = known else {

@@ -1,4 +1,4 @@
-//! The whole: follows any reference.
+//! The resolver of all references, with its environment and cache.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,16 +20,16 @@ use crate::reference::{Reference, Scheme};
 use crate::vault::Vault;
 use crate::web::Web;
 
-/// How long a secret is used before it is asked for again.
+/// The default time for which a resolved secret is cached.
 pub const TTL: Duration = Duration::from_mins(5);
-/// No secret takes longer than this, whoever keeps it.
+/// Time limit of a lookup, whichever service stores the secret.
 const TIME: Duration = Duration::from_secs(20);
 
-/// Variables that are secrets themselves.
+/// Environment variables whose values are secrets, which are removed from all logs.
 const SECRETS: [&str; 5] =
     ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "POSTRIDER_SECRET_KEY", "VAULT_TOKEN", "VAULT_SECRET_ID"];
 
-/// The variables of a process, and the folder that relative file names start at.
+/// The environment variables of a process, and the folder that relative file names refer to.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: HashMap<String, String>,
@@ -37,6 +37,7 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// Creates an environment, and registers the secrets among its variables so that logs never show them.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, base: impl Into<PathBuf>) -> Self {
         let variables: HashMap<String, String> = variables.into_iter().collect();
         let secrets = SECRETS.iter().filter_map(|name| variables.get(*name));
@@ -44,12 +45,14 @@ impl Environment {
         Self { variables, base: base.into() }
     }
 
-    /// An empty variable is as good as none.
+    /// Returns the value of a variable; `None` if it is unset or empty.
     pub fn get(&self, name: &str) -> Option<String> {
         self.variables.get(name).filter(|value| !value.is_empty()).cloned()
     }
 
-    /// The keys of `encrypted://`: `POSTRIDER_SECRET_KEY`, or the file that `POSTRIDER_SECRET_KEY_FILE` names.
+    /// Reads the keys of `encrypted://` from `POSTRIDER_SECRET_KEY`, or from the file in `POSTRIDER_SECRET_KEY_FILE`.
+    ///
+    /// The error says which variable is missing or invalid.
     pub fn keyring(&self) -> Result<Keyring, String> {
         let written = match (self.get("POSTRIDER_SECRET_KEY"), self.get("POSTRIDER_SECRET_KEY_FILE")) {
             (Some(keys), _) => Secret::new(keys),
@@ -66,7 +69,7 @@ impl Environment {
     }
 }
 
-/// Follows references, and remembers for a while what they lead to.
+/// Resolves references and caches the secrets.
 pub struct Safe {
     environment: Environment,
     cache: Cache,
@@ -79,11 +82,12 @@ pub struct Safe {
 }
 
 impl Safe {
-    /// Asks nobody yet.
+    /// Creates a resolver with the default cache time. It makes no request before the first reference is resolved.
     pub fn new(environment: Environment) -> Self {
         Self::with_ttl(environment, TTL)
     }
 
+    /// Creates a resolver that caches secrets for `ttl`; zero disables the cache.
     pub fn with_ttl(environment: Environment, ttl: Duration) -> Self {
         Self {
             environment,
@@ -97,19 +101,19 @@ impl Safe {
         }
     }
 
-    /// How long a secret is remembered, from the next look-up on.
+    /// Sets the time for which secrets are cached, from the next lookup on.
     pub fn keep_for(&self, ttl: Duration) {
         self.cache.keep_for(ttl);
     }
 
-    /// Seals a secret with the first key; the answer is an `encrypted://` reference. The error says what to set.
+    /// Encrypts a secret with the first key and returns an `encrypted://` reference. The error says what to configure.
     pub fn seal(&self, secret: &str) -> Result<String, String> {
         scrub::register(secret);
         let keys = self.keyring().map_err(|error| error.to_string())?;
         keys.seal(secret).map_err(|error| error.to_string())
     }
 
-    /// The same secret, sealed with the first key; `None` where it is so already.
+    /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
     pub fn seal_anew(&self, reference: &str) -> Result<Option<String>, String> {
         let keys = self.keyring().map_err(|error| error.to_string())?;
         let (sealed, field) = match reference.split_once('#') {
@@ -128,7 +132,7 @@ impl Safe {
             }
             Scheme::AwsSsm => self.aws.fetch(self.web()?, environment, Service::Ssm, path).await?,
             Scheme::GcpSecretManager => self.gcp.fetch(self.web()?, environment, path).await?,
-            // Vault's secrets are objects by nature, and their members are picked there.
+            // Secrets of Vault are always objects; `fetch` selects the member itself.
             Scheme::Vault => {
                 return self.vault.fetch(self.vault_web()?, environment, path, reference.field).await;
             }
@@ -161,14 +165,14 @@ impl Safe {
     }
 }
 
-/// Neither what is kept nor where it comes from.
+/// Shows neither secrets nor the environment.
 impl std::fmt::Debug for Safe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Safe(…)")
     }
 }
 
-/// A keeper of secrets may repeat our token, or a secret, in its error.
+/// Removes known secrets from an error, because a service may repeat our token or a secret in its message.
 fn scrubbed(error: Error) -> Error {
     match error {
         Error::Reference(text) => Error::Reference(scrub::scrubbed(text)),

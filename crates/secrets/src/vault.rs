@@ -1,7 +1,7 @@
-//! HashiCorp Vault (or OpenBao): KV 1 and 2, by token or AppRole, in a namespace.
+//! HashiCorp Vault (or OpenBao): KV 1 and 2, with a token or AppRole, optionally in a namespace.
 //!
-//! Settings are Vault's own: `VAULT_ADDR`, `VAULT_NAMESPACE`, `VAULT_CACERT`; `VAULT_TOKEN`, or `VAULT_ROLE_ID` and
-//! `VAULT_SECRET_ID` (with `VAULT_APPROLE_PATH` where AppRole is not at `approle`).
+//! The settings are Vault's own variables: `VAULT_ADDR`, `VAULT_NAMESPACE`, `VAULT_CACERT`; `VAULT_TOKEN`, or
+//! `VAULT_ROLE_ID` and `VAULT_SECRET_ID` (with `VAULT_APPROLE_PATH` if AppRole is not mounted at `approle`).
 
 use std::collections::HashMap;
 
@@ -25,19 +25,19 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_')
 #[derive(Default)]
 pub(crate) struct Vault {
     login: Login,
-    /// Which mount a path is in, and whether that keeps versions; as Vault's own command line finds out.
+    /// The mount of each path's first part, and whether it is KV 2; determined as Vault's own command line does.
     mounts: Mutex<HashMap<String, Mount>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
-    /// With a slash at its end.
+    /// Path of the mount, with a slash at its end.
     path: String,
     versions: bool,
 }
 
 impl Vault {
-    /// `field` is taken from the secret's own members; without one, a secret of a single member is that member.
+    /// Reads a member of a secret. Without `field`, the secret must have exactly one member.
     pub async fn fetch(
         &self,
         web: &Web,
@@ -73,7 +73,7 @@ impl Vault {
         }
         let said = web::json(&answer);
         let Some(found) = said["data"]["path"].as_str().filter(|_| answer.is_success()) else {
-            // No right to ask: the path is taken as it is, which is KV 1, or KV 2 with `data/` written out.
+            // The token may not read the mounts: use the path as it is, for KV 1, or for KV 2 if it contains `data/`.
             return Ok(Mount { path: format!("{first}/"), versions: path.split('/').nth(1) == Some("data") });
         };
         let versions = said["data"]["options"]["version"].as_str() == Some("2");
@@ -82,7 +82,7 @@ impl Vault {
         Ok(mount)
     }
 
-    /// Reads under our token; one that is no longer good is replaced once.
+    /// Sends a read request with our token. If the token is refused, logs in again and retries once.
     async fn get(&self, web: &Web, environment: &Environment, path: &str) -> Result<Answer, Error> {
         let token = self.login.token(web, environment).await?;
         let answer = ask(web, environment, Method::GET, path, Some(&token), Bytes::new()).await?;
@@ -99,7 +99,7 @@ impl Mount {
         path.starts_with(&self.path)
     }
 
-    /// KV 2 keeps its secrets below `data/`, which references may leave out.
+    /// Returns the API path of a secret. KV 2 stores secrets below `data/`, which references may omit.
     fn address(&self, path: &str) -> String {
         match path.strip_prefix(&self.path) {
             Some(rest) if self.versions && !rest.starts_with("data/") => format!("{}data/{rest}", self.path),
@@ -127,7 +127,7 @@ fn refusal(status: u16, path: &str, said: &Value) -> Error {
     match status {
         404 => Error::Refused(format!("{TITLE}: there is no secret at {path}")),
         403 => Error::Refused(format!("{TITLE}: our token may not read {path}")),
-        // Sealed, or a standby that can't reach its leader.
+        // Vault is sealed, or a standby cannot reach the active node.
         _ => web::by_status(TITLE, status, said["errors"][0].as_str().unwrap_or_default()),
     }
 }

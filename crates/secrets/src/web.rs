@@ -1,4 +1,4 @@
-//! Requests to the services that keep secrets: JSON in, JSON out, by a deadline.
+//! HTTP requests to the services that store secrets: JSON with a time limit.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use postrider_http::{Method, Roots, Target};
 use postrider_seams::secret::Error;
 use serde_json::Value;
 
-/// Rows wait for the answer.
+/// Time limit of a request; rows wait for the answer.
 const TIME: Duration = Duration::from_secs(10);
-/// Secrets of these services have 64 KiB at most.
+/// Maximum size of an answer, in bytes. Secrets of these services have at most 64 KiB.
 const LARGEST: usize = 1024 * 1024;
 
 pub(crate) struct Web {
@@ -20,7 +20,7 @@ pub(crate) struct Web {
 }
 
 pub(crate) struct Ask<'a> {
-    /// Whom we ask, for messages.
+    /// Name of the service, for error messages.
     pub whom: &'a str,
     pub method: Method,
     pub url: &'a str,
@@ -29,13 +29,14 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Web {
-    /// These addresses are our operator's own choice, so none is refused.
+    /// Creates a client that may connect to any address, because the operator chooses the addresses.
     pub fn new(roots: Roots) -> Result<Self, Error> {
         let settings =
             ClientSettings { guard: Guard::open(), roots, connections: 64, ..ClientSettings::default() };
         Client::new(&settings).map(|client| Self { client }).map_err(Error::Reference)
     }
 
+    /// Sends a request and returns the answer of any status; an error if the service cannot be reached.
     pub async fn ask(&self, ask: Ask<'_>) -> Result<Answer, Error> {
         let whom = ask.whom;
         let target = Target::parse(ask.url)
@@ -45,7 +46,7 @@ impl Web {
             let mut value = HeaderValue::try_from(value).map_err(|_| {
                 Error::Reference(format!("{whom} can't be asked: {name} holds what no header may"))
             })?;
-            // Most of them are tokens.
+            // Most of the headers contain tokens.
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -55,12 +56,12 @@ impl Web {
     }
 }
 
-/// The answer's body, or nothing where it is no JSON.
+/// Parses the body of an answer; null if it is not JSON.
 pub(crate) fn json(answer: &Answer) -> Value {
     serde_json::from_slice(&answer.body).unwrap_or_default()
 }
 
-/// What a status means where the service says no more.
+/// Converts a status to an error, if the answer has no more specific one: 429 and 5xx are temporary.
 pub(crate) fn by_status(whom: &str, status: u16, words: &str) -> Error {
     let words = words.chars().take(200).filter(|c| !c.is_control()).collect::<String>();
     let text = format!("{whom} answered {status} {words}").trim_end().to_owned();

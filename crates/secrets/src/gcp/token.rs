@@ -1,4 +1,5 @@
-//! Access tokens: for a service account's key file (`GOOGLE_APPLICATION_CREDENTIALS`), else from the metadata server.
+//! Access tokens of Google: from a service account's key file (`GOOGLE_APPLICATION_CREDENTIALS`), otherwise from the
+//! metadata server.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ const TITLE: &str = "Google's token service";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const METADATA: &str = "metadata.google.internal";
 const METADATA_PATH: &str = "/computeMetadata/v1/instance/service-accounts/default/token";
-/// A token is not used so close to its end.
+/// How long before its expiry a token is replaced.
 const MARGIN: Duration = Duration::from_mins(2);
 
 #[derive(Default)]
@@ -32,6 +33,7 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    /// Returns the cached token, or requests a new one if it expires within two minutes.
     pub async fn current(&self, web: &Web, environment: &Environment) -> Result<Secret, Error> {
         let mut kept = self.kept.lock().await;
         if let Some((token, until)) = kept.as_ref()
@@ -53,6 +55,7 @@ impl Tokens {
         Ok(token)
     }
 
+    /// Removes the cached token, after it was refused.
     pub async fn forget(&self) {
         *self.kept.lock().await = None;
     }
@@ -64,7 +67,7 @@ async fn by_metadata(web: &Web, environment: &Environment) -> Result<Value, Erro
     let headers = vec![("metadata-flavor", "Google".to_owned())];
     let ask = Ask { whom: TITLE, method: Method::GET, url: &url, headers, body: Bytes::new() };
     let answer = web.ask(ask).await?;
-    // Whoever else answers at that address is not to be believed.
+    // Another server at that address must not be trusted.
     let genuine = answer.headers.get("metadata-flavor").is_some_and(|flavor| flavor == "Google");
     if !genuine {
         return Err(Error::Refused(format!("{TITLE}: {host} is no metadata server of Google's")));
@@ -101,7 +104,7 @@ async fn by_key_file(web: &Web, environment: &Environment, file: &str) -> Result
     Ok(said)
 }
 
-/// A signed JWT (RFC 7523), good for ten minutes.
+/// Creates a signed JWT (RFC 7523) that is valid for ten minutes.
 fn assertion(email: &str, audience: &str, key_id: Option<&str>, key: &str) -> Result<String, String> {
     let key =
         PrivatePkcs8KeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "has a private key that is no PEM")?;

@@ -1,4 +1,4 @@
-//! Our token: given, or got for an AppRole and kept until near its end.
+//! The token for Vault: configured, or obtained with AppRole and cached until shortly before it expires.
 
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ pub(super) struct Login {
 }
 
 impl Login {
+    /// Returns `VAULT_TOKEN`, or the cached token of AppRole; logs in if there is none or it has expired.
     pub async fn token(&self, web: &Web, environment: &Environment) -> Result<Secret, Error> {
         if let Some(token) = environment.get("VAULT_TOKEN") {
             return Ok(Secret::new(token));
@@ -35,7 +36,7 @@ impl Login {
         Ok(token)
     }
 
-    /// Lets go of a token that was refused; false where another would be no better.
+    /// Removes a token that was refused from the cache; false if the token is configured, so that a retry is pointless.
     pub async fn forget(&self, environment: &Environment, token: &Secret) -> bool {
         if environment.get("VAULT_TOKEN").is_some() {
             return false;
@@ -68,7 +69,7 @@ async fn by_role(web: &Web, environment: &Environment) -> Result<(Secret, Durati
             said["errors"][0].as_str().unwrap_or("to our login"),
         ));
     };
-    // 0: it does not expire. Else nine tenths of its time are used.
+    // 0: the token does not expire. Otherwise it is used for nine tenths of its lifetime.
     let seconds = said["auth"]["lease_duration"].as_u64().unwrap_or(0);
     let lasts =
         if seconds == 0 { Duration::from_hours(24) } else { Duration::from_secs(seconds).mul_f64(0.9) };

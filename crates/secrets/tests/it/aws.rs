@@ -1,4 +1,4 @@
-//! AWS Secrets Manager and SSM, as Ministack speaks them.
+//! AWS Secrets Manager and SSM, against Ministack.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use postrider_services::Ministack;
 
 use crate::{assert_refused, found, safe};
 
-/// Puts something there, as an operator would.
+/// Stores a secret or parameter, as an operator would.
 async fn put(endpoint: &str, operation: &str, body: serde_json::Value) -> serde_json::Value {
     let client = Client::new(&ClientSettings { guard: Guard::open(), ..ClientSettings::default() }).unwrap();
     let service = if operation.starts_with("secrets") { "secretsmanager" } else { "ssm" };

@@ -1,4 +1,4 @@
-//! Google Secret Manager: a stand-in that checks what Google checks.
+//! Google Secret Manager, against a fake server that checks what Google checks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{assert_refused, found, safe, serve};
 
-/// A 2048-bit key made for this test alone.
+/// A 2048-bit key generated for this test only.
 const KEY: &str = include_str!("gcp_key.pem");
 
 #[derive(Clone, Default)]
@@ -34,7 +34,7 @@ async fn metadata(State(google): State<Google>, headers: HeaderMap) -> impl Into
     (status, [("metadata-flavor", "Google")], Json(body))
 }
 
-/// Takes a JWT for a token, as RFC 7523 has it.
+/// Exchanges a JWT for an access token (RFC 7523).
 async fn token(State(google): State<Google>, body: String) -> impl IntoResponse {
     google.tokens.fetch_add(1, SeqCst);
     let refused = |why: &str| {
@@ -74,7 +74,7 @@ async fn access(Path(name): Path<String>, headers: HeaderMap) -> impl IntoRespon
     if headers.get("authorization").is_none_or(|token| token != "Bearer ya29.good") {
         return error(401, "Request had invalid authentication credentials.");
     }
-    // The CRC-32C of "hunter2", by another implementation.
+    // The CRC-32C of "hunter2", computed by another implementation.
     let payload =
         |data: &str, sum: &str| json!({ "payload": { "data": STANDARD.encode(data), "dataCrc32c": sum } });
     match name.as_str() {

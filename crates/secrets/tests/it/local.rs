@@ -1,4 +1,4 @@
-//! References that nobody need be asked for.
+//! References that are resolved without a network request.
 
 use std::time::Duration;
 

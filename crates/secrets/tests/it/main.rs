@@ -1,4 +1,4 @@
-//! References against the services that keep secrets: Ministack for AWS, stand-ins on loopback for Google and Vault.
+//! Resolving references against services: Ministack for AWS, fake servers on loopback for Google and Vault.
 
 mod aws;
 mod gcp;
@@ -13,7 +13,7 @@ use postrider_seams::Secrets as _;
 use postrider_seams::secret::Error;
 use postrider_secrets::{Environment, Safe};
 
-/// A safe with these variables, whose cache is short enough to see changes.
+/// A resolver with these variables, whose cache time is short enough for the tests to see changes.
 fn safe(variables: &[(&str, &str)]) -> Safe {
     let variables = variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
     Safe::with_ttl(Environment::new(variables, ""), Duration::from_millis(1))

@@ -1,4 +1,4 @@
-//! Vault: a stand-in with KV 1 and 2, tokens that expire, AppRole and a namespace.
+//! Vault, against a fake server with KV 1 and 2, expiring tokens, AppRole and a namespace.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -16,7 +16,7 @@ use crate::{assert_refused, found, safe, serve};
 #[derive(Clone, Default)]
 struct Vault {
     logins: Arc<AtomicUsize>,
-    /// Only the token of the latest login is good, as after a revocation.
+    /// Only the token of the latest login is valid, as after a revocation.
     revoked: Arc<AtomicUsize>,
 }
 
