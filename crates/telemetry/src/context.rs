@@ -1,6 +1,6 @@
-//! The W3C trace context: `00-<trace>-<span>-<flags>`.
+//! The W3C trace context, `00-<trace>-<span>-<flags>`: parsing and formatting.
 
-/// Which trace, and which span of it is the parent of what comes next.
+/// A trace context: the trace, and the span that is the parent of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     pub trace: u128,
@@ -9,7 +9,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// `None` for anything that the specification calls invalid. Later versions may have more parts.
+    /// Parses a `traceparent`; `None` if the specification calls it invalid. Later versions may have more parts.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -26,13 +26,13 @@ impl Context {
         Some(Self { trace, span, sampled: flags & 1 == 1 })
     }
 
-    /// As it goes into a header.
+    /// Formats the context as the value of a `traceparent` header.
     pub fn header(&self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 }
 
-/// An id that is not zero, which means none.
+/// Generates a span id that is not zero, which would mean no span.
 pub(crate) fn fresh_span() -> u64 {
     rand::random::<u64>().max(1)
 }

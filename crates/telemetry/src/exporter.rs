@@ -1,7 +1,7 @@
-//! Sends spans to a collector, in batches, from a bounded queue.
+//! The exporter: sends spans to a collector, in batches, from a bounded queue.
 //!
-//! Invariant: no caller waits. When the queue is full or the collector does not answer, spans are dropped and counted; the
-//! outage is logged once, and its end once.
+//! Invariant: callers never wait. If the queue is full or the collector does not answer, spans are dropped and counted;
+//! the start and the end of an outage are logged once each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,28 +18,28 @@ use crate::otlp::{self, Anchor};
 use crate::settings::Settings;
 use crate::span::Span;
 
-/// The most spans that wait (about 10 MB), and the most settles that they come from.
+/// Maximum number of queued spans (about 10 MB), and of settle calls that they come from.
 const QUEUE: usize = 16_384;
 const SETTLES: usize = 4096;
-/// Spans of one request.
+/// Maximum number of spans per request.
 const BATCH: usize = 512;
-/// How long a batch waits to be filled.
+/// How long the exporter waits for a batch to fill.
 const LINGER: Duration = Duration::from_secs(1);
-/// Pauses before a batch is tried again; after the last it is given up.
+/// Delays between the tries to send a batch; after the last try its spans are dropped.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-/// Bytes read of the collector's answer.
+/// Maximum number of bytes read of the collector's answer.
 const ANSWER: usize = 16 * 1024;
 
 enum Item {
     Spans(Vec<Span>),
-    /// Export everything before it now.
+    /// Export all earlier spans now, then notify the sender.
     Flush(oneshot::Sender<()>),
 }
 
-/// Queues spans for export; cheap to share.
+/// The queue of spans to export; cheap to share.
 pub struct Exporter {
     queue: mpsc::Sender<Item>,
-    /// Spans in it.
+    /// Number of spans in the queue.
     waiting: Arc<AtomicUsize>,
     dropped: Counter,
     pub(crate) ratio: f64,
@@ -48,7 +48,7 @@ pub struct Exporter {
 impl Exporter {
     /// Starts the export task. The error says what is wrong with the settings.
     pub fn start(settings: Settings) -> Result<Arc<Self>, String> {
-        // The collector is our operator's own choice, so no address is refused.
+        // The operator chooses the collector, so every address is allowed.
         let client = ClientSettings { guard: Guard::open(), connections: 2, ..ClientSettings::default() };
         let client = Client::new(&client)?;
         let target = Target::parse(&settings.url).map_err(|error| error.to_string())?;
@@ -72,7 +72,7 @@ impl Exporter {
         Ok(Arc::new(Self { queue, waiting, dropped, ratio }))
     }
 
-    /// Queues spans; never waits. Spans that do not fit are dropped and counted.
+    /// Queues spans without waiting. Spans that do not fit are dropped and counted.
     pub fn take(&self, spans: Vec<Span>) {
         let count = spans.len();
         let fits = self.waiting.fetch_add(count, Relaxed) + count <= QUEUE;
@@ -82,7 +82,7 @@ impl Exporter {
         }
     }
 
-    /// Exports what is queued, within `limit`; for the end of the process.
+    /// Exports the queued spans at shutdown; returns when that is done, or after `limit`.
     pub async fn flush(&self, limit: Duration) {
         let (sender, done) = oneshot::channel();
         let flushed = async {
@@ -115,7 +115,7 @@ struct ExportTask {
     anchor: Anchor,
     exported: Counter,
     dropped: Counter,
-    /// The collector did not answer, and that was logged.
+    /// Whether the collector is unavailable, which was logged.
     silent: bool,
 }
 
@@ -201,7 +201,7 @@ impl ExportTask {
 }
 
 struct SendError {
-    /// Whether another try may succeed.
+    /// Whether a retry may succeed.
     later: bool,
     text: String,
 }

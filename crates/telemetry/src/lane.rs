@@ -1,7 +1,7 @@
-//! Records one lane's traces through its seams: collects what happens to a row from its claim to its settle, then exports
-//! the spans.
+//! Records the traces of one lane: collects what happens to a row from its claim to its settle, then exports the spans.
 //!
-//! Invariant: a row has one trace, its producer's if it brought one; the target receives the delivery's span as its parent.
+//! Invariant: a row has one trace, that of its producer if the row carries one; the target receives the span of the
+//! delivery as its parent.
 
 mod propagation;
 mod seams;

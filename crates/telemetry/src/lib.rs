@@ -1,8 +1,8 @@
-//! Traces: what happened to one row, from the producer's span to the headers that the target gets, exported by OTLP.
+//! Traces of rows: from the producer's span to the headers that the target receives, exported over OTLP.
 //!
-//! Owns: the trace context (W3C `traceparent`), the decorators that watch a lane's store, composer and transport, and the
-//! exporter. Must not: delay or fail a lane: what can't be exported is dropped and counted. Invariant: without a
-//! collector in the settings no lane is wrapped.
+//! Owns: the trace context (W3C `traceparent`), the decorators around a lane's store, composer and transport, and the
+//! exporter. Must not: delay or fail a lane; spans that cannot be exported are dropped and counted. Invariant: if no
+//! collector is configured, no lane is wrapped.
 
 mod context;
 mod exporter;

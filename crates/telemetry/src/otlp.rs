@@ -1,11 +1,11 @@
-//! Spans in OTLP's JSON form, as collectors accept them at `/v1/traces`.
+//! Encoding of spans as OTLP/JSON, which collectors accept at `/v1/traces`.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::span::{Attribute, Span};
 
-/// The monotonic clock and the time of day, read together once: spans are timed by the monotonic clock.
+/// The monotonic clock and the wall clock, read once at the same moment, to convert the times of spans.
 #[derive(Debug, Clone, Copy)]
 pub struct Anchor {
     instant: Instant,
@@ -13,6 +13,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
+    /// Reads both clocks.
     #[expect(
         clippy::disallowed_methods,
         reason = "a collector wants the time of day; no row is decided by it"
@@ -22,7 +23,7 @@ impl Anchor {
         Self { instant: Instant::now(), nanos: since.as_nanos() }
     }
 
-    /// Nanoseconds since 1970, as JSON has 64-bit numbers: in quotes.
+    /// Returns nanoseconds since 1970 as a string, which is how OTLP/JSON encodes 64-bit numbers.
     fn nanos(&self, at: Instant) -> String {
         let after = at.saturating_duration_since(self.instant).as_nanos();
         let before = self.instant.saturating_duration_since(at).as_nanos();
@@ -30,7 +31,7 @@ impl Anchor {
     }
 }
 
-/// The body of one request.
+/// Encodes spans as the body of one export request.
 pub fn encode(spans: &[Span], resource: &[(String, String)], anchor: &Anchor) -> Vec<u8> {
     let spans: Vec<Value> = spans.iter().map(|span| encode_span(span, anchor)).collect();
     let resource: Vec<Value> =

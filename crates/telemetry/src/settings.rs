@@ -1,4 +1,4 @@
-//! Where traces go: the settings' own keys, and the variables that every OpenTelemetry library knows.
+//! Settings of the export: Postrider's own keys, and the standard environment variables of OpenTelemetry.
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use percent_encoding::percent_decode_str;
 
 const PATH: &str = "/v1/traces";
 
-/// Where traces go, and which.
+/// The collector, and which rows are traced.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
-    /// The whole URL that spans are posted to.
+    /// Complete URL that spans are posted to.
     pub url: String,
-    /// Sent with every request; values may be tokens.
+    /// Headers of every request; values may be tokens.
     pub headers: Vec<(String, String)>,
-    /// What names this process: `service.name` and others.
+    /// Attributes that identify this process: `service.name` and others.
     pub resource: Vec<(String, String)>,
-    /// The share of rows without a producer's trace that are traced; a producer's own choice is kept.
+    /// The share of rows that are traced, from 0 to 1. Rows with a producer's trace context follow its sampling flag.
     pub ratio: f64,
+    /// Time limit of a request. Default: 10 seconds.
     pub timeout: Duration,
 }
 
@@ -26,12 +27,13 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Looks up an environment variable.
+/// A function that returns the value of an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Settings {
-    /// What the settings say (`otlp`, a base URL), and the variables where they are silent. `None`: nothing is
-    /// exported. The error says which of them is wrong.
+    /// Reads the settings. `otlp` is the base URL or `off`; values that are not set come from environment variables.
+    ///
+    /// Returns `None` if no collector is configured. The error names the invalid value.
     pub fn read(
         otlp: Option<&str>,
         service: Option<&str>,
@@ -77,13 +79,13 @@ impl Settings {
     }
 }
 
-/// The path of traces after a base URL, unless it is there.
+/// Appends the path for traces to a base URL, unless it is there already.
 fn with_path(base: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     if base.ends_with(PATH) { base.to_owned() } else { format!("{base}{PATH}") }
 }
 
-/// `name=value,name=value`, values percent-encoded.
+/// Parses `name=value,name=value` with percent-encoded values.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| percent_decode_str(text.trim()).decode_utf8_lossy().into_owned();
     text.split(',')

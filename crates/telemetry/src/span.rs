@@ -1,8 +1,8 @@
-//! One span, as it is exported.
+//! A span with the data that is exported.
 
 use tokio::time::Instant;
 
-/// What OTLP calls a span's kind.
+/// The kind of a span, with its number in OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Internal = 1,
@@ -11,12 +11,14 @@ pub enum Kind {
     Consumer = 5,
 }
 
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attribute {
     Text(String),
     Int(i64),
 }
 
+/// A finished span.
 #[derive(Debug, Clone)]
 pub struct Span {
     pub trace: u128,
@@ -27,6 +29,6 @@ pub struct Span {
     pub start: Instant,
     pub end: Instant,
     pub attributes: Vec<(&'static str, Attribute)>,
-    /// Why it failed, if it did. No secret in it.
+    /// Reason of the failure; `None` if the span succeeded. It must not contain a secret.
     pub error: Option<String>,
 }

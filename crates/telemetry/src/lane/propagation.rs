@@ -4,15 +4,15 @@ use postrider_seams::{Claimed, Content};
 
 use crate::context::Context;
 
-/// The header's name, and the name of the row's field.
+/// The name of the header, and of the field of a row.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The context in the row's own field.
+/// Returns the trace context in the row's own field; `None` if it is missing or invalid.
 pub fn of_row(row: &Claimed) -> Option<Context> {
     Context::parse(row.fields.as_ref()?.get(TRACEPARENT).as_text()?)
 }
 
-/// The context in a header of the composed record, request or mail.
+/// Returns the trace context in a header of the composed record, request or mail; `None` if it is missing or invalid.
 pub fn of_content(content: &Content) -> Option<Context> {
     let among = |headers: &[(String, String)]| {
         let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT));
@@ -26,7 +26,7 @@ pub fn of_content(content: &Content) -> Option<Context> {
     }
 }
 
-/// The context in a mail's header. It is never changed: the mail may be signed.
+/// Returns the trace context in a mail's header. The header is never changed, because the mail may be signed.
 fn of_mail(message: &[u8]) -> Option<Context> {
     let mut lines = message.split(|byte| *byte == b'\n');
     let mut line = lines.next()?;
@@ -40,7 +40,7 @@ fn of_mail(message: &[u8]) -> Option<Context> {
     None
 }
 
-/// Replaces the message's trace context. Mails are left alone: they go to people.
+/// Replaces the trace context of a record or webhook. Mails stay unchanged: their recipients are people.
 pub fn put(content: &mut Content, context: &Context) {
     let headers = match content {
         Content::Record(record) => &mut record.headers,

@@ -1,4 +1,4 @@
-//! One decorator per seam: each forwards to the inner one and records when.
+//! Decorators for store, composer and transport: each forwards to the inner one and records the times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::time::Instant;
 use super::trace::LaneTraces;
 use crate::exporter::Exporter;
 
-/// A lane's seams.
+/// The store, composer and transport of a lane.
 pub struct Seams {
     pub store: Arc<dyn Store>,
     pub composer: Arc<dyn Composer>,
     pub transport: Arc<dyn Transport>,
 }
 
-/// Wraps the seams so that their calls are traced.
+/// Wraps the store, composer and transport of a lane so that their calls are traced.
 pub fn observe(exporter: &Arc<Exporter>, lane: &str, contract: &str, seams: Seams) -> Seams {
     let traces = Arc::new(LaneTraces::new(lane, contract, Arc::clone(exporter)));
     Seams {

@@ -1,4 +1,4 @@
-//! What happened to each claimed row so far, and the spans made of it.
+//! The traces of claimed rows until they are settled, and the spans built from them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,12 +14,12 @@ use crate::context::{Context, fresh_span, fresh_trace};
 use crate::exporter::Exporter;
 use crate::span::{Attribute, Kind, Span};
 
-/// Start and end.
+/// The start and end of a step.
 pub type Time = (Instant, Instant);
 
-/// Rows that were claimed so long ago, and never settled, were lost to another worker.
+/// Age after which a claimed row that was never settled is dropped: another worker has taken it over.
 const FORGET: Duration = Duration::from_hours(1);
-/// They are removed when more rows than this are being traced.
+/// Number of traced rows above which such rows are dropped.
 const MANY: usize = 10_000;
 
 /// The traces of one lane's claimed rows.
@@ -37,11 +37,11 @@ struct RowTrace {
     sampled: Option<SampledTrace>,
 }
 
-/// What is recorded of a row whose trace is sampled.
+/// The recorded data of a row whose trace is sampled.
 struct SampledTrace {
     trace: u128,
     parent: Option<u64>,
-    /// The row's span, and the span of its delivery.
+    /// Ids of the row's span and of the span of its delivery.
     id: u64,
     deliver_id: u64,
     composed: Time,
@@ -52,6 +52,7 @@ struct SampledTrace {
 }
 
 impl LaneTraces {
+    /// Creates an empty collection for a lane of this contract.
     pub fn new(lane: &str, contract: &str, exporter: Arc<Exporter>) -> Self {
         Self { lane: lane.to_owned(), contract: contract.to_owned(), exporter, rows: Mutex::default() }
     }
@@ -60,6 +61,7 @@ impl LaneTraces {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Starts the traces of newly claimed rows.
     pub fn claimed(&self, rows: &[Claimed], claimed: Time) {
         if rows.is_empty() {
             return;
@@ -79,7 +81,7 @@ impl LaneTraces {
         }
     }
 
-    /// Decides whether the row is sampled, and passes the trace context on with the envelope.
+    /// Decides whether the row is sampled; if so, writes the trace context into its envelope.
     pub fn composed(&self, row: &Claimed, made: &mut Result<Envelope, Outcome>, composed: Time) {
         let own = made.as_ref().ok().and_then(|envelope| propagation::of_content(&envelope.content));
         let parent = own.or_else(|| propagation::of_row(row));
@@ -112,6 +114,7 @@ impl LaneTraces {
         }
     }
 
+    /// Records the outcomes of a delivery for the rows that are sampled.
     pub fn delivered(&self, envelopes: &[Envelope], outcomes: &[Outcome], delivered: Time) {
         let mut traces = self.lock();
         for (envelope, outcome) in envelopes.iter().zip(outcomes) {
@@ -123,7 +126,7 @@ impl LaneTraces {
         }
     }
 
-    /// Ends the traces of these rows and exports their spans.
+    /// Ends the traces of settled rows and exports their spans.
     pub fn settled(&self, moves: &[Settlement], answers: &[Held], settled: Time) {
         let mut spans = Vec::new();
         {
@@ -197,7 +200,8 @@ impl LaneTraces {
     }
 }
 
-/// The kind of the delivery's span, and its target attribute. Of a URL only the host: the rest may hold a token.
+/// Returns the kind of the delivery's span, and its target attribute. Of a URL only the origin, because the rest may
+/// contain a token.
 fn target(content: &Content) -> (Kind, Option<(&'static str, String)>) {
     match content {
         Content::Record(record) => {
