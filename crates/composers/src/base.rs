@@ -1,7 +1,8 @@
-//! The base folder: the only place that a row's file names can reach.
+//! The base folder: the only folder from which files named by a row are opened.
 //!
-//! Invariant: nothing outside it is ever opened, whatever a name says and whatever links lie in between; the kernel
-//! resolves the name below the folder's own handle (`openat2`), so that nobody can swap a folder for a link meanwhile.
+//! Invariant: no file outside the folder is ever opened, whatever the name contains and whatever symbolic links it
+//! passes. The kernel resolves the name below an open handle of the folder (`openat2`), so that replacing a folder by
+//! a link during the call changes nothing.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-/// Why a file can't be had.
+/// The reason why a file cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error("{0} is not below the base folder, or a link leads out of it")]
@@ -22,12 +23,12 @@ pub enum Problem {
     NotAFile(String),
     #[error("{name} has {size} bytes; at most {limit} are taken")]
     TooLarge { name: String, size: u64, limit: u64 },
-    /// The file system's fault, not the name's: it may be there in a while.
+    /// The file system failed, not the name: a later attempt may succeed.
     #[error("{name} can't be read now: {source}")]
     Away { name: String, source: io::Error },
 }
 
-/// A name as a reason tells it: so short that there is room for what is wrong with it.
+/// Shortens a file name for a reason, to leave room for the description of the error.
 fn told(name: &str) -> String {
     const SHOWN: usize = 150;
     match name.char_indices().nth(SHOWN) {
@@ -37,7 +38,7 @@ fn told(name: &str) -> String {
 }
 
 impl Problem {
-    /// Is it the row's own fault?
+    /// Whether the row is at fault, so that a retry cannot succeed.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::Away { .. })
     }
@@ -50,15 +51,17 @@ pub struct Base {
 }
 
 impl Base {
+    /// Creates the base folder for a path; the folder is not opened yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
+    /// Returns the path of the folder, as configured.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The whole file, if it is no larger than `limit`.
+    /// Reads a whole file; fails if it is larger than `limit` bytes.
     pub fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, Problem> {
         let (file, size) = self.open(name)?;
         let large = |size| Problem::TooLarge { name: told(name), size, limit };
@@ -67,12 +70,12 @@ impl Base {
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         let away = |source| Problem::Away { name: told(name), source };
-        // It may grow while it is read.
+        // The file may grow while it is read.
         file.take(limit + 1).read_to_end(&mut content).map_err(away)?;
         if content.len() as u64 > limit { Err(large(content.len() as u64)) } else { Ok(content) }
     }
 
-    /// A file, absolute or relative to the base, and its size.
+    /// Opens a file, by a name that is absolute or relative to the base, and returns it with its size in bytes.
     pub fn open(&self, name: &str) -> Result<(File, u64), Problem> {
         let below = self.below(name).ok_or_else(|| Problem::Outside(told(name)))?;
         let away = |errno: Errno| Problem::Away { name: told(name), source: errno.into() };
@@ -93,7 +96,7 @@ impl Base {
         Ok((file, about.len()))
     }
 
-    /// The name from the base on; `None` where it leads elsewhere by its own words.
+    /// Returns the name relative to the base, or `None` if the name itself points outside of it.
     fn below(&self, name: &str) -> Option<PathBuf> {
         let path = Path::new(name);
         let whole = || self.path.canonicalize().ok();
@@ -111,7 +114,7 @@ impl Base {
     }
 }
 
-/// A pipe must not make us wait for its writer.
+/// Flags to open a file for reading. `NONBLOCK`: opening a pipe must not wait for its writer.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
 #[cfg(target_os = "linux")]
@@ -119,7 +122,7 @@ fn open_below(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(folder, path, READ, Mode::empty(), resolve) {
-        // Kernels before 5.6, and sandboxes that do not know the call.
+        // Kernels before 5.6, and sandboxes that do not support the call.
         Err(Errno::NOSYS | Errno::PERM) => walk(folder, path),
         other => other,
     }
@@ -130,7 +133,7 @@ fn open_below(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     walk(folder, path)
 }
 
-/// Part by part, and through no link at all.
+/// Opens a path one component at a time and follows no symbolic link.
 fn walk(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut here = folder.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let parts: Vec<_> = path.components().filter(|part| matches!(part, Component::Normal(_))).collect();
@@ -138,7 +141,7 @@ fn walk(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     for part in folders {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         here = match openat(&here, part.as_os_str(), flags, Mode::empty()) {
-            // A link is not a folder.
+            // The component is a link, or no folder at all.
             Err(Errno::NOTDIR) => return Err(Errno::LOOP),
             other => other?,
         };

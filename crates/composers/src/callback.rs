@@ -1,7 +1,7 @@
-//! The `callback` composer (rule E9): tells an application that an e-mail was sent, or that it failed.
+//! The `callback` composer (rule E9): notifies an application that an e-mail was sent, or that it failed.
 //!
-//! A signed JSON POST `{id, status, reason, reachedAt}`. Fields: `reason`, `traceparent`. The webhook's id is the e-mail's and the
-//! state's, the same for every try.
+//! Composes a signed JSON POST `{id, status, reason, reachedAt}`. Fields: `reason`, `traceparent`. The webhook's id is
+//! made of the e-mail's id and the state; it is the same for every attempt.
 
 use std::sync::Arc;
 
@@ -11,20 +11,22 @@ use postrider_seams::envelope::Webhook;
 use postrider_seams::row::{Detail, REACHED};
 use postrider_seams::{Claimed, ClockOffset, Composer, Content, Envelope, Outcome, Secret, Value};
 
-/// Where callbacks go, and about what.
+/// The target of callbacks, and the state that they report.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub url: String,
-    /// The newest first.
+    /// Signing secrets, the newest first.
     pub secrets: Vec<Secret>,
-    /// The state that this stage tells of: `SENT` or `FAILED`.
+    /// The state that this stage reports: `SENT` or `FAILED`.
     pub status: String,
-    /// Does a row keep its reason while calls fail? Else what it has after the first is why the last call failed.
+    /// Whether a row keeps its reason while callbacks fail. If not, the column holds the error of the last callback
+    /// after the first attempt, and the reason is left out.
     pub keeps_reason: bool,
-    /// Signatures are dated by the database's clock.
+    /// Offset of the database's clock, which dates the signatures.
     pub clock: Arc<ClockOffset>,
 }
 
+/// Composes callbacks about e-mails that reached a final state.
 #[derive(Debug, Clone)]
 pub struct CallbackComposer {
     settings: Settings,
@@ -32,6 +34,7 @@ pub struct CallbackComposer {
 }
 
 impl CallbackComposer {
+    /// Creates a composer that uses the system clock.
     pub fn new(settings: Settings) -> Self {
         Self { settings, now: postrider_mail::date::now }
     }
@@ -55,7 +58,8 @@ impl CallbackComposer {
 }
 
 impl CallbackComposer {
-    /// Seconds since 1970. Without a line of history: rows fall due when they reach the state, and again when a try failed.
+    /// Returns when the row reached its state, in Unix seconds. Without a history entry, the row's waiting time is
+    /// used: rows are due when they reach the state, and again after each failed attempt.
     fn reached(&self, row: &Claimed) -> i64 {
         let known = row.fields.as_ref().and_then(|fields| match fields.get(REACHED) {
             Value::Int(millis) => Some(*millis),
@@ -69,7 +73,7 @@ impl CallbackComposer {
     }
 }
 
-/// The trace that the e-mail was produced in. One that is no header's value is no reason to be silent.
+/// Returns the trace context of the e-mail as a header. An invalid value is left out; the callback is still sent.
 fn trace(row: &Claimed) -> Vec<(String, String)> {
     const NAME: &str = "traceparent";
     let trace = row.fields.as_ref().and_then(|fields| fields.get(NAME).as_text());

@@ -2,10 +2,10 @@
 //!
 //! Fields: `to`, `cc`, `bcc`, `from`, `reply_to` (addresses, see `postrider_mail::address::parse_list`); `subject`;
 //! `text` and `html`, or `template`, `variables` (JSON) and `locale` instead of them; `headers` and `attachments`
-//! (JSON); `dedupe` (a stable key; else the row's id is it); `date` (when it was written; else now); `results` (what
-//! became of each recipient before).
+//! (JSON); `dedupe` (a stable key; default: the row's id); `date` (when the mail was written; default: now); `results`
+//! (the result of each recipient in earlier attempts).
 //!
-//! A row that can't be composed is rejected with a reason that names the field; the rows beside it go on.
+//! A row that cannot be composed is rejected with a reason that names the field; the other rows are not affected.
 
 use std::sync::Arc;
 
@@ -23,33 +23,34 @@ mod tests;
 
 pub use reason::Reason;
 
-/// 25 MB (rule M8).
+/// Default size limit of a message: 25 MB (rule M8).
 pub const SIZE_LIMIT: u64 = 25 * 1024 * 1024;
-/// What one message may have, To, Cc and Bcc together.
+/// Default limit of recipients per message: To, Cc and Bcc together.
 pub const RECIPIENT_LIMIT: usize = 1000;
-/// Rows between two points where other tasks get their turn: each costs some ten microseconds.
+/// Rows composed before yielding to other tasks; one row takes about ten microseconds.
 const TURN: usize = 32;
 
-/// How mail is composed for one lane.
+/// The settings of one lane's mail.
 #[derive(Debug)]
 pub struct Settings {
-    /// The lane's or the table's name: the first part of every Message-ID.
+    /// The name of the lane or the table: the first part of every Message-ID.
     pub name: String,
-    /// For rows without a sender.
+    /// Sender of rows that have none.
     pub from: Option<Mailbox>,
-    /// Where bounces go (the envelope's sender), if not to the message's From.
+    /// Envelope sender, to which bounces go. Default: the message's From.
     pub bounces: Option<Address>,
-    /// The right side of Message-IDs; the sender's domain if none.
+    /// Right side of Message-IDs. Default: the sender's domain.
     pub domain: Option<String>,
-    /// Those that cover the From's domain sign. Several (RSA and Ed25519) may.
+    /// DKIM signers. Each one that covers the From domain signs; several (RSA and Ed25519) may.
     pub signers: Vec<Signer>,
     pub templates: Option<LiveTemplates>,
-    /// Bytes of a row's fields, and of the message made of them.
+    /// Size limit in bytes, of a row's fields and of the composed message.
     pub size_limit: u64,
     pub recipient_limit: usize,
 }
 
 impl Settings {
+    /// Creates settings with default limits, no default sender, no signers and no templates.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -64,15 +65,16 @@ impl Settings {
     }
 }
 
-/// Composes mails.
+/// Composes one mail per row.
 #[derive(Debug, Clone)]
 pub struct EmailComposer {
     settings: Arc<Settings>,
-    /// Unix seconds, for Date headers only.
+    /// Returns the current Unix seconds; used for Date headers only.
     now: fn() -> i64,
 }
 
 impl EmailComposer {
+    /// Creates a composer that uses the system clock.
     pub fn new(settings: Settings) -> Self {
         Self { settings: Arc::new(settings), now: postrider_mail::date::now }
     }

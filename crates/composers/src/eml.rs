@@ -1,9 +1,9 @@
-//! The `eml` composer (rule E7): the payload file of an e-mail becomes a message, for the disk.
+//! The `eml` composer (rule E7): composes the payload file of an e-mail into a message that is stored on disk.
 //!
 //! Fields: `payload_path`, a JSON file `{id, from, reply_to?, to, cc?, bcc?, subject, body_html | body_text,
-//! attachments?, custom_headers?}`. Blind recipients are in the message's own Bcc, which `raw_eml` takes out again when
-//! the mail is sent. Anything wrong with the payload: rejected, with a reason that names the member. A file system
-//! that is away: deferred.
+//! attachments?, custom_headers?}`. Blind recipients are written to the message's Bcc header, which `raw_eml` removes
+//! when it sends the mail. An invalid payload is rejected with a reason that names the member. If the file system is
+//! unavailable, the row is deferred.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,27 +22,27 @@ mod tests;
 
 pub use reason::Reason;
 
-/// How long to leave a file system alone that can't be read.
+/// Delay before a row is retried whose file system could not be read.
 pub(crate) const AWAY: Duration = Duration::from_secs(30);
 
-/// How payloads become messages.
+/// The settings of one lane's payloads and messages.
 #[derive(Debug)]
 pub struct Settings {
     /// The first part of every Message-ID.
     pub name: String,
-    /// Where payloads and attachments are.
+    /// The folder that holds payloads and attachments.
     pub base: Base,
-    /// For payloads without a sender.
+    /// Sender of payloads that have none.
     pub from: Option<Mailbox>,
-    /// The right side of Message-IDs; the sender's domain if none.
+    /// Right side of Message-IDs. Default: the sender's domain.
     pub domain: Option<String>,
-    /// Bytes of a payload, of its attachments together, and of the message made of them.
+    /// Size limit in bytes, of a payload, of all its attachments together, and of the composed message.
     pub size_limit: u64,
     pub recipient_limit: usize,
     pub attachment_limit: usize,
 }
 
-/// Composes messages of payload files.
+/// Composes one message per payload file.
 #[derive(Debug, Clone)]
 pub struct EmlComposer {
     settings: Arc<Settings>,
@@ -50,6 +50,7 @@ pub struct EmlComposer {
 }
 
 impl EmlComposer {
+    /// Creates a composer that uses the system clock.
     pub fn new(settings: Settings) -> Self {
         Self { settings: Arc::new(settings), now: postrider_mail::date::now }
     }
@@ -61,7 +62,7 @@ impl Composer for EmlComposer {
         let mut composed = Vec::with_capacity(rows.len());
         for row in rows {
             let (settings, row, now) = (Arc::clone(&self.settings), row.clone(), (self.now)());
-            // One after another: each may hold as much as the size limit.
+            // Sequentially: each row may need as much memory as the size limit.
             let task = tokio::task::spawn_blocking(move || compose(&settings, &row, now));
             composed.push(match task.await {
                 Ok(made) => made.map_err(|reason| refused(&reason)),
@@ -132,7 +133,7 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
     })
 }
 
-/// The Bcc header, one address a line.
+/// Returns the Bcc header, with one address per line.
 fn blind(bcc: &[Mailbox]) -> Vec<u8> {
     if bcc.is_empty() {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Composers: each turns the fields of claimed rows into envelopes, or says why it can't.
+//! Composers: each one turns the fields of claimed rows into envelopes, or returns why it cannot.
 //!
-//! Owns: what a row's fields mean. Must not: send, store, or decide what becomes of a row.
+//! Owns the meaning of a row's fields. Must not send, store, or decide what happens to a row.
 
 pub mod base;
 pub mod callback;
@@ -23,10 +23,10 @@ pub use raw_eml::RawEmlComposer;
 pub use record::RecordComposer;
 pub use webhook::WebhookComposer;
 
-/// Characters of a reason.
+/// Longest reason, in characters.
 const REASON_LIMIT: usize = 300;
 
-/// Parsers quote what they stumble over, which may be long and is the row's business (rule G7).
+/// Shortens a reason: parsers quote the input that they reject, which may be long and private to the row (rule G7).
 fn shortened(reason: &str) -> String {
     match reason.char_indices().nth(REASON_LIMIT) {
         Some((end, _)) => format!("{}…", &reason[..end]),

@@ -1,12 +1,13 @@
-//! The `mail_job` composer (rules N5, N7–N11): one notification is one mail to one subscriber.
+//! The `mail_job` composer (rules N5, N7–N11): composes one notification into one mail to one subscriber.
 //!
 //! Fields: `notification_id`, `open_event_id`, `subscription_id`, `dedupe`, `created` of the row; `event.*`,
-//! `subscription.*`, `section.*`, `course.*` of what the contract joins; `history.sent`, `history.duplicates`,
-//! `history.in_flight`, which the contract counts; `clock`, the database's. All of a claim's rows come with one query.
+//! `subscription.*`, `section.*`, `course.*` of the tables that the contract joins; `history.sent`,
+//! `history.duplicates`, `history.in_flight`, which the contract counts; `clock`, the database's time. One query loads
+//! them for all rows of a claim.
 //!
-//! Each row is judged in a fixed order, so that the same row always has the same code: contact type, subscription,
-//! preferences, duplicate, recipient (nobody can act: skipped); schema, template, locale, variable (operators must:
-//! failed); then, free of charge, snooze and delivery window.
+//! Each row is checked in a fixed order, so that the same row always gets the same code. Contact type, subscription,
+//! preferences, duplicate, recipient: skipped, as no operator can fix them. Schema, template, locale, variable: failed,
+//! as an operator must fix them. Snooze and delivery window come last; waiting for them uses no attempt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,33 +40,33 @@ pub use chrono_tz::Tz as Zone;
 pub use links::Pattern;
 pub use schema::{SCHEMA, VERSION, read};
 
-/// The least lock TTL that the schema allows.
+/// Shortest lock TTL that the schema allows.
 pub const LEAST_LOCK_TTL: Duration = Duration::from_secs(30);
-/// The most entries of a job's retry schedule.
+/// Largest number of entries in a job's retry schedule.
 pub const LISTED_TRIES: u32 = 100;
-/// How long a row waits for another of the same key and subscription that is being sent just now.
+/// Time that a row waits while another row with the same key and subscription is being sent.
 const DUPLICATE_WAIT: Duration = Duration::from_secs(5);
-/// Rows between two points where other tasks get their turn.
+/// Rows composed before yielding to other tasks.
 const TURN: usize = 16;
 
-/// How notifications of one lane become mails.
+/// The settings of one lane's notifications.
 #[derive(Debug)]
 pub struct Settings {
-    /// Sender, bounces, signers and limits, as for every mail.
+    /// Sender, bounces, signers and limits, as for the `email` composer.
     pub mail: Arc<email::Settings>,
     pub templates: LiveTemplates,
-    /// For subscriptions that name none.
+    /// Locale of subscriptions that name none.
     pub locale: String,
-    /// Of delivery windows.
+    /// Time zone of delivery windows.
     pub zone: Tz,
     pub manage_url: Pattern,
     pub unsubscribe_url: Option<Pattern>,
     pub policy: Policy,
-    /// When the lane gives up a row that waits; nothing is put off for longer.
+    /// Age at which the lane expires a waiting row; no row is deferred beyond it.
     pub expires: Option<Duration>,
 }
 
-/// What the lane does about failures, as the job tells it.
+/// The lane's retry policy, as it is written into the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     pub max_attempts: u32,
@@ -73,15 +74,16 @@ pub struct Policy {
     pub retry_schedule: Vec<Duration>,
 }
 
-/// Composes mails of notifications.
+/// Composes one mail per notification.
 #[derive(Debug, Clone)]
 pub struct MailJobComposer {
     settings: Arc<Settings>,
-    /// Unix milliseconds, for rows that come without the database's clock.
+    /// Returns Unix milliseconds; used for rows that come without the database's clock.
     now: fn() -> i64,
 }
 
 impl MailJobComposer {
+    /// Creates a composer that uses the system clock.
     pub fn new(settings: Settings) -> Self {
         Self { settings: Arc::new(settings), now: || postrider_mail::date::now() * 1000 }
     }
@@ -157,7 +159,7 @@ fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<C
     }
 }
 
-/// Contact type, then the subscription's status.
+/// Checks the contact type, then the subscription's status.
 fn subscribed(row: &Row<'_>) -> Result<(), Verdict> {
     if row.lacks_all(&["subscription.status", "subscription.contact_type", "subscription.contact_value"]) {
         let gone = format!("there is no subscription {}", row.subscription);
@@ -179,7 +181,7 @@ fn subscribed(row: &Row<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Broken preferences are the schema's business, later in the order.
+/// Checks the subscriber's preferences. Invalid ones pass here; the schema rejects them later in the order.
 fn wanted(row: &Row<'_>, metadata: Option<&Metadata>) -> Result<(), Verdict> {
     let Some(metadata) = metadata else { return Ok(()) };
     if let Some(status) = row.text("event.status_after").filter(|status| !metadata.wants(status)) {
@@ -194,7 +196,7 @@ fn wanted(row: &Row<'_>, metadata: Option<&Metadata>) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// The same key and subscription, sent within the window or being sent (rule N8).
+/// Checks that no row with the same key and subscription was sent within the window or is being sent (rule N8).
 fn not_a_duplicate(row: &Row<'_>) -> Result<(), Verdict> {
     if row.count("history.duplicates") > 0 {
         let message = "a mail with this dedupe key went to this subscription within the window";
@@ -207,7 +209,7 @@ fn not_a_duplicate(row: &Row<'_>) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Free of charge, but never past the moment when the row expires.
+/// Defers a row without using an attempt, but never beyond the time at which the row expires.
 fn wait(settings: &Settings, row: &Row<'_>, now: DateTime<Utc>, until: DateTime<Utc>) -> Verdict {
     let age = row.seconds("created").and_then(|created| u64::try_from(now.timestamp() - created).ok());
     let left =

@@ -1,15 +1,15 @@
-//! What each composer reads of a row, so that `[message]` of a contract can be checked before a row is.
+//! The fields that each composer reads, so that `[message]` of a contract is checked before any row is claimed.
 //!
-//! Fields of joined tables and of counts have a dot in their name and are the contract's own business.
+//! Fields of joined tables and of counts have a dot in their name; the contract crate checks these.
 
 use postrider_contract::{Contract, MessageField, Problem};
 
-/// What one composer reads.
+/// The fields that one composer reads.
 struct Reads {
     composer: &'static str,
-    /// Without them no row can be composed.
+    /// Fields without which no row can be composed.
     required: &'static [&'static str],
-    /// At least one of these, unless the list is empty.
+    /// Fields of which at least one is needed, unless the list is empty.
     one_of: &'static [&'static str],
     optional: &'static [&'static str],
 }
@@ -75,8 +75,8 @@ const COMPOSERS: [Reads; 7] = [
     Reads { composer: "callback", required: &[], one_of: &[], optional: &["reason", "traceparent"] },
 ];
 
-/// What `[message]` lacks for the composers of its stages, and what none of them reads. A composer that is not known here
-/// has no say.
+/// Returns the fields that `[message]` lacks for the composers of its stages, and those that no composer reads. Unknown
+/// composers are not checked.
 pub fn verify(contract: &Contract, origin: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut wrong = |key: String, what: String, remedy: String| {

@@ -1,9 +1,9 @@
-//! The composer that composes nothing: for benches and for the engine's own laws.
+//! The `null` composer: composes empty envelopes, for benches and for tests of the engine.
 
 use async_trait::async_trait;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Outcome};
 
-/// Every row becomes an empty envelope.
+/// Composes every row into an empty envelope.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullComposer;
 

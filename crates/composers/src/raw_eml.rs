@@ -1,9 +1,9 @@
-//! The `raw_eml` composer (rule E8): an .eml file is sent as it is, but for its Bcc.
+//! The `raw_eml` composer (rule E8): sends an .eml file unchanged, except for its Bcc fields.
 //!
-//! Fields: `eml_path`. Envelope: the sender is the lane's `bounces`, else the file's Sender or From; the recipients are
-//! its To, Cc and Bcc. Line ends become CR LF, which SMTP demands. A file without a Message-ID gets one that is made of the
-//! row's id, the same for every delivery. A file that is gone or no message: rejected; a file
-//! system that is away: deferred.
+//! Fields: `eml_path`. The envelope's sender is the lane's `bounces`, else the file's Sender or From; the recipients
+//! are its To, Cc and Bcc. Line endings become CR LF, which SMTP requires. A file without a Message-ID gets one made of
+//! the row's id, the same for every attempt. A file that is missing or is no message is rejected; if the file system is
+//! unavailable, the row is deferred.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ mod headers;
 #[cfg(test)]
 mod tests;
 
-/// Larger files are read while they are sent.
+/// Largest file, in bytes, that is read into memory; larger files are read while they are sent.
 const WHOLE: u64 = 256 * 1024;
 
-/// What most headers fit in.
+/// Bytes read at once when only the header is needed; most headers fit.
 const HEADER: u64 = 16 * 1024;
 
-/// How long the files of a claim may take to tell who they are to.
+/// Time limit for reading the recipients of all files of a claim.
 const LOOK_AHEAD: Duration = Duration::from_secs(2);
 
-/// How files are sent.
+/// The settings of one lane's .eml files.
 #[derive(Debug)]
 pub struct Settings {
     pub base: Base,
-    /// Where bounces go, if not to the file's own sender.
+    /// Envelope sender, to which bounces go. Default: the file's sender.
     pub bounces: Option<Address>,
     pub size_limit: u64,
     pub recipient_limit: usize,
@@ -68,13 +68,14 @@ enum Reason {
     ManyRecipients { found: usize, limit: usize },
 }
 
-/// Sends files as they are.
+/// Composes one mail per .eml file.
 #[derive(Debug, Clone)]
 pub struct RawEmlComposer {
     settings: Arc<Settings>,
 }
 
 impl RawEmlComposer {
+    /// Creates a composer that reads files below `settings.base`.
     pub fn new(settings: Settings) -> Self {
         Self { settings: Arc::new(settings) }
     }
@@ -109,7 +110,7 @@ impl Composer for RawEmlComposer {
             let one = |path: Option<String>| path.and_then(|path| addressed(&settings, &path));
             paths.into_iter().map(|path| one(path).unwrap_or_default()).collect()
         });
-        // A file system that hangs must not hold up the claim: these rows are looked up when they are sent.
+        // A hanging file system must not block the claim: the recipients of these rows are read when they are sent.
         match tokio::time::timeout(LOOK_AHEAD, read).await {
             Ok(Ok(recipients)) => recipients,
             _ => vec![Vec::new(); rows.len()],
@@ -117,7 +118,7 @@ impl Composer for RawEmlComposer {
     }
 }
 
-/// Who a file is to; `None` where that can't be told, of which `compose` gives the reason.
+/// Returns the recipients of a file; `None` if they cannot be read, for which `compose` returns the reason.
 fn addressed(settings: &Settings, path: &str) -> Option<Vec<String>> {
     let (file, _) = settings.base.open(path).ok()?;
     let mut head = Vec::new();
@@ -140,13 +141,13 @@ fn refused(reason: &Reason) -> Outcome {
     }
 }
 
-/// A file in two: what the composer reads, and what the transport will.
+/// A file in two parts: the part that the composer reads, and the part that the transport streams.
 struct Text {
     head: Vec<u8>,
     rest: Option<Rest>,
 }
 
-/// A small file whole; of a large one no more than its header.
+/// Reads a small file as a whole, and only the header of a large one.
 fn text(settings: &Settings, path: &str) -> Result<Text, Reason> {
     let (mut file, size) = settings.base.open(path).map_err(Reason::File)?;
     let limit = settings.size_limit;
@@ -159,7 +160,7 @@ fn text(settings: &Settings, path: &str) -> Result<Text, Reason> {
     if head.len() as u64 <= WHOLE {
         return Ok(Text { head, rest: None });
     }
-    // No relay would take a header of that size.
+    // No relay accepts a header of that size.
     let end = headers::end(&head).ok_or(Reason::NoMessage)?;
     head.truncate(end);
     let rest = Rest::open(file, end as u64).map_err(away)?;

@@ -1,4 +1,4 @@
-//! Who gets the mail this time (rule M9): everyone once, but nobody who has it already.
+//! Chooses the recipients of an attempt (rule M9): each address once, and none that already accepted the mail.
 
 use std::collections::HashSet;
 
@@ -6,15 +6,15 @@ use postrider_seams::envelope::{Recipient, RecipientResult};
 
 #[derive(Debug, Default)]
 pub(crate) struct Recipients {
-    /// Whom to send to now; empty only if all have it.
+    /// Recipients of this attempt; empty only if all have accepted the mail.
     pub now: Vec<String>,
-    /// Whom an earlier attempt settled, and who is not asked now.
+    /// Recipients that an earlier attempt settled; they are not in this attempt.
     pub served: Vec<Recipient>,
 }
 
-/// All addresses less those that an earlier attempt settled: who accepted is never sent to again, who was refused for good
-/// is not asked again. If that leaves nobody but refused ones, an operator must have requeued the row for their sake, and they
-/// are asked again.
+/// Removes the recipients that an earlier attempt settled: accepted ones never get the mail again, permanently refused
+/// ones are not tried again. If only refused ones remain, an operator has requeued the row to retry them, so they are
+/// tried again.
 pub(crate) fn choose(all: Vec<String>, earlier: Vec<Recipient>) -> Recipients {
     if earlier.is_empty() {
         return Recipients { now: all, served: earlier };
@@ -38,20 +38,20 @@ pub(crate) fn choose(all: Vec<String>, earlier: Vec<Recipient>) -> Recipients {
     Recipients { now, served }
 }
 
-/// Does the address need SMTPUTF8? Domains are ASCII by now.
+/// Whether the address needs SMTPUTF8. Domains are already ASCII here.
 pub(crate) fn needs_utf8(address: &str) -> bool {
     address.rsplit_once('@').is_some_and(|(local, _)| !local.is_ascii())
 }
 
-/// What is kept beside the table.
+/// Recipient results that are stored outside the table.
 #[derive(serde::Deserialize)]
 struct Kept {
     recipients: Vec<Recipient>,
 }
 
-/// What an earlier attempt wrote of each recipient: a JSON list in the row itself, or an object that is kept beside the table.
-/// The latter counts only if it is about the same recipients: else it is of a deleted row whose id was given to this one,
-/// or the row was changed, and everybody is sent to.
+/// Reads the results of earlier attempts: a JSON list in the row, or an object stored outside the table. The object is
+/// used only if it lists the same recipients: otherwise it belongs to a deleted row whose id was reused, or the row was
+/// changed, and the mail is sent to all recipients.
 pub(crate) fn earlier(json: Option<&str>, all: &[String]) -> Result<Vec<Recipient>, serde_json::Error> {
     match json {
         None => Ok(Vec::new()),

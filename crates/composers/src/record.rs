@@ -1,11 +1,11 @@
-//! The `record` composer (rule O9): one row is one record for a broker.
+//! The `record` composer (rule O9): composes one row into one record for a broker.
 //!
-//! Fields: `topic`; `key` (text or a whole number; rows of one key stay in order); `payload` (text, JSON or binary,
-//! handed on to the byte); `dedupe` (a stable key; else the row's id is it); `traceparent`; `headers.NAME` (one column
-//! each) and `headers` (a JSON object); for CloudEvents also `type`, `subject` and `time`.
+//! Fields: `topic`; `key` (text or an integer; rows with the same key stay in order); `payload` (text, JSON or binary,
+//! sent byte for byte); `dedupe` (a stable key; default: the row's id); `traceparent`; `headers.NAME` (one column each)
+//! and `headers` (a JSON object); for CloudEvents also `type`, `subject` and `time`.
 //!
-//! Headers that every record has: `id` (the row's), `idempotency-key`, `attempt`; and `traceparent` where the row has
-//! one. A row that can't be composed is rejected with a reason that names the field; the rows beside it go on.
+//! Headers of every record: `id` (the row's), `idempotency-key`, `attempt`; and `traceparent` if the row has one. A row
+//! that cannot be composed is rejected with a reason that names the field; the other rows are not affected.
 
 use std::sync::Arc;
 
@@ -24,24 +24,24 @@ pub use events::CloudEvents;
 pub use letters::DeadLetters;
 pub use reason::Reason;
 
-/// What brokers take unless told otherwise: Kafka's own limit is a little over, SQS's and NATS's are the same.
+/// Default payload limit: 1 MiB, the default of SQS and NATS and slightly below Kafka's.
 pub const PAYLOAD_LIMIT: u64 = 1024 * 1024;
-/// Room for the columns beside the payload.
+/// Size limit, in bytes, of the other columns together.
 const REST_LIMIT: u64 = 64 * 1024;
-/// A queue's URL is the longest thing that a topic can be.
+/// Longest topic, in bytes: a queue URL is the longest kind of topic.
 const TOPIC_LIMIT: usize = 1024;
 const KEY_LIMIT: usize = 16 * 1024;
-/// Rows between two points where other tasks get their turn.
+/// Rows composed before yielding to other tasks.
 const TURN: usize = 128;
 
-/// How records are composed for one lane.
+/// The settings of one lane's records.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Bytes of a payload.
+    /// Largest payload in bytes.
     pub payload_limit: u64,
-    /// Headers of CloudEvents 1.0 in binary mode beside the usual ones.
+    /// Adds the headers of CloudEvents 1.0 in binary mode.
     pub cloud_events: Option<CloudEvents>,
-    /// Where records that end undelivered are told of.
+    /// Topic of dead letters; `None` if undelivered records produce none.
     pub dead_letters: Option<DeadLetters>,
 }
 
@@ -51,13 +51,14 @@ impl Default for Settings {
     }
 }
 
-/// Composes records.
+/// Composes one record per row.
 #[derive(Debug, Clone)]
 pub struct RecordComposer {
     settings: Arc<Settings>,
 }
 
 impl RecordComposer {
+    /// Creates a composer with these settings.
     pub fn new(settings: Settings) -> Self {
         Self { settings: Arc::new(settings) }
     }

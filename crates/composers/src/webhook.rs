@@ -1,12 +1,12 @@
-//! The `webhook` composer (rules J1, J10, J12): one row is one HTTP request.
+//! The `webhook` composer (rules J1, J10, J12): composes one row into one HTTP request.
 //!
-//! Fields: `url`; `payload` (text, JSON or binary); `content_type`; `data_only` (the payload as it is, or a CloudEvents
-//! envelope around it); `headers` (a JSON object); `timeout` (seconds); `account` (whose credentials it carries),
-//! `client`, `subscription`; `dedupe` (a stable id; else the row's own); for the envelope `code`, `source`, `subject`,
-//! `event`, `correlation` and `time`.
+//! Fields: `url`; `payload` (text, JSON or binary); `content_type`; `data_only` (send the payload unchanged instead of
+//! in a CloudEvents envelope); `headers` (a JSON object); `timeout` (seconds); `account` (whose credentials are used),
+//! `client`, `subscription`; `dedupe` (a stable id; default: the row's id); for the envelope `code`, `source`,
+//! `subject`, `event`, `correlation` and `time`.
 //!
-//! Invariant: a row that names an account carries its credentials, all of them, or waits. Only a row that names none goes
-//! unsigned, and is marked so.
+//! Invariant: a request whose row names an account carries all of its credentials, or the row waits. Only rows that
+//! name no account are sent unsigned, and they are marked as such.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,14 +36,14 @@ pub use reason::Reason;
 use rounds::Rounds;
 use standing::Standing;
 
-/// Bytes of a payload, unless told otherwise.
+/// Default payload limit: 1 MiB.
 pub const PAYLOAD_LIMIT: u64 = 1024 * 1024;
-/// Room for the columns beside the payload.
+/// Size limit, in bytes, of the other columns together.
 const REST_LIMIT: u64 = 64 * 1024;
-/// How long a row waits whose account or secret can't be had.
+/// Delay before a row is retried whose account or secret is unavailable.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Composes webhooks.
+/// Composes one webhook per row.
 #[derive(Clone)]
 pub struct WebhookComposer {
     rounds: Arc<Rounds>,
@@ -53,18 +53,20 @@ pub struct WebhookComposer {
 }
 
 impl WebhookComposer {
+    /// Creates a composer with the default payload limit that dates signatures by the system clock.
     pub fn new(directory: Arc<dyn Directory>, secrets: Arc<dyn Secrets>) -> Self {
         let rounds = Arc::new(Rounds::new(directory));
         Self { rounds, clock: Arc::default(), secrets, payload_limit: PAYLOAD_LIMIT }
     }
 
-    /// Signatures are dated by this clock rather than by this machine's.
+    /// Dates signatures by this clock instead of the system clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<ClockOffset>) -> Self {
         self.clock = clock;
         self
     }
 
+    /// Sets the largest payload in bytes.
     #[must_use]
     pub fn with_payload_limit(mut self, bytes: u64) -> Self {
         self.payload_limit = bytes;
@@ -126,7 +128,7 @@ impl Composer for WebhookComposer {
     }
 }
 
-/// Everything that the row itself says.
+/// Builds the request from the row's fields, without credentials.
 fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, Reason> {
     let url = fields::text(fields, "url")?.ok_or(Reason::Missing { field: "url" })?;
     let payload = fields::payload(fields, payload_limit)?;
@@ -155,7 +157,7 @@ fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, R
     })
 }
 
-/// The row is at fault: one attempt, on record like any other.
+/// Rejects an invalid row; this counts as an attempt and is recorded like any other.
 fn rejected(reason: &Reason) -> Outcome {
     let text = |text: &str| Value::Text(text.to_owned());
     let detail = Detail::from([
@@ -166,7 +168,7 @@ fn rejected(reason: &Reason) -> Outcome {
     Outcome::Rejected(Failure { detail, ..Failure::new(reason.to_string()) })
 }
 
-/// Something beside the row is missing: it waits, and it costs nothing.
+/// Defers a row because something outside it is unavailable; this uses no attempt.
 fn deferred(why: impl Into<String>) -> Outcome {
     Outcome::Deferred(Failure { after: Some(WAIT), ..Failure::new(why) })
 }

@@ -1,4 +1,4 @@
-//! Subject and bodies: the row's own, or those of its template.
+//! Subject and bodies of a mail: taken from the row, or rendered from its template.
 
 use std::borrow::Cow;
 
@@ -6,6 +6,7 @@ use postrider_seams::Fields;
 
 use super::{Reason, Settings, fields};
 
+/// The subject and the bodies of one mail; `None` where the row has none.
 #[derive(Debug, Default)]
 pub struct Bodies<'a> {
     pub subject: Option<Cow<'a, str>>,
@@ -13,14 +14,14 @@ pub struct Bodies<'a> {
     pub html: Option<Cow<'a, str>>,
 }
 
-/// A row has bodies or a template, never both: which would win is a guess. Its subject, if it has one, stands before
-/// the template's.
+/// Reads the subject and the bodies of a row. A row with both bodies and a template is rejected, as either could be
+/// meant. The row's subject, if it has one, overrides the template's.
 pub fn read<'a>(settings: &Settings, row: &'a Fields) -> Result<Bodies<'a>, Reason> {
     let subject = fields::text(row, "subject")?;
     let (text, html) =
         (fields::text(row, "text")?, fields::text(row, "html")?.filter(|html| !html.is_empty()));
     let Some(template) = fields::filled(row, "template")? else {
-        // An empty text beside an HTML body is a column's default, not a body.
+        // An empty text next to an HTML body is a column default, not a body.
         let text = text.filter(|text| !text.is_empty() || html.is_none());
         return Ok(Bodies {
             subject: subject.map(Into::into),

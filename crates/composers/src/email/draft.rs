@@ -1,4 +1,4 @@
-//! One row becomes one message.
+//! Composes one row into one message.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,12 @@ use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
 use super::{Reason, Settings, bodies, fields};
 use crate::recipients::{self, Recipients};
 
-/// Mail that has waited longer than this (it was scheduled, or the lane was away) gets a Date of now: readers sort by
-/// it, and filters distrust old ones. Younger rows keep theirs, so that a retry has the very same bytes.
+/// Longest time, in seconds, for which a message keeps the row's date. Mail that waited longer (it was scheduled, or
+/// the lane was down) gets the current time as its Date: mail readers sort by it, and spam filters distrust old dates.
+/// Younger rows keep their date, so that a retry sends identical bytes.
 const DATE_KEPT: i64 = 24 * 3600;
 
-/// A message, perhaps still to be signed.
+/// A composed message, not yet signed.
 #[derive(Debug)]
 pub struct Composed {
     pub message: Vec<u8>,
@@ -32,10 +33,11 @@ pub struct Composed {
     pub served: Vec<Recipient>,
     pub utf8: bool,
     pub metadata: Vec<(String, String)>,
-    /// For `$envelope.X`, besides the Message-ID.
+    /// Values for `$envelope.X` in addition to the Message-ID.
     pub detail: Detail,
 }
 
+/// Composes the message of a row; `now` is in Unix seconds.
 pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NotLoaded)?;
     let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
@@ -91,7 +93,7 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed,
     })
 }
 
-/// Who gets it this time.
+/// Returns the recipients of this attempt.
 fn chosen(fields: &Fields, lists: [&[Mailbox]; 3], limit: usize) -> Result<Recipients, Reason> {
     let mut seen = HashSet::new();
     let addresses = lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str());
@@ -117,12 +119,13 @@ fn date(row: &Fields, now: i64) -> Result<i64, Reason> {
     Ok(kept_date(fields::time(row, "date")?, now))
 }
 
-/// When it was written, if that is not too long ago.
+/// Returns the time at which the mail was written, or `now` if that is more than a day ago, in the future or unknown.
 pub fn kept_date(written: Option<i64>, now: i64) -> i64 {
     written.filter(|written| (now - DATE_KEPT..=now).contains(written)).unwrap_or(now)
 }
 
 impl Composed {
+    /// Converts the message into the envelope that the transport sends.
     pub fn into_envelope(self) -> Envelope {
         let mut detail = self.detail;
         detail.insert("message_id".to_owned(), Value::Text(self.message_id.clone()));

@@ -1,4 +1,4 @@
-//! Reads the forms in which a column's value may come.
+//! Reads column values of mail rows in the types in which databases return them.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use postrider_seams::{Fields, Value};
 
 use super::Reason;
 
-/// Text, or bytes that are text (a BLOB column); `None` for NULL.
+/// Returns text, or bytes that are valid UTF-8 (a BLOB column); `None` for NULL.
 pub fn text<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
     match fields.get(field) {
         Value::Null => Ok(None),
@@ -21,17 +21,17 @@ pub fn text<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a st
     }
 }
 
-/// Text that is there: neither NULL nor blank.
+/// Returns text that is neither NULL nor blank.
 pub fn filled<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
     Ok(text(fields, field)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// A JSON column that is there: neither NULL, blank, nor JSON's own null.
+/// Returns the text of a JSON column that is neither NULL, blank nor the JSON value `null`.
 pub fn json<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
     Ok(filled(fields, field)?.filter(|text| text.trim() != "null"))
 }
 
-/// A key: text or a whole number.
+/// Returns a key: text or an integer.
 pub fn key<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<Cow<'a, str>>, Reason> {
     match fields.get(field) {
         Value::Int(number) => Ok(Some(Cow::Owned(number.to_string()))),
@@ -39,6 +39,7 @@ pub fn key<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<Cow<'a,
     }
 }
 
+/// Parses a column as a list of mailboxes; NULL and blank give an empty list.
 pub fn mailboxes(fields: &Fields, field: &'static str) -> Result<Vec<Mailbox>, Reason> {
     match filled(fields, field)? {
         None => Ok(Vec::new()),
@@ -46,7 +47,7 @@ pub fn mailboxes(fields: &Fields, field: &'static str) -> Result<Vec<Mailbox>, R
     }
 }
 
-/// At most one mailbox.
+/// Parses a column as at most one mailbox; several are an error.
 pub fn mailbox(fields: &Fields, field: &'static str) -> Result<Option<Mailbox>, Reason> {
     let mut found = mailboxes(fields, field)?;
     match found.len() {
@@ -55,7 +56,7 @@ pub fn mailbox(fields: &Fields, field: &'static str) -> Result<Option<Mailbox>, 
     }
 }
 
-/// Unix seconds of a time column.
+/// Returns a time column in Unix seconds.
 pub fn time(fields: &Fields, field: &'static str) -> Result<Option<i64>, Reason> {
     match fields.get(field) {
         Value::Int(number) => Ok(Some(date::from_epoch(*number))),

@@ -1,7 +1,8 @@
-//! Why a row can't become a mail. Every reason names the field, and says what is wrong with it.
+//! Reasons why a row cannot be composed into a mail. Every reason names the field and what is wrong with it.
 
 use postrider_mail::{address, attachment, header, message, templates};
 
+/// The reason why a row cannot be composed into a mail.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     #[error("the row's fields were not loaded")]

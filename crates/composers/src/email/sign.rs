@@ -1,5 +1,5 @@
-//! Signs composed messages, on the threads for blocking work: an RSA signature takes the better part of a
-//! millisecond, and a batch of them would hold up everything else on this thread.
+//! Signs composed messages with DKIM, on the threads for blocking work: an RSA signature takes almost a millisecond,
+//! and a batch of them would block the other tasks of an async thread.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use postrider_seams::Outcome;
 use super::Settings;
 use super::draft::Composed;
 
-/// Messages per task: enough to be worth a hand-over, few enough to spread over the cores.
+/// Messages per blocking task: enough to outweigh the cost of a task, few enough to use all cores.
 const SHARE: usize = 16;
 
 type Result = std::result::Result<Composed, Outcome>;
 
-/// Signs each message with every key that covers its sender's domain; keeps the order.
+/// Signs each message with every key that covers its sender's domain; keeps the order of the messages.
 pub async fn sign(settings: &Arc<Settings>, composed: Vec<Result>) -> Vec<Result> {
     let total = composed.len();
     let mut composed = composed.into_iter();

@@ -360,7 +360,7 @@ async fn reasons_are_short() {
     assert!(reason.chars().count() <= 301, "{}", reason.len());
 }
 
-/// Anything that a column might hold, likely things more often.
+/// Any value that a column might hold; likely ones more often.
 fn any_value() -> impl Strategy<Value = Value> {
     let likely = [
         "",

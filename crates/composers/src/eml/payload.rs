@@ -1,4 +1,4 @@
-//! The payload file, read and checked.
+//! Reads and checks payload files.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ mod form;
 
 use form::{Object, RawAttachment};
 
-/// A payload that can become a message.
+/// A checked payload, ready to be composed.
 #[derive(Debug)]
 pub struct Payload {
     pub from: Mailbox,
@@ -28,7 +28,7 @@ pub struct Payload {
     pub attachments: Vec<Attachment>,
 }
 
-/// As it is written. Members that we do not know are the producer's own business.
+/// The payload as it is written. Unknown members are ignored.
 #[derive(Deserialize)]
 struct Raw {
     #[serde(default)]
@@ -65,8 +65,9 @@ pub(super) struct Described {
     cid: Option<String>,
 }
 
+/// Parses and checks a payload and reads its attachments; fails if its `id` differs from the row's.
 pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reason> {
-    // Some editors put a byte-order mark before it.
+    // Some editors write a byte-order mark at the start.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let Object(raw): Object<Raw> = form::parse(text)?;
     match &raw.id {
@@ -101,7 +102,7 @@ pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reaso
     Ok(Payload { from, to, cc, bcc, reply_to, subject: raw.subject, text, html, headers, attachments })
 }
 
-/// A list, or one text.
+/// Parses addresses: a JSON list, or one string.
 fn addresses(member: &'static str, value: &Value) -> Result<Vec<Mailbox>, Reason> {
     let text = match value {
         Value::Null => return Ok(Vec::new()),
@@ -158,7 +159,7 @@ fn attachment(
     Ok(Attachment::new(n, &filename, content_type.as_deref(), content, inline, cid.as_deref())?)
 }
 
-/// What mail programs show or open by themselves; the rest is a file like any other.
+/// Returns the media type of a file name, for types that mail programs display; `None` for all others.
 fn type_by_name(name: &str) -> Option<&'static str> {
     let (_, end) = name.rsplit_once('.')?;
     Some(match end.to_ascii_lowercase().as_str() {

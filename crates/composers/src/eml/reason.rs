@@ -1,9 +1,10 @@
-//! Why a payload can't become a message. Every reason names the member, and says what is wrong with it.
+//! Reasons why a payload cannot be composed into a message. Every reason names the member and what is wrong with it.
 
 use postrider_mail::{address, attachment, header};
 
 use crate::base::Problem;
 
+/// The reason why a payload cannot be composed into a message.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     #[error("payload: the row names no payload file")]

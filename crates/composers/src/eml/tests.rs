@@ -179,7 +179,7 @@ async fn e07_a_member_of_the_wrong_type_is_named_and_a_list_is_no_payload() {
             with("attachments", serde_json::json!([{"path": true}])),
             "attachments[0].path: invalid type: boolean",
         ),
-        // The members in our struct's order: serde would take it.
+        // The members as a list, in the order of our struct: serde alone would accept it.
         (
             serde_json::json!([
                 "e-1",

@@ -1,4 +1,4 @@
-//! The job: the payload that the join gives, in the shape of the specification's schema (rules N7, N9).
+//! Builds the job: the joined columns in the form of the specification's schema (rules N7, N9).
 
 use chrono::DateTime;
 use postrider_mail::Address;
@@ -10,12 +10,12 @@ use super::preferences::Metadata;
 use super::row::Row;
 use super::schema::VERSION;
 
-/// What `open_events.payload` holds: what was known when the seat was seen.
+/// The content of `open_events.payload`: the data as it was when the open seat was detected.
 #[derive(Debug, Default)]
 pub struct Snapshot(Map<String, Value>);
 
 impl Snapshot {
-    /// The error says what is broken.
+    /// Parses the snapshot; no text gives an empty one. The error describes what is invalid.
     pub fn parse(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.trim().is_empty()).map(serde_json::from_str) {
             None | Some(Ok(Value::Null)) => Ok(Self::default()),
@@ -25,7 +25,7 @@ impl Snapshot {
         }
     }
 
-    /// A member that is there and not null; numbers are text where the schema wants text.
+    /// Returns a member that is present and not null; numbers become text where the schema requires text.
     fn get(&self, key: &str) -> Option<Value> {
         match self.0.get(key)? {
             Value::Null => None,
@@ -35,7 +35,7 @@ impl Snapshot {
     }
 }
 
-/// Members that are there.
+/// A JSON object that leaves out members without a value.
 #[derive(Default)]
 struct Object(Map<String, Value>);
 
@@ -51,6 +51,7 @@ impl Object {
     }
 }
 
+/// The parts from which a job is built.
 pub struct Parts<'a> {
     pub row: &'a Row<'a>,
     pub snapshot: &'a Snapshot,
@@ -58,7 +59,7 @@ pub struct Parts<'a> {
     pub recipient: &'a Address,
 }
 
-/// The job as we emit it. What is missing is left out, for the schema to ask for.
+/// Builds the job in the version that we emit. Missing members are left out; the schema check reports them.
 pub fn build(settings: &Settings, parts: &Parts<'_>) -> Value {
     let Parts { row, snapshot, metadata, recipient } = *parts;
     let links = links(settings, row);
@@ -101,7 +102,7 @@ fn links(settings: &Settings, row: &Row<'_>) -> Map<String, Value> {
     links.0
 }
 
-/// The producer may name another version, and add variables; links are ours alone.
+/// Builds the template. The producer may name another version and add variables, but cannot replace the links.
 fn template(settings: &Settings, parts: &Parts<'_>, links: &Map<String, Value>) -> Value {
     let given = parts.snapshot.0.get("template").filter(|given| !given.is_null());
     let mut template = match given {
@@ -148,14 +149,14 @@ fn variables(
     Value::Object(all.0)
 }
 
-/// For people: the local time of the lane's zone.
+/// Formats a time for readers, in the lane's time zone.
 fn local(settings: &Settings, moment: &str) -> Option<String> {
     let moment = DateTime::parse_from_rfc3339(moment).ok()?;
     Some(moment.with_timezone(&settings.zone).format("%Y-%m-%d %H:%M %Z").to_string())
 }
 
-/// Ids and codes are the event's own; hash, title and number are as they were when it was seen, so that no later change
-/// of a course changes the mail.
+/// Builds the event. Ids and codes come from the event's row; hash, title and number come from the snapshot, so that a
+/// later change of a course does not change the mail.
 fn event(row: &Row<'_>, snapshot: &Snapshot) -> Value {
     let mut event = Object::default();
     event.put("sectionId", row.whole("event.section_id"));

@@ -1,4 +1,4 @@
-//! The mail of a valid job: template, headers, and what the senders' own bookkeeping gets (rules N8–N10).
+//! Composes the message of a valid job: template, headers, and the metadata for providers (rules N8–N10).
 
 use postrider_mail::header::Custom;
 use postrider_mail::{Address, Draft, Mailbox, message_id, templates};
@@ -11,6 +11,7 @@ use super::row::Row;
 use super::verdict::{TEMPLATE_MISSING_LOCALE, TEMPLATE_VARIABLE_MISSING, Verdict};
 use crate::email::draft::{Composed, kept_date};
 
+/// A checked job and the data to compose its message from.
 pub struct Order<'a> {
     pub claimed: &'a Claimed,
     pub row: &'a Row<'a>,
@@ -21,6 +22,7 @@ pub struct Order<'a> {
     pub now: i64,
 }
 
+/// Composes the message of a job; fails if its template cannot be rendered or the message is too large.
 pub fn write(settings: &Settings, order: Order<'_>) -> Result<Composed, Verdict> {
     let Order { claimed, row, job, recipient, now } = order;
     let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -31,7 +33,7 @@ pub fn write(settings: &Settings, order: Order<'_>) -> Result<Composed, Verdict>
         .current()
         .render(&format!("{id}@{version}"), Some(word("/locale")), variables)
         .map_err(|error| refuse(&error))?;
-    // A line break in a title is no reason to send nothing, and no header may hold one.
+    // Headers cannot contain line breaks: one in a title becomes a space.
     let subject = rendered.subject.map(|subject| subject.split_whitespace().collect::<Vec<_>>().join(" "));
     let mail = &settings.mail;
     let from = mail.from.as_ref().ok_or_else(|| Verdict::invalid("the lane has no sender: set mail.from"))?;
@@ -39,7 +41,7 @@ pub fn write(settings: &Settings, order: Order<'_>) -> Result<Composed, Verdict>
     let to = Mailbox::new(word("/recipient/name"), recipient).map_err(|error| invalid(&error))?;
     let mut headers = unsubscribe(word("/links/unsubscribeUrl")).map_err(|error| invalid(&error))?;
     headers.extend(bookkeeping(row, job));
-    // All subscribers of an event share its key: with the subscription it is one mail's.
+    // All subscribers of an event share its key; only together with the subscription does it identify one mail.
     let dedupe = format!("{}:{}", row.dedupe, row.subscription);
     let domain = from.address.domain();
     let message_id = message_id(&mail.name, &dedupe, mail.domain.as_deref().unwrap_or(domain));
@@ -91,7 +93,7 @@ fn refuse(error: &templates::Error) -> Verdict {
     Verdict::fail(code, error.to_string())
 }
 
-/// RFC 2369, and RFC 8058 where its one click can be: only over https.
+/// Returns the unsubscribe headers: RFC 2369, and the one-click header of RFC 8058, which requires https.
 fn unsubscribe(url: &str) -> Result<Vec<Custom>, postrider_mail::header::Error> {
     if url.is_empty() {
         return Ok(Vec::new());
@@ -103,7 +105,8 @@ fn unsubscribe(url: &str) -> Result<Vec<Custom>, postrider_mail::header::Error> 
     Ok(headers)
 }
 
-/// Where a relay has no other place for metadata and trace: headers. A value that no header can hold is left out.
+/// Returns trace and metadata as headers, for relays without metadata of their own. Values that are invalid in a header
+/// are left out.
 fn bookkeeping(row: &Row<'_>, job: &Value) -> Vec<Custom> {
     let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let pairs = [
@@ -112,14 +115,15 @@ fn bookkeeping(row: &Row<'_>, job: &Value) -> Vec<Custom> {
         ("X-Metadata-Open-Event-Id", row.open_event.to_string()),
         ("X-Metadata-Term", word("/event/termId")),
         ("X-Metadata-Campus", word("/event/campusCode")),
-        // Tags of providers have few characters; here it is as the row has it (rule N8).
+        // Provider tags allow few characters; the header has the row's key unchanged (rule N8).
         ("X-Metadata-Dedupe-Key", row.dedupe.clone().into_owned()),
     ];
     let filled = pairs.iter().filter(|(_, value)| !value.is_empty());
     filled.filter_map(|(name, value)| Custom::new(name, value).ok()).collect()
 }
 
-/// What providers keep with a mail: `{ subscriptionId, openEventId, term, campus }`, and what finds it in a trace.
+/// Returns the metadata that providers store with a mail: `{ subscriptionId, openEventId, term, campus }`, and the
+/// template, trace id and key to search by.
 fn metadata(row: &Row<'_>, job: &Value) -> Vec<(String, String)> {
     let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let pairs = [
@@ -130,14 +134,14 @@ fn metadata(row: &Row<'_>, job: &Value) -> Vec<(String, String)> {
         ("templateId", word("/template/id")),
         ("templateVersion", word("/template/version")),
         ("traceId", word("/traceId")),
-        // As it is in the row; the key against repeats and the Message-ID have the subscription too.
+        // The row's key unchanged; the idempotency key and the Message-ID also contain the subscription.
         ("dedupeKey", row.dedupe.clone().into_owned()),
     ];
     let filled = pairs.into_iter().filter(|(_, value)| !value.is_empty());
     filled.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The other inputs of a sender, for contracts and for transports that render by themselves.
+/// Returns the other inputs of the mail, for contracts and for transports that render templates themselves.
 fn detail(row: &Row<'_>, job: &Value) -> Detail {
     let word = |path: &str| {
         let word = job.pointer(path).and_then(Value::as_str);

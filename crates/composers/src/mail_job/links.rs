@@ -1,11 +1,11 @@
-//! The addresses in a mail that lead back to its subscription, made from a pattern of the lane's settings.
+//! URLs in a mail that point to its subscription, made from patterns in the lane's settings.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Unreserved characters stay as they are.
+/// Characters that are percent-encoded: all but the unreserved ones.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A URL with places in it: `https://seats.example/unsubscribe?token={token}`.
+/// A URL with placeholders: `https://seats.example/unsubscribe?token={token}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<Piece>);
 
@@ -16,16 +16,16 @@ enum Piece {
     Token,
 }
 
-/// What fills the places.
+/// The values of the placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
     pub subscription: i64,
-    /// The subscription's own secret; rows without one have no link that needs it.
+    /// The subscription's secret token; without one, links that need it are left out.
     pub token: Option<&'a str>,
 }
 
 impl Pattern {
-    /// The error says what would be right.
+    /// Parses a pattern. The error describes what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         if !text.starts_with("https://") && !text.starts_with("http://") {
             return Err("must start with https:// (or http://)".to_owned());
@@ -52,11 +52,12 @@ impl Pattern {
         Ok(Self(pieces))
     }
 
+    /// Whether the pattern contains `{token}`.
     pub fn needs_token(&self) -> bool {
         self.0.contains(&Piece::Token)
     }
 
-    /// `None` where the row lacks what a place needs.
+    /// Returns the URL, or `None` if the row lacks the value of a placeholder.
     pub fn fill(&self, with: &Filling<'_>) -> Option<String> {
         let mut url = String::new();
         for piece in &self.0 {

@@ -1,7 +1,7 @@
-//! What a subscriber wishes (rule N11), from the subscription's metadata.
+//! A subscriber's preferences (rule N11), from the subscription's metadata.
 //!
-//! The JSON is `{"preferences": {…}}`, or the preferences themselves. Types are the schema's to check: what is read here
-//! is read only where it is what it should be.
+//! The JSON is `{"preferences": {…}}`, or the preferences themselves. The schema checks the types later; this module
+//! ignores values of a wrong type.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -11,16 +11,17 @@ use super::window::Window;
 
 const KNOWN: [&str; 4] = ["notifyOn", "maxNotifications", "deliveryWindow", "snoozeUntil"];
 
+/// The metadata of a subscription: preferences, name and locale.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
-    /// As the job carries them; `None` where there are none.
+    /// The preferences as the job carries them; `None` if there are none.
     pub preferences: Option<Value>,
     pub name: Option<String>,
     pub locale: Option<String>,
 }
 
 impl Metadata {
-    /// The error says what is broken.
+    /// Parses the metadata; no text gives empty metadata. The error describes what is invalid.
     pub fn parse(text: Option<&str>) -> Result<Self, String> {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Self::default()) };
         let mut object = match serde_json::from_str(text) {
@@ -46,7 +47,7 @@ impl Metadata {
         self.preferences.as_ref()?.get(key)
     }
 
-    /// Does the subscriber want to hear of this status?
+    /// Whether the subscriber wants notifications about this status; without a list, about every status.
     pub fn wants(&self, status: &str) -> bool {
         let Some(listed) = self.get("notifyOn").and_then(Value::as_array) else { return true };
         let is_it = |wanted: &Value| {
@@ -55,12 +56,13 @@ impl Metadata {
         listed.is_empty() || listed.iter().any(is_it)
     }
 
-    /// The most mails that the subscriber wants in all.
+    /// Returns the largest number of mails that the subscriber wants in total; `None` for no limit.
     pub fn most(&self) -> Option<i64> {
         self.get("maxNotifications").and_then(whole)
     }
 
-    /// Not before: the end of a snooze, or the next opening of the window.
+    /// Returns the time until which the mail must wait: the end of a snooze, or the next opening of the delivery
+    /// window.
     pub fn not_before(&self, now: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let snooze = self.get("snoozeUntil").and_then(Value::as_str);
         let snooze = snooze.and_then(|text| DateTime::parse_from_rfc3339(text).ok());
@@ -81,7 +83,7 @@ impl Metadata {
         Window::new(start, end).map(Some).ok_or_else(|| nonsense.to_owned())
     }
 
-    /// What has the right types and still no meaning.
+    /// Returns an error about values that have the right type but are out of range.
     pub fn nonsense(&self) -> Option<String> {
         if self.most().is_some_and(|most| most < 0) {
             return Some("subscription.preferences.maxNotifications: can't be negative".to_owned());
@@ -90,14 +92,14 @@ impl Metadata {
     }
 }
 
-/// 3 and 3.0 are the same whole number, as JSON Schema has it.
+/// Returns an integer; JSON Schema treats 3 and 3.0 as the same one.
 fn whole(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
     let from_float = |float: f64| (float.fract() == 0.0 && float.abs() < 1e15).then_some(float as i64);
     value.as_i64().or_else(|| value.as_f64().and_then(from_float))
 }
 
-/// A member that is null is one that was not set.
+/// Removes members that are null, which means that they are not set.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(

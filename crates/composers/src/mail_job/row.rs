@@ -1,4 +1,4 @@
-//! One claimed row with what the contract joins to it, under plain names.
+//! One claimed row and the tables that the contract joins to it, read by field name.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,7 @@ use postrider_seams::{Fields, Value};
 
 use super::verdict::Verdict;
 
+/// A claimed notification: its ids, its key, and access to the joined columns.
 pub struct Row<'a> {
     fields: &'a Fields,
     pub notification: i64,
@@ -18,6 +19,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// Reads the ids of the row; fails if one of them is not an integer.
     pub fn read(fields: &'a Fields) -> Result<Self, Verdict> {
         let key = |name: &str| {
             whole(fields.get(name)).ok_or_else(|| Verdict::invalid(format!("{name}: must be a whole number")))
@@ -31,31 +33,32 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// A column of the row or of a joined table; `None` for NULL and for a row that is not there.
+    /// Returns a column of the row or of a joined table as text; `None` for NULL and if there is no joined row.
     pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         text(self.fields.get(name))
     }
 
-    /// The same, where blank is as good as nothing.
+    /// Returns a column as text; `None` also if it is blank.
     pub fn filled(&self, name: &str) -> Option<Cow<'a, str>> {
         self.text(name).filter(|text| !text.trim().is_empty())
     }
 
+    /// Returns a column as an integer; `None` for NULL and for text that is no integer.
     pub fn whole(&self, name: &str) -> Option<i64> {
         whole(self.fields.get(name))
     }
 
-    /// A count that the contract asks for; 0 where the store has none.
+    /// Returns a count that the contract defines; 0 if the store returned none.
     pub fn count(&self, name: &str) -> i64 {
         self.whole(name).unwrap_or(0)
     }
 
-    /// The database's clock when the row was read, in milliseconds.
+    /// Returns the database's time when the row was read, in Unix milliseconds.
     pub fn clock(&self) -> Option<i64> {
         self.whole(CLOCK)
     }
 
-    /// Unix seconds of a time column.
+    /// Returns a time column in Unix seconds.
     pub fn seconds(&self, name: &str) -> Option<i64> {
         match self.whole(name) {
             Some(number) => Some(date::from_epoch(number)),
@@ -63,7 +66,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A time column as RFC 3339; what is no time stays as it is, for the schema to refuse.
+    /// Returns a time column as RFC 3339. Text that is no time is returned unchanged; the schema check rejects it.
     pub fn moment(&self, name: &str) -> Option<Cow<'a, str>> {
         let text = self.text(name)?;
         if DateTime::parse_from_rfc3339(&text).is_ok() {
@@ -73,7 +76,7 @@ impl<'a> Row<'a> {
         Some(moment.map_or(text, |moment| moment.to_rfc3339_opts(SecondsFormat::Secs, true).into()))
     }
 
-    /// Is none of these there? Then the joined row is not.
+    /// Whether all of these fields are NULL, which means that there is no joined row.
     pub fn lacks_all(&self, names: &[&str]) -> bool {
         names.iter().all(|name| *self.fields.get(name) == Value::Null)
     }

@@ -1,16 +1,16 @@
-//! The job against the schema that the specification gives, and the rule for its versions (rule N7).
+//! Validates jobs against the schema of the specification, and checks their version (rule N7).
 
 use std::sync::LazyLock;
 
 use jsonschema::{Draft, Validator};
 use serde_json::Value;
 
-/// The schema, word for word.
+/// The JSON Schema of a job, exactly as in the specification.
 pub const SCHEMA: &str = include_str!("../../schema/mail_job.schema.json");
-/// The version that we emit.
+/// The job version that we emit.
 pub const VERSION: &str = "1.0";
 const MAJOR: &str = "1";
-/// Mistakes that are told of one job.
+/// Largest number of errors reported per job.
 const TOLD: usize = 3;
 
 static PARSED: LazyLock<Value> =
@@ -24,8 +24,8 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
         .expect("a test compiles the shipped schema")
 });
 
-/// A job of any minor version of major 1, as version 1.0 has it: what a later minor added to a closed object is dropped.
-/// The error names every member that is wrong, without its value.
+/// Validates a job of any minor version of major 1 and returns it as version 1.0: members that a later minor version
+/// added to closed objects are removed. The error names every invalid member, without its value.
 pub fn read(mut job: Value) -> Result<Value, String> {
     match job.get("version").and_then(Value::as_str) {
         Some(VERSION) | None => {}
@@ -50,7 +50,7 @@ pub fn read(mut job: Value) -> Result<Value, String> {
     Err(mistakes.collect::<Vec<_>>().join("; "))
 }
 
-/// Closed objects lose the members that the schema does not know.
+/// Removes members that the schema does not define from closed objects.
 fn drop_unknown(schema: &Value, value: &mut Value) {
     let (Some(properties), Some(object)) =
         (schema.get("properties").and_then(Value::as_object), value.as_object_mut())

@@ -19,7 +19,7 @@ pub fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
-/// A complete row, as the SQL stores hand it on: text, but for counts.
+/// A complete row, as the SQL stores return it: text, except for counts.
 fn complete() -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
         ("notification_id", text("7")),

@@ -1,4 +1,4 @@
-//! The delivery window: minutes of the local day between which mails may go (rule N11).
+//! The delivery window: the minutes of the local day between which mails may be sent (rule N11).
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 /// Minutes of a day.
 const DAY: u32 = 24 * 60;
 
-/// From `start` up to, not including, `end`; may wrap midnight; `start == end` is the whole day.
+/// A daily window from `start` to `end` (exclusive). It may wrap past midnight; `start == end` is the whole day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     start: u32,
@@ -14,7 +14,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// `None` where the minutes are not of a day. A side that is not given is midnight.
+    /// Creates a window; `None` if a minute is outside the day. A missing start or end means midnight.
     pub fn new(start: Option<i64>, end: Option<i64>) -> Option<Self> {
         let minute = |given: Option<i64>, default: u32, most: u32| {
             given.map_or(Some(default), |given| u32::try_from(given).ok().filter(|given| *given <= most))
@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// When it opens next; `None` while it is open.
+    /// Returns the next time at which the window opens; `None` while it is open.
     pub fn opens(self, now: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let local = now.with_timezone(&zone);
         let minute = local.hour() * 60 + local.minute();
@@ -42,8 +42,8 @@ impl Window {
         days.into_iter().flatten().flat_map(|day| self.openings(day, zone)).find(|moment| *moment > now)
     }
 
-    /// The moments at which it opens on a day: two where the clock is put back over it. Where the clock is put forward
-    /// over it, the first quarter of an hour that exists.
+    /// Returns the times at which the window opens on a day: two if the clock is set back over the start. If the clock
+    /// is set forward over the start, the first quarter of an hour that exists.
     fn openings(self, day: NaiveDate, zone: Tz) -> Vec<DateTime<Utc>> {
         let start = NaiveTime::from_hms_opt(self.start / 60, self.start % 60, 0)
             .expect("the start is a minute of a day");
@@ -106,7 +106,7 @@ mod tests {
         // In New York 02:30 of 2026-03-08 does not exist; 03:00 EDT is 07:00 UTC.
         let zone = Tz::America__New_York;
         assert_eq!(opens(150, 300, "2026-03-08T06:00:00Z", zone).unwrap(), "2026-03-08T07:00:00+00:00");
-        // 01:30 of 2026-11-01 exists twice; after the first hour the second is still to come.
+        // 01:30 of 2026-11-01 exists twice; after the first one the second is still ahead.
         assert_eq!(opens(90, 95, "2026-11-01T05:40:00Z", zone).unwrap(), "2026-11-01T06:30:00+00:00");
     }
 }

@@ -1,4 +1,4 @@
-//! What the envelope needs of a file's header, and the file without what nobody may see.
+//! Reads sender and recipients from a file's header, and removes the fields that recipients must not see.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::Reason;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub from: String,
-    /// Each once, normalised.
+    /// Recipients without duplicates, normalised.
     pub to: Vec<String>,
     pub message_id: Option<String>,
-    /// Is there a Message-ID field, readable or not?
+    /// Whether the header has a Message-ID field, even one that cannot be parsed.
     pub has_message_id: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
     Ok(Found { from, to, message_id: message.message_id().map(str::to_owned), has_message_id })
 }
 
-/// Every field of that name: a message should have one, and whoever is named in a second is a recipient as well.
+/// Returns every field of that name: a message should have one, but addresses in a second one are recipients as well.
 fn lists<'a>(message: &'a mail_parser::Message<'a>, name: &HeaderName<'_>) -> Vec<&'a Parsed<'a>> {
     let list = |value: &'a HeaderValue<'a>| match value {
         HeaderValue::Address(list) => Some(list),
@@ -49,7 +49,8 @@ fn lists<'a>(message: &'a mail_parser::Message<'a>, name: &HeaderName<'_>) -> Ve
     fields.filter_map(|field| list(&field.value)).collect()
 }
 
-/// A word that is no address is told: passed over, its mail would be lost without a trace.
+/// Returns the addresses of a field. Invalid ones are an error: if they were ignored, their mail would be lost
+/// silently.
 fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
     let mut found = Vec::new();
     for one in list.into_iter().flat_map(Parsed::iter) {
@@ -60,7 +61,7 @@ fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
     Ok(found)
 }
 
-/// The file without what some programs put before the header: a byte-order mark, the first line of an mbox.
+/// Skips what some programs write before the header: a byte-order mark, or the first line of an mbox.
 pub(super) fn begin(file: &[u8]) -> &[u8] {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let postmark =
@@ -68,14 +69,14 @@ pub(super) fn begin(file: &[u8]) -> &[u8] {
     &file[postmark.map_or(0, <[u8]>::len)..]
 }
 
-/// Where the header ends: after its empty line.
+/// Returns the position after the empty line that ends the header; `None` if there is none.
 pub(super) fn end(file: &[u8]) -> Option<usize> {
     lines(file).1
 }
 
-/// The header's lines, and where the body begins. A line ends in LF, in any number of CRs and an LF, or in a CR alone, so that
-/// no two readers of the file can differ about what a line is. A CR alone makes no empty line, unless the file has no LF at
-/// all: what comes after it would leave as text, and may name blind recipients.
+/// Returns the lines of the header, and the position of the body. A line ends in LF, in any number of CRs and an LF, or
+/// in a single CR, so that all parsers of the file agree on its lines. A single CR does not end the header, unless the
+/// file has no LF at all: the text after it would be sent as the body, and could name blind recipients.
 fn lines(file: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
     let only_cr = !file.contains(&b'\n');
     let (mut lines, mut at) = (Vec::new(), 0);
@@ -95,15 +96,15 @@ fn lines(file: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
     (lines, None)
 }
 
-/// A message as it is read and sent: what names recipients, and what receivers see, come from the same lines.
+/// A message split into header and body. The recipients and the header that is sent are read from the same lines.
 pub(super) struct Message<'a> {
-    /// All fields.
+    /// All header fields.
     pub header: Vec<u8>,
-    /// Those that may be seen.
+    /// The header fields that are sent.
     visible: Vec<u8>,
-    /// A field that names blind recipients in a way that no reader of addresses understands.
+    /// Name of a field for blind recipients that the address parser does not recognise.
     pub unread_blind: Option<String>,
-    /// What follows the header's empty line; `None` where there is none.
+    /// The bytes after the header's empty line; `None` if there is no such line.
     body: Option<&'a [u8]>,
 }
 
@@ -115,7 +116,7 @@ impl<'a> Message<'a> {
         for line in lines {
             let folded = line.starts_with(b" ") || line.starts_with(b"\t");
             let line = match (folded && !header.is_empty(), line.trim_ascii()) {
-                // Some readers take a line of blanks for the header's end.
+                // Some parsers treat a line of blanks as the end of the header.
                 (_, []) => continue,
                 (true, _) => line.to_vec(),
                 (false, line) => {
@@ -138,7 +139,7 @@ impl<'a> Message<'a> {
         Self { header, visible, unread_blind, body: end.map(|end| &file[end..]) }
     }
 
-    /// The message with CR LF at every line's end, and without the header fields that name blind recipients.
+    /// Returns the message with CR LF line endings, and without the header fields that name blind recipients.
     pub(super) fn without_bcc(self) -> Vec<u8> {
         let mut message = self.visible;
         let Some(body) = self.body else { return message };
@@ -150,13 +151,13 @@ impl<'a> Message<'a> {
         message
     }
 
-    /// Adds a field to what is sent.
+    /// Adds a header field to the message that is sent.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         self.visible.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
 }
 
-/// A field without the blanks that old programs put before the colon.
+/// Removes the blanks that old programs write before the colon of a field.
 fn field(line: &[u8]) -> Vec<u8> {
     match line.iter().position(|byte| *byte == b':') {
         Some(colon) => [line[..colon].trim_ascii_end(), &line[colon..]].concat(),
@@ -168,7 +169,7 @@ fn is_bcc(field: &[u8]) -> bool {
     field.split(|&byte| byte == b':').next().is_some_and(|name| name.eq_ignore_ascii_case(b"bcc"))
 }
 
-/// Does the field name blind recipients, whatever stands between its letters that no reader sees?
+/// Whether the field names blind recipients, ignoring invisible characters in its name.
 fn is_blind(line: &[u8]) -> bool {
     let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
     let name: Vec<u8> = name.iter().copied().filter(u8::is_ascii_graphic).collect();

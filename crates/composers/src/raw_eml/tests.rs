@@ -55,7 +55,7 @@ async fn e08_a_file_is_sent_as_it_is_but_for_its_bcc() {
     assert_eq!(String::from_utf8_lossy(&mail.message), expected);
 }
 
-/// Known with the claim, so that suppressions are one look-up for all its rows.
+/// The recipients are known with the claim, so that one query checks the suppressions of all its rows.
 #[tokio::test]
 async fn e08_who_files_are_to_is_known_before_they_are_composed() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ async fn e08_a_large_file_is_not_loaded_but_for_its_header() {
     assert!(matches!(compose(endless.as_bytes(), None).await, Err(Outcome::Rejected(_))));
 }
 
-/// Every way to end a line, and every way to write a field that names blind recipients.
+/// Every line ending, and every way to write a field that names blind recipients.
 #[tokio::test]
 async fn e08_bcc_never_leaves_whatever_the_line_ends() {
     let before = "From: ann@example.org\r\nTo: bob@example.net\r\nSubject: x";
@@ -171,7 +171,7 @@ async fn e08_bcc_never_leaves_whatever_the_line_ends() {
     assert!(sent.ends_with("\r\n\r\nbody\r\n\r\nof lines\r\n") && !sent.contains("hidden"), "{sent:?}");
 }
 
-/// Nobody would be sent to, and nobody would know: such a file is refused.
+/// A file is rejected if its blind recipients cannot be read: they would silently get nothing.
 #[tokio::test]
 async fn e08_blind_recipients_that_cannot_be_read_are_told_instead_of_passed_over() {
     for (name, said) in [("B\u{0}cc", "B\\0cc"), ("Resent-Bcc", "Resent-Bcc"), ("b\u{1}CC", "b\\u{1}CC")] {
@@ -199,7 +199,7 @@ async fn e08_a_file_without_a_message_id_gets_the_same_one_each_time() {
 }
 
 proptest::proptest! {
-    /// A second parser reads what leaves: no field for blind recipients, whatever stands around it in the file.
+    /// A second parser reads the message that is sent: it has no field for blind recipients, whatever surrounds it.
     #[test]
     fn e08_another_parser_finds_no_bcc_in_what_leaves(
         parts in proptest::collection::vec(0_usize..9, 1..12),

@@ -1,27 +1,28 @@
-//! CloudEvents 1.0, binary mode: the event's attributes as headers, the payload untouched.
+//! CloudEvents 1.0 in binary mode: the event's attributes become headers, the payload is unchanged.
 
 use postrider_seams::{Fields, Value};
 
 use super::headers::{self, Headers};
 use super::{Reason, fields};
 
-/// How rows are described as events.
+/// The settings of the CloudEvents attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudEvents {
-    /// Who the events come from: a URI reference.
+    /// Source of the events: a URI reference.
     pub source: String,
-    /// In front of every attribute: `ce_` on Kafka, `ce-` on NATS and SQS, `cloudEvents_` on AMQP.
+    /// Prefix of every attribute: `ce_` on Kafka, `ce-` on NATS and SQS, `cloudEvents_` on AMQP.
     pub prefix: String,
-    /// Of payloads in text columns; those in binary columns are `application/octet-stream`.
+    /// Content type of payloads in text columns; binary columns are `application/octet-stream`.
     pub content_type: String,
 }
 
 impl CloudEvents {
+    /// Creates settings with the content type `application/json`.
     pub fn new(source: impl Into<String>, prefix: impl Into<String>) -> Self {
         Self { source: source.into(), prefix: prefix.into(), content_type: "application/json".to_owned() }
     }
 
-    /// `type` is the row's, or the topic; `subject` the row's, or the key; `time` only where the row has one.
+    /// Adds the attributes: `type` (default: the topic), `subject` (default: the key), and `time` if the row has one.
     pub(super) fn describe(
         &self,
         row: &Fields,

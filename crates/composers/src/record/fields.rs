@@ -1,11 +1,11 @@
-//! Reads the forms in which a column's value may come.
+//! Reads column values of records in the types in which databases return them.
 
 use bytes::Bytes;
 use postrider_seams::{Fields, Value};
 
 use super::{Reason, TOPIC_LIMIT};
 
-/// Text, or bytes that are text, or a whole number or a boolean written as text; `None` for NULL.
+/// Returns text, bytes that are valid UTF-8, or an integer or boolean as text; `None` for NULL.
 pub fn text(field: &str, value: &Value) -> Result<Option<String>, Reason> {
     let text = match value {
         Value::Null => return Ok(None),
@@ -24,7 +24,7 @@ pub fn text(field: &str, value: &Value) -> Result<Option<String>, Reason> {
     Ok(Some(text))
 }
 
-/// An empty key is no key: otherwise all rows without one would wait for each other.
+/// Returns a key; `None` if it is empty: otherwise all rows without a key would wait for each other.
 pub fn key(fields: &Fields, field: &'static str, limit: usize) -> Result<Option<String>, Reason> {
     let value = fields.get(field);
     if matches!(value, Value::Bool(_)) {
@@ -37,7 +37,7 @@ pub fn key(fields: &Fields, field: &'static str, limit: usize) -> Result<Option<
     Ok(Some(text))
 }
 
-/// What every broker needs of a name; the transport knows its own broker's rules.
+/// Returns the topic and checks the rules that all brokers share; the transport checks those of its broker.
 pub fn topic(fields: &Fields) -> Result<String, Reason> {
     let Some(topic) = key(fields, "topic", TOPIC_LIMIT)? else {
         return Err(Reason::Missing { field: "topic" });
@@ -48,7 +48,7 @@ pub fn topic(fields: &Fields) -> Result<String, Reason> {
     }
 }
 
-/// The payload to the byte. Numbers and booleans go as JSON writes them; NULL is a mistake of the producer's.
+/// Returns the payload byte for byte. Numbers and booleans become JSON; NULL is an error of the producer.
 pub fn payload(fields: &Fields, limit: u64) -> Result<Bytes, Reason> {
     let payload = match fields.get("payload") {
         Value::Null => return Err(Reason::Missing { field: "payload" }),

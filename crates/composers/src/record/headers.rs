@@ -1,4 +1,4 @@
-//! Headers from the row: a JSON object, columns of their own, and the trace.
+//! Headers of a record: from a JSON object, from one column each, and from the trace context.
 
 use postrider_seams::{Fields, Value};
 
@@ -6,15 +6,16 @@ use super::{Reason, fields};
 
 const NAME_LIMIT: usize = 256;
 
+/// Header names and values, in the order in which they are sent.
 pub type Headers = Vec<(String, String)>;
 
-/// Replaces a header of that name, whatever its case, or adds it.
+/// Adds a header, and removes others of that name, ignoring case.
 pub fn set(headers: &mut Headers, name: &str, value: &str) {
     headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     headers.push((name.to_owned(), value.to_owned()));
 }
 
-/// `headers` first, then `headers.NAME`, then `traceparent`: the more exact wins.
+/// Reads the headers of a row: `headers`, then `headers.NAME`, then `traceparent`; later ones override earlier ones.
 pub fn of_the_row(row: &Fields) -> Result<Headers, Reason> {
     let mut headers = Headers::new();
     if let Some(json) = fields::text("headers", row.get("headers"))? {

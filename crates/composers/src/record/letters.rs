@@ -1,21 +1,22 @@
-//! Dead letters (rule O9): the record itself under another topic, with headers that say what happened to it.
+//! Dead letters (rule O9): the record under another topic, with headers that describe the failure.
 
 use postrider_seams::{Content, Envelope, Record};
 
 use super::headers;
 
-/// How the topic of a dead letter is made of the record's own.
+/// The rule that derives the topic of a dead letter from the record's topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetters {
-    /// Follows the topic's name.
+    /// Suffix that is appended to the topic's name.
     pub suffix: String,
-    /// An ending that stays the last: SQS knows its FIFO queues by one.
+    /// An ending that must stay last: SQS recognises FIFO queues by theirs.
     pub before: Option<String>,
 }
 
 impl DeadLetters {
-    /// The record's payload, key and headers, and `error`, `attempts` and `original-topic` beside them. It has an id of
-    /// its own for the broker's dedup, as both topics may be one stream; `idempotency-key` stays the record's.
+    /// Creates the dead letter: the record's payload, key and headers, and `error`, `attempts` and `original-topic`. It
+    /// gets its own id for the broker's deduplication, as both topics may be in one stream; `idempotency-key` is
+    /// unchanged.
     pub(super) fn write(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
         let Content::Record(record) = &envelope.content else { return None };
         let mut headers = record.headers.clone();

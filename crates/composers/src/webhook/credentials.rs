@@ -1,4 +1,4 @@
-//! An account's credentials, whole or not at all (rule J10).
+//! Loads an account's credentials, all of them or none (rule J10).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,13 +7,14 @@ use postrider_seams::{Outcome, Secret};
 use super::directory::{Account, Auth};
 use super::{WebhookComposer, deferred};
 
+/// The credentials of one request.
 pub struct Credentials {
     pub authorization: Option<Secret>,
     pub signing: Vec<Secret>,
 }
 
 impl WebhookComposer {
-    /// `Err` is always a deferral: never unsigned, never unauthenticated.
+    /// Loads the credentials. Every error is a deferral: a request is never sent unsigned or unauthenticated instead.
     pub(super) async fn credentials(
         &self,
         id: &str,

@@ -1,68 +1,70 @@
-//! Who is who: the accounts and subscriptions that rows name. The hub keeps them; composing only asks.
+//! The directory of accounts and subscriptions that rows name. The hub stores them; the composer only reads them.
 
 use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 
-/// How a request proves whom it comes from; each holds the reference of its secret.
+/// The authentication method of a request, with the reference of its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
     Bearer(String),
-    /// `user:password`, or that in base64.
+    /// `user:password`, in plain text or in base64.
     Basic(String),
 }
 
-/// A service account, as far as deliveries need it.
+/// The part of a service account that deliveries need.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
     pub active: bool,
-    /// The clients whose rows may use it; empty: all.
+    /// Clients whose rows may use the account; empty: all clients.
     pub clients: Vec<String>,
-    /// Hosts that its credentials may go to; see [`postrider_seams::hosts`].
+    /// Hosts to which its credentials may be sent; see [`postrider_seams::hosts`].
     pub hosts: Vec<String>,
     pub auth: Option<Auth>,
-    /// References of the signing secrets, the newest first: two while one takes over from the other.
+    /// References of the signing secrets, the newest first; two during a rotation.
     pub signing: Vec<String>,
 }
 
+/// The part of a subscription that deliveries need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Subscription {
     /// The receiver may answer `{"ack":false,"delaySeconds":n}`.
     pub may_postpone: bool,
-    /// Its jobs wait until somebody resumes it.
+    /// Whether its jobs wait until an operator resumes it.
     pub paused: bool,
 }
 
-/// The directory can't be asked now; says why.
+/// The error that the directory is unavailable, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Away(pub String);
 
-/// Ids of accounts and subscriptions.
+/// The account and subscription ids of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asked {
     pub accounts: BTreeSet<String>,
     pub subscriptions: BTreeSet<String>,
 }
 
-/// What the ids stand for; those of nobody are left out.
+/// The accounts and subscriptions of one query, by id; unknown ids are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
     pub accounts: HashMap<String, Account>,
     pub subscriptions: HashMap<String, Subscription>,
 }
 
+/// Looks up accounts and subscriptions, and pauses subscriptions.
 #[async_trait]
 pub trait Directory: Send + Sync {
-    /// What these ids stand for now, read after the call: a changed account counts from its next delivery on. Also the
-    /// moment to note when an account was last used.
+    /// Returns the accounts and subscriptions of these ids, read after the call: a change takes effect with the next
+    /// delivery. May also record when an account was last used.
     async fn look_up(&self, asked: &Asked) -> Result<Found, Away>;
 
-    /// Pauses a subscription whose receiver is gone for good. Idempotent.
+    /// Pauses a subscription whose receiver is permanently gone. Idempotent.
     async fn gone(&self, subscription: &str) -> Result<(), Away>;
 }
 
-/// Nobody is known: for tables that stand alone.
+/// An empty directory, for tables that are used without the hub.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoDirectory;
 

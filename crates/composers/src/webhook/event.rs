@@ -1,4 +1,4 @@
-//! A CloudEvents 1.0 envelope in JSON around the payload, for rows that are more than their data (rule J12).
+//! Wraps the payload in a CloudEvents 1.0 envelope in JSON, for rows that are not `data_only` (rule J12).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,9 +9,10 @@ use serde_json::{Map, json};
 
 use super::{Reason, fields};
 
+/// The content type of CloudEvents in JSON.
 pub const CONTENT_TYPE: &str = "application/cloudevents+json; charset=utf-8";
 
-/// JSON goes in as it is, to the byte; other text as a string; other bytes in base64.
+/// Builds the envelope. JSON payloads are embedded byte for byte, other text as a string, other bytes in base64.
 pub fn envelope(row: &Fields, id: &str, content_type: &str, payload: &Bytes) -> Result<Bytes, Reason> {
     let mut event = Map::new();
     let mut set = |name: &str, value: Option<String>| {
@@ -41,7 +42,7 @@ pub fn envelope(row: &Fields, id: &str, content_type: &str, payload: &Bytes) -> 
     Ok(written(&event, None))
 }
 
-/// `data` is JSON text that is put in unchanged: numbers keep their digits, members their order.
+/// Writes the event with `data` as unchanged JSON text: numbers keep their digits, members their order.
 fn written(event: &Map<String, serde_json::Value>, data: Option<&str>) -> Bytes {
     let mut text = serde_json::to_string(event).expect("a map of texts is JSON");
     if let Some(data) = data {

@@ -1,4 +1,4 @@
-//! Reads the forms in which a column's value may come.
+//! Reads column values of webhooks in the types in which databases return them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use postrider_seams::{Fields, Value};
 
 use super::Reason;
 
-/// Text, or bytes that are text, or a whole number written as text; `None` for NULL and for nothing.
+/// Returns text, bytes that are valid UTF-8, or an integer as text; `None` for NULL and for empty text.
 pub fn text(fields: &Fields, field: &'static str) -> Result<Option<String>, Reason> {
     let text = match fields.get(field) {
         Value::Null => return Ok(None),
@@ -22,7 +22,7 @@ pub fn text(fields: &Fields, field: &'static str) -> Result<Option<String>, Reas
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// Databases without booleans write 0 and 1, or a word.
+/// Returns a boolean; databases without that type store 0 and 1, or text.
 pub fn flag(fields: &Fields, field: &'static str) -> Result<Option<bool>, Reason> {
     match fields.get(field) {
         Value::Null => Ok(None),
@@ -39,6 +39,7 @@ pub fn flag(fields: &Fields, field: &'static str) -> Result<Option<bool>, Reason
     }
 }
 
+/// Returns a timeout from a column with whole seconds; `None` for NULL. Zero and negative numbers are errors.
 pub fn seconds(fields: &Fields, field: &'static str) -> Result<Option<Duration>, Reason> {
     let number = match fields.get(field) {
         Value::Null => return Ok(None),
@@ -52,7 +53,7 @@ pub fn seconds(fields: &Fields, field: &'static str) -> Result<Option<Duration>,
         .ok_or(Reason::Timeout)
 }
 
-/// The payload to the byte; no payload is an empty body.
+/// Returns the payload byte for byte; NULL gives an empty body.
 pub fn payload(fields: &Fields, limit: u64) -> Result<Bytes, Reason> {
     let payload = match fields.get("payload") {
         Value::Null => Bytes::new(),

@@ -1,15 +1,15 @@
-//! The row's own headers: a JSON object. What is ours (`Host`, the signature) the transport keeps for itself.
+//! Reads the row's HTTP headers, a JSON object. The transport sets `Host` and the signature; a row cannot replace them.
 
 use postrider_seams::Fields;
 use serde_json::Value;
 
 use super::{Reason, fields};
 
-/// Bytes of all names and values: servers refuse more than some 8 to 16 KiB.
+/// Size limit of all names and values, in bytes: servers refuse more than about 8 to 16 KiB.
 const LIMIT: usize = 8 * 1024;
 const TRACEPARENT: &str = "traceparent";
 
-/// The row's headers, and its trace context where it has one in a column of its own.
+/// Returns the row's headers, and its trace context if the row has a column for it.
 pub fn of_the_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     let mut headers = written(row)?;
     if let Some(parent) = fields::text(row, TRACEPARENT)?
@@ -43,7 +43,7 @@ fn written(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     if size > LIMIT { Err(Reason::HeadersLong { limit: LIMIT }) } else { Ok(headers) }
 }
 
-/// Can HTTP carry this header, and nothing but it (RFC 9110)?
+/// Checks that HTTP can carry this header, and that it cannot inject another one (RFC 9110).
 pub fn check(name: &str, value: &str) -> Result<(), Reason> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(token) {

@@ -1,5 +1,6 @@
-//! Why a row can't become a request. Every reason names the field, and says what is wrong with it.
+//! Reasons why a row cannot be composed into a request. Every reason names the field and what is wrong with it.
 
+/// The reason why a row cannot be composed into a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     #[error("the row's fields were not loaded")]

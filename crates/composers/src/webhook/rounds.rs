@@ -1,7 +1,7 @@
-//! Look-ups in rounds: however many rows ask at once, one query at a time answers them all.
+//! Batches look-ups: one directory query at a time serves all rows that are composed at that moment.
 //!
-//! Invariant: an answer was read after its question was asked, never before, so a change that was committed (a new
-//! secret, a pause) counts for every row that is composed later, on every instance.
+//! Invariant: a look-up returns data that was read after it was requested, never before. A committed change (a new
+//! secret, a pause) therefore applies to every row that is composed later, on every instance.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +14,24 @@ use super::directory::{Asked, Away, Directory, Found};
 #[cfg(test)]
 mod tests;
 
-/// How long rows that were composed before a pause was committed may still be on their way to the transport.
+/// Time within which rows that were composed before a pause was committed have reached the transport.
 const ON_THEIR_WAY: Duration = Duration::from_secs(5);
 
-/// For a pause to be written.
+/// Time limit for writing a pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two tries to write one; each failure doubles it.
+/// First delay between two attempts to write a pause; each failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 pub(super) struct Rounds {
     directory: Arc<dyn Directory>,
     next: Mutex<Next>,
-    /// Held while a round runs.
+    /// The result of the last query; locked while a query runs.
     last: tokio::sync::Mutex<Last>,
     gone: Arc<Mutex<HashMap<String, Gone>>>,
 }
 
-/// The round that is being gathered.
+/// The next query, which still collects ids.
 struct Next {
     number: u64,
     asked: Asked,
@@ -42,7 +42,7 @@ struct Last {
     found: Result<Arc<Found>, Away>,
 }
 
-/// A subscription whose receiver is gone.
+/// The state of a subscription whose receiver is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gone {
     Pausing,
@@ -54,6 +54,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Rounds {
+    /// Creates an instance that queries this directory.
     pub fn new(directory: Arc<dyn Directory>) -> Self {
         Self {
             directory,
@@ -63,7 +64,7 @@ impl Rounds {
         }
     }
 
-    /// What the ids stand for now. Asks nothing where there are none.
+    /// Returns the current data of these ids, at most one of each kind. Without any id, no query is sent.
     pub async fn look_up(
         &self,
         account: Option<&str>,
@@ -83,7 +84,7 @@ impl Rounds {
             if last.number == own {
                 return last.found.clone();
             }
-            // A later round has replaced the answer of ours.
+            // A later query has already replaced the result: request again.
         }
     }
 
@@ -100,13 +101,14 @@ impl Rounds {
         std::mem::replace(&mut *next, Next { number, asked: Asked::default() })
     }
 
-    /// Is the receiver of this subscription known to be gone, so that rows composed before must be checked again?
+    /// Returns the state of a subscription whose receiver is known to be gone; rows composed earlier must be checked
+    /// again.
     pub fn is_gone(&self, subscription: &str) -> Option<Gone> {
         lock(&self.gone).get(subscription).copied()
     }
 
-    /// Pauses the subscription; from the call on, [`Rounds::is_gone`] says so. A pause that can't be written is written later:
-    /// until then nothing is sent to the receiver from here.
+    /// Pauses the subscription; [`Rounds::is_gone`] reports it as soon as the call begins. If the pause cannot be
+    /// written, it is retried in the background; until then this process sends nothing to the receiver.
     pub async fn pause(&self, subscription: &str) {
         {
             let mut gone = lock(&self.gone);
@@ -127,7 +129,7 @@ impl Rounds {
     }
 }
 
-/// A pause that is to be written.
+/// A pause that is not written yet.
 struct Pause {
     directory: Arc<dyn Directory>,
     gone: Arc<Mutex<HashMap<String, Gone>>>,
@@ -135,7 +137,7 @@ struct Pause {
 }
 
 impl Pause {
-    /// Whether it is written now.
+    /// Writes the pause once; returns whether it succeeded.
     async fn write(&self) -> bool {
         let written = timeout(PAUSE_TIMEOUT, self.directory.gone(&self.subscription)).await;
         let is_written = matches!(written, Ok(Ok(())));

@@ -1,4 +1,4 @@
-//! What a request was composed from, to be compared with what holds when it is sent (rules J10, J14).
+//! Rechecks account and subscription of a composed request right before it is sent (rules J10, J14).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,15 +16,16 @@ pub(super) struct Standing {
     rounds: Arc<Rounds>,
     account: Option<(String, Option<Account>)>,
     subscription: Option<String>,
-    /// When it was asked for what the row was composed from.
+    /// Time at which the data was requested from which the row was composed.
     since: Instant,
 }
 
-/// What a row was composed from is trusted for so long.
+/// Age up to which that data is used without a recheck.
 const RECHECK_AFTER: Duration = Duration::from_millis(20);
 
 impl Standing {
-    /// `None` where nothing can change: the row names neither. `since`: before what was `found` was asked for.
+    /// Creates the recheck of a row; `None` if the row names neither account nor subscription. `since` is a time before
+    /// the look-up that returned `found`.
     pub fn of(
         rounds: &Arc<Rounds>,
         account: Option<String>,

@@ -17,7 +17,7 @@ impl Secrets for Safe {
     }
 }
 
-/// A fixed list.
+/// A directory with fixed content.
 struct Listed(Found);
 
 #[async_trait]

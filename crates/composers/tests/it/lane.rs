@@ -1,5 +1,5 @@
-//! A notification lane in memory: the real contract, composer and engine, a sender that follows a script, and a clock
-//! that stands still until something waits for it.
+//! A notification lane in memory: the real contract, composer and engine, a scripted sender, and a paused clock that
+//! advances only when every task waits.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -17,7 +17,7 @@ use postrider_seams::{Content, Dice, Envelope, Outcome, RowId, Transport, Value,
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
-/// What the contract joins is in the row itself here: a store in memory has one table.
+/// The joined columns are in the row itself: the memory store has one table.
 const JOINED: &str = r#"
 [message.event]
 term_id = "term_id"
@@ -35,7 +35,7 @@ locale = "locale"
 metadata = "metadata"
 "#;
 
-/// What the sender does with the next mail.
+/// The sender's reply to the next mail.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Says(Outcome),
@@ -47,7 +47,7 @@ pub struct Script {
     replies: Mutex<VecDeque<Reply>>,
     started: Instant,
     pub calls: Mutex<Vec<Duration>>,
-    /// The provider-level key and the Message-ID of each call.
+    /// The provider's idempotency key and the Message-ID of each call.
     pub keys: Mutex<Vec<[String; 2]>>,
 }
 
@@ -94,7 +94,7 @@ pub fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A row that nothing is wrong with.
+/// A valid row.
 fn row(now: i64) -> Row {
     let payload = r#"{"courseTitle":"A","courseString":"B","sectionNumber":"1","meetingSummary":"Mon"}"#;
     [
@@ -120,7 +120,7 @@ fn row(now: i64) -> Row {
     .collect()
 }
 
-/// One row with these changes, and a lane with this over its contract.
+/// Starts a lane with one row that has these changes, and with these overrides of its contract.
 pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Running {
     let layers = [JOINED, over].map(|text| Layer::new("test", "", toml::from_str(text).expect("TOML")));
     let file = Contract::builtin("open_event_notifications").expect("a built-in");
@@ -162,7 +162,7 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
     Running { table, script, store, engine, _templates: templates }
 }
 
-/// Version 2 wants a variable that no job has; version 3 is in one language only.
+/// Version 2 needs a variable that no job has; version 3 exists in one language only.
 fn templates() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (locale, body) in [("v2/en-US", "{{ professor }}"), ("v3/fr", "{{ courseTitle }}")] {
@@ -209,12 +209,12 @@ impl Running {
         }
     }
 
-    /// Whole seconds of the sender's calls.
+    /// Times of the sender's calls, in whole seconds.
     pub fn calls(&self) -> Vec<u64> {
         self.script.calls.lock().unwrap().iter().map(Duration::as_secs).collect()
     }
 
-    /// Lets the time pass until the row has come to rest; in longer steps the longer it takes.
+    /// Lets time pass until the row no longer changes, in steps that grow.
     pub async fn rest(&self) {
         for look in 0..6_000_u64 {
             if self.status() != "pending" {

@@ -1,4 +1,4 @@
-//! Composers through their public face, and the notification lane as a whole, with the clock in our hands.
+//! Tests of the composers through their public API, and of the whole notification lane with a simulated clock.
 
 mod lane;
 mod public;

@@ -1,4 +1,4 @@
-//! Composers through their public face.
+//! Tests of the composers through their public API.
 
 use postrider_composers::{EmailComposer, NullComposer, email};
 use postrider_contract::Counters;

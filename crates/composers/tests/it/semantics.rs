@@ -1,5 +1,5 @@
-//! Every line under "Ack/Nack and retry semantics" of the specification, one case each or more, on the real engine with
-//! the clock in our hands (rules N2–N6, N13).
+//! Every line under "Ack/Nack and retry semantics" of the specification, with at least one case each, on the real
+//! engine with a simulated clock (rules N2–N6, N13).
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use serde_json::json;
 use crate::lane::{Reply, start, text};
 
 struct Case {
-    /// The line that it shows.
+    /// The line of the specification that the case proves.
     line: &'static str,
     row: Vec<(&'static str, Value)>,
-    /// Over the contract.
+    /// Overrides of the contract.
     over: &'static str,
     sender: Vec<Reply>,
     status: &'static str,
     attempts: i64,
     error: serde_json::Value,
-    /// Seconds at which the sender was called.
+    /// Seconds at which the sender is called.
     calls: Vec<u64>,
 }
 
@@ -50,7 +50,7 @@ fn told(code: &str, message: &str) -> serde_json::Value {
     json!({ "provider": "stub", "status": "failed", "code": code, "message": message })
 }
 
-/// A payload that asks for a version of the template.
+/// A payload that requests a version of the template.
 fn of_version(version: &str) -> Value {
     let payload = json!({
         "courseTitle": "A", "courseString": "B", "sectionNumber": "1", "meetingSummary": "Mon",
@@ -107,7 +107,7 @@ async fn n02_to_n06_every_line_of_the_ack_and_nack_semantics() {
         let line = case.line;
         let running = start(&case.row, case.over, case.sender);
         running.rest().await;
-        // What was settled last is written by now; whatever else is called would break the script.
+        // The last settle is written by now; any further call of the sender would fail the script.
         tokio::time::sleep(Duration::from_mins(5)).await;
         let row = running.row();
         assert_eq!(running.status(), case.status, "{line}: {row:?}");

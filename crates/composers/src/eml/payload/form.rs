@@ -1,4 +1,4 @@
-//! The form of a payload: an object whose members have the right types, or a reason that names the one that has not.
+//! Checks the form of a payload: an object whose members have the right types, or a reason that names the wrong member.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ pub(super) fn parse<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, Reas
     Ok(parsed)
 }
 
-/// Nothing but an object: serde would take a list as well, with the members in the order of the struct's.
+/// Accepts only a JSON object: serde would also accept a list with the members in the order of the struct.
 pub(super) struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -44,7 +44,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// A path, or an object with a path or with content in base64.
+/// An attachment: a path, or an object with a path or with base64 content.
 pub(super) enum RawAttachment {
     Path(String),
     Whole(Box<Described>),

@@ -1,4 +1,4 @@
-//! What is wrong with a row is told, and the next row goes on.
+//! Invalid rows get a reason, and the next row is still composed.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! N5's order, and the preferences of N11.
+//! The order of the checks (rule N5), and the preferences of rule N11.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn metadata(json: &serde_json::Value) -> (&'static str, Value) {
 
 #[tokio::test]
 async fn n05_each_check_has_its_code_and_comes_in_its_order() {
-    // Each line adds what fails one check earlier: the earlier one wins.
+    // Each line adds a change that fails an earlier check: the earlier check wins.
     let ladder: [(&'static str, Value, &str); 9] = [
         (
             "event.payload",

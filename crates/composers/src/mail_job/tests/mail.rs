@@ -1,4 +1,4 @@
-//! N8, N9, N10: what the mail and its envelope hold.
+//! Content of the mail and of its envelope (rules N8, N9, N10).
 
 use super::*;
 
@@ -120,7 +120,7 @@ async fn n09_metadata_and_trace_are_headers_of_the_mail() {
     ] {
         assert_eq!(header(&[], name).await.as_deref(), Some(value), "{name}");
     }
-    // What no header can hold is left out; the mail goes all the same.
+    // A value that is invalid in a header is left out; the mail is still sent.
     let broken = ("event.trace_id", text("a\r\nBcc: x@example.org"));
     assert_eq!(header(std::slice::from_ref(&broken), "X-Trace-Id").await, None);
     assert_eq!(header(&[broken], "Bcc").await, None);

@@ -1,4 +1,4 @@
-//! N7: the schema as it is in the specification, formats asserted, and the rule for versions.
+//! Jobs against the schema of the specification, with formats asserted, and the rule for versions (rule N7).
 
 use super::*;
 

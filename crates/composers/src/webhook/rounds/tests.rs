@@ -5,11 +5,11 @@ use async_trait::async_trait;
 use super::super::directory::Subscription;
 use super::*;
 
-/// A query takes 10 ms, and sees what holds when it starts.
+/// A directory whose queries take 10 ms and return the data as it is when they start.
 #[derive(Default)]
 struct Slow {
     paused: AtomicBool,
-    /// It can be read, but not written.
+    /// Whether writes fail while reads succeed.
     read_only: AtomicBool,
     queries: AtomicUsize,
 }
