@@ -1,4 +1,4 @@
-//! Addresses and lists of them, checked once and normalised: what is an `Address` can go into SMTP and into a header.
+//! E-mail addresses and lists of them, checked once and normalised: an `Address` is safe in SMTP and in a header.
 //!
 //! Invariant: an `Address` holds no control character, no white space and no angle bracket; its domain is ASCII.
 
@@ -14,12 +14,14 @@ mod tests;
 
 pub use list::{parse_list, parse_mailbox};
 
-/// RFC 5321, 4.5.3.1: octets of the local part, the domain, and both with their `@`.
+/// Longest local part in octets (RFC 5321, 4.5.3.1).
 pub const LOCAL_LIMIT: usize = 64;
+/// Longest domain in octets (RFC 5321, 4.5.3.1).
 pub const DOMAIN_LIMIT: usize = 255;
+/// Longest address in octets: local part, `@` and domain.
 pub const ADDRESS_LIMIT: usize = 320;
 
-/// Why a text is not an address. The texts in it are shortened and escaped.
+/// The reason why a text is not an address. Quoted input is shortened and escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("the address is empty")]
@@ -48,7 +50,7 @@ pub enum Error {
     Many { found: usize },
 }
 
-/// One address, `local@domain`, the domain in lower case and as A-labels.
+/// An e-mail address, `local@domain`, with the domain in lower-case A-labels.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
     text: String,
@@ -93,20 +95,22 @@ impl Address {
         Ok(Self { text: checked, at })
     }
 
+    /// Returns the whole address, `local@domain`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
+    /// Returns the part before the `@`, in its original case.
     pub fn local(&self) -> &str {
         &self.text[..self.at]
     }
 
-    /// In A-labels and lower case.
+    /// Returns the domain, in lower-case A-labels.
     pub fn domain(&self) -> &str {
         &self.text[self.at + 1..]
     }
 
-    /// Does it need SMTPUTF8? (Only its local part can.)
+    /// Whether the address needs SMTPUTF8, which only its local part can cause.
     pub fn needs_utf8(&self) -> bool {
         !self.text.is_ascii()
     }
@@ -124,7 +128,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// An address and the name that people see beside it.
+/// An address and its display name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
     pub name: Option<String>,
@@ -132,7 +136,7 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// An empty name is no name.
+    /// Creates a mailbox; a blank name means no display name. Fails if the name is invalid in a header.
     pub fn new(name: &str, address: Address) -> Result<Self, Error> {
         let name = name.trim();
         if has_control(name) || name.contains('\t') {
@@ -142,20 +146,20 @@ impl Mailbox {
     }
 }
 
-/// RFC 5321's local part, narrowed: a quoted one may hold neither white space, angle bracket nor backslash, since
-/// these are legal and still misread by servers that split `RCPT TO:<…>` by hand.
+/// Whether the text is a local part of RFC 5321, with one restriction: a quoted one must not contain white space, angle
+/// brackets or backslashes. These are legal, but servers that parse `RCPT TO:<…>` carelessly misread them.
 fn is_local(local: &str) -> bool {
     let misread = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '\\');
     !local.contains(misread) && email_address::EmailAddress::is_valid_local_part(local)
 }
 
-/// A domain by itself, in lower-case A-labels; `None` where it is no host name with a dot in it.
+/// Parses a domain and returns it in lower-case A-labels; `None` if it is no host name or has no dot.
 pub fn parse_domain(text: &str) -> Option<String> {
     let domain = ascii_domain(text)?;
     (domain.len() <= DOMAIN_LIMIT && domain.contains('.')).then(|| domain.into_owned())
 }
 
-/// The domain in lower-case A-labels; `None` where it is no host name.
+/// Returns the domain in lower-case A-labels; `None` if it is no host name.
 pub(crate) fn ascii_domain(domain: &str) -> Option<Cow<'_, str>> {
     if is_plain_host(domain) {
         return Some(Cow::Borrowed(domain));
@@ -164,7 +168,8 @@ pub(crate) fn ascii_domain(domain: &str) -> Option<Cow<'_, str>> {
     (!ascii.is_empty() && !ascii.ends_with('.')).then_some(Cow::Owned(ascii))
 }
 
-/// The common case, which needs no tables: lower-case ASCII labels, none of them encoded.
+/// Whether the domain consists of lower-case ASCII labels that are not encoded: the common case, without Unicode
+/// tables.
 fn is_plain_host(domain: &str) -> bool {
     domain.split('.').all(|label| {
         (1..=63).contains(&label.len())

@@ -1,4 +1,4 @@
-//! Attachments as a row brings them: a JSON list with the content in base64.
+//! Attachments of a row: a JSON list with the content in base64.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,12 +12,12 @@ use crate::quote;
 #[cfg(test)]
 mod tests;
 
-/// The most attachments of one message.
+/// Largest number of attachments per message.
 pub const COUNT_LIMIT: usize = 100;
-/// The longest file name, in bytes.
+/// Longest file name in bytes.
 const NAME_LIMIT: usize = 255;
 
-/// Why the attachments are refused; `n` counts from 1.
+/// The reason why an attachment is rejected; `n` counts from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("not a JSON list of attachments: {0}")]
@@ -38,18 +38,18 @@ pub enum Error {
     Cid { n: usize, cid: String },
 }
 
-/// One attachment, decoded and checked.
+/// An attachment, decoded and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub(crate) filename: String,
     pub(crate) kind: ContentType,
     pub(crate) content: Vec<u8>,
-    /// Shown inside the HTML body, which names it as `cid:…`.
+    /// Content-ID of an attachment that the HTML body shows as `cid:…`.
     pub(crate) cid: Option<String>,
     pub(crate) inline: bool,
 }
 
-/// `type/subtype` in lower case, and its parameters.
+/// A media type: `type/subtype` in lower case, and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentType {
     pub essence: String,
@@ -70,7 +70,7 @@ struct Raw<'a> {
     filename: Cow<'a, str>,
     #[serde(borrow, default)]
     content_type: Option<Cow<'a, str>>,
-    /// Borrowed: it may be most of the row.
+    /// Borrowed, as it may be most of the row.
     #[serde(borrow)]
     content: Cow<'a, str>,
     #[serde(default)]
@@ -95,7 +95,7 @@ fn check(n: usize, raw: &Raw<'_>) -> Result<Attachment, Error> {
 }
 
 impl Attachment {
-    /// Checks what a producer says of its `n`-th attachment, counted from 1. What has a `cid` is inline.
+    /// Creates the `n`-th attachment, counted from 1, and checks it. An attachment with a `cid` is inline.
     pub fn new(
         n: usize,
         filename: &str,
@@ -111,7 +111,7 @@ impl Attachment {
         }
         let kind = content_type.unwrap_or("application/octet-stream");
         let kind = parse_type(kind).ok_or_else(|| Error::Type { n, found: quote(kind) })?;
-        // Their structure would have to be valid and unencoded, which we can't promise for a stranger's bytes.
+        // Their structure would have to be valid and unencoded, which we cannot guarantee for foreign bytes.
         if kind.essence.starts_with("multipart/") || kind.essence.starts_with("message/") {
             return Err(Error::Structured { n, found: kind.essence });
         }
@@ -119,7 +119,7 @@ impl Attachment {
         Ok(Self { filename: filename.to_owned(), kind, content, inline: inline || cid.is_some(), cid })
     }
 
-    /// The content of the `n`-th attachment, from base64.
+    /// Decodes the base64 content of the `n`-th attachment, counted from 1.
     pub fn decode(n: usize, text: &str) -> Result<Vec<u8>, Error> {
         decode(text).ok_or(Error::Base64 { n })
     }
@@ -134,7 +134,7 @@ fn check_cid(n: usize, cid: &str) -> Result<String, Error> {
     Ok(bare.to_owned())
 }
 
-/// Base64, also when it is wrapped in lines.
+/// Decodes base64, also if it is wrapped in lines.
 fn decode(text: &str) -> Option<Vec<u8>> {
     if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
         let bare: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -158,12 +158,12 @@ fn parse_parameter(text: &str) -> Option<(String, String)> {
     let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
     let plain = |b: u8| (32..=126).contains(&b) && b != b'"' && b != b'\\';
     let fine = is_token(name) && value.len() <= NAME_LIMIT && value.bytes().all(plain);
-    // The name is the file's, the boundary nobody's.
+    // We write the file name and the boundary ourselves.
     let ours = name.eq_ignore_ascii_case("name") || name.eq_ignore_ascii_case("boundary");
     (fine && !ours).then(|| (name.to_ascii_lowercase(), value.to_owned()))
 }
 
-/// RFC 2045's token.
+/// Whether the text is a token of RFC 2045.
 fn is_token(text: &str) -> bool {
     let fine = |b: u8| b.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?=".contains(&b);
     !text.is_empty() && text.len() <= 127 && text.bytes().all(fine)

@@ -1,14 +1,14 @@
-//! The time of a Date header, from the forms in which databases hand out times.
+//! Times of Date headers: parses the formats in which databases return times.
 
 #[cfg(test)]
 mod tests;
 
-/// Now, in Unix seconds. Nothing is decided by it: it only stands in a header for people to read.
+/// Returns the current Unix seconds, for headers only: no decision may depend on them.
 pub fn now() -> i64 {
     mail_builder::headers::date::Date::now().date
 }
 
-/// Unix seconds of `YYYY-MM-DD HH:MM:SS[.f][Z|±HH[:MM]]` (also with a `T`); without a zone it is UTC (rule G5).
+/// Parses `YYYY-MM-DD HH:MM:SS[.f][Z|±HH[:MM]]` (also with a `T`) to Unix seconds; without a zone it is UTC (rule G5).
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let bytes = text.as_bytes();
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Option<i64> {
     in_range.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone)
 }
 
-/// Unix seconds of a whole number that counts seconds, milliseconds or microseconds; which, its size tells.
+/// Converts a number of seconds, milliseconds or microseconds to Unix seconds; its magnitude determines the unit.
 pub fn from_epoch(number: i64) -> i64 {
     match number.unsigned_abs() {
         0..100_000_000_000 => number,
@@ -40,7 +40,7 @@ fn digits(text: &str) -> Option<i64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// Seconds east of UTC, after an optional fraction.
+/// Parses an optional fraction and a zone; returns the seconds east of UTC.
 fn offset(rest: &str) -> Option<i64> {
     let zone = match rest.strip_prefix('.') {
         Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
@@ -60,14 +60,14 @@ fn offset(rest: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// Days since 1970-01-01 of a date of the Gregorian calendar. Years start in March, so that the leap day is last.
+/// Returns the days since 1970-01-01 of a Gregorian date. Years start in March, so that the leap day is last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
 }
 
-/// `YYYY-MM-DDTHH:MM:SSZ` of Unix seconds.
+/// Formats Unix seconds as `YYYY-MM-DDTHH:MM:SSZ`.
 pub fn rfc3339(seconds: i64) -> String {
     let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Eras of 400 years that start in March; the inverse of `days`.

@@ -1,8 +1,8 @@
 //! DKIM signatures (RFC 6376, RFC 8463): relaxed/relaxed, SHA-256, RSA or Ed25519.
 //!
-//! Owns: keys and signing. Must not: resolve names or verify. Written here since signing is canonicalisation and two
-//! calls of `ring`, which is in the product anyway, while the crates that offer it bring a resolver along.
-//! Invariant: a key is never shown, and the same message and time give the same signature.
+//! Owns keys and signing. Must not resolve names or verify signatures. Implemented here because signing needs only
+//! canonicalisation and two calls of `ring`, which we use anyway, while existing crates add a resolver.
+//! Invariant: a key is never printed, and the same message and time give the same signature.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ use crate::quote;
 
 mod canonical;
 
-/// The headers that are signed where the message has them. From is also signed once more than it occurs, so that
-/// nobody can add a second one.
+/// Headers that are signed if the message has them. From is signed once more than it occurs, so that a second one
+/// cannot be added (oversigning).
 const SIGNED: [&str; 16] = [
     "from",
     "to",
@@ -40,7 +40,7 @@ const SIGNED: [&str; 16] = [
     "list-unsubscribe-post",
 ];
 
-/// Why a signer can't be made. Never shows any of the key.
+/// The reason why a signer cannot be created. Never contains any part of the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("DKIM domain {0} is not a host name")]
@@ -58,7 +58,7 @@ enum Key {
     Ed25519(Box<Ed25519KeyPair>),
 }
 
-/// Signs for one domain with one key.
+/// A DKIM signer for one domain, with one key.
 pub struct Signer {
     domain: String,
     selector: String,
@@ -72,7 +72,7 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// `pem`: an RSA key (PKCS#1 or PKCS#8) or an Ed25519 key (PKCS#8).
+    /// Creates a signer; `pem` is an RSA key (PKCS#1 or PKCS#8) or an Ed25519 key (PKCS#8).
     pub fn new(domain: &str, selector: &str, pem: &str) -> Result<Self, Error> {
         let ascii = ascii_domain(domain).ok_or_else(|| Error::Domain(quote(domain)))?.into_owned();
         let selector_ascii =
@@ -81,15 +81,17 @@ impl Signer {
         Ok(Self { domain: ascii, selector: selector_ascii, key: read_key(&der)? })
     }
 
-    /// Is this key for mail from `domain`? It is for its own domain and those below it.
+    /// Whether this key signs mail from `domain`: the signer's own domain or a subdomain.
     pub fn covers(&self, domain: &str) -> bool {
         domain.strip_suffix(self.domain.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     }
 
+    /// Returns the signing domain (`d=`), in lower-case A-labels.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
+    /// Returns the selector (`s=`).
     pub fn selector(&self) -> &str {
         &self.selector
     }
@@ -105,17 +107,17 @@ impl Signer {
         match &self.key {
             Key::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
-                // The chance only blinds the computation: the signature is the same every time.
+                // The randomness only blinds the computation: the signature is the same every time.
                 key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), data, &mut signature)
                     .expect("the buffer has the length of the modulus, and the system has randomness");
                 signature
             }
-            // RFC 8463: what is signed is the hash.
+            // RFC 8463: the signature is over the hash.
             Key::Ed25519(key) => key.sign(digest(&SHA256, data).as_ref()).as_ref().to_vec(),
         }
     }
 
-    /// The DKIM-Signature header of a message, with its line end.
+    /// Returns the DKIM-Signature header of a message, with its line ending.
     fn header(&self, headers: &[canonical::Header<'_>], body_hash: &str, time: i64) -> String {
         let (names, mut data) = canonical::select(headers, &SIGNED);
         let mut header = format!(
@@ -141,7 +143,7 @@ impl Signer {
     }
 }
 
-/// Puts one DKIM-Signature per signer on top of `message`, which ends in CRLF; `time` (Unix seconds) is theirs.
+/// Prepends one DKIM-Signature per signer to `message`, which ends in CRLF; `time` is the signing time in Unix seconds.
 pub fn sign<'a>(signers: impl IntoIterator<Item = &'a Signer>, message: &mut Vec<u8>, time: i64) {
     let (head, body) = canonical::split(message);
     let headers = canonical::headers(head);
@@ -159,7 +161,7 @@ fn read_key(der: &PrivateKeyDer<'_>) -> Result<Key, Error> {
         },
         PrivateKeyDer::Pkcs8(der) => {
             let der = der.secret_pkcs8_der();
-            // Common tools leave the public key out of it, hence "maybe unchecked".
+            // Common tools omit the public key, hence "maybe unchecked".
             if let Ok(key) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der) {
                 return Ok(Key::Ed25519(Box::new(key)));
             }
@@ -172,7 +174,7 @@ fn read_key(der: &PrivateKeyDer<'_>) -> Result<Key, Error> {
     }
 }
 
-/// Appends parts, with a fold before each that would make its line long.
+/// Appends parts, and folds the line before each part that would make it too long.
 fn push_folded(to: &mut String, parts: impl Iterator<Item = String>) {
     for part in parts {
         let line = to.len() - to.rfind('\n').map_or(0, |at| at + 1);

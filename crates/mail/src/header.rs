@@ -1,22 +1,22 @@
-//! Headers that a row brings itself: which names it may set, and what a value may hold.
+//! Custom headers of a row: the names that a row may set, and the values that it may give them.
 //!
-//! Invariant: a checked header can't end its own line, and can't stand in for one that we write ourselves.
+//! Invariant: a checked header cannot end its line, and cannot replace a header that we write.
 
 use crate::quote;
 
 #[cfg(test)]
 mod tests;
 
-/// The longest header name.
+/// Longest header name in bytes.
 const NAME_LIMIT: usize = 76;
-/// The longest run without a space: a line can only be folded at one, and may have 998 bytes.
+/// Longest run of bytes without a space: a line can only be folded at a space, and is limited to 998 bytes.
 const RUN_LIMIT: usize = 900;
-/// The longest value.
+/// Longest header value in bytes.
 pub const VALUE_LIMIT: usize = 16 * 1024;
-/// The most headers of its own that a row may have.
+/// Largest number of custom headers per row.
 pub const COUNT_LIMIT: usize = 100;
 
-/// Why a header is refused.
+/// The reason why a header is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error(
@@ -39,7 +39,7 @@ pub enum Error {
     Value(String),
 }
 
-/// A header of the row's own, checked.
+/// A custom header of a row, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Custom {
     name: String,
@@ -47,22 +47,25 @@ pub struct Custom {
 }
 
 impl Custom {
+    /// Checks a header; fails if the name is reserved or invalid, or if the value could break the message.
     pub fn new(name: &str, value: &str) -> Result<Self, Error> {
         check_name(name)?;
         check_value(name, value)?;
         Ok(Self { name: name.to_owned(), value: value.trim_matches([' ', '\t']).to_owned() })
     }
 
+    /// Returns the header's name as the row wrote it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Returns the header's value, unfolded and unencoded.
     pub fn value(&self) -> &str {
         &self.value
     }
 }
 
-/// Parses a JSON object of names and values; a list of values repeats the header. NULL values are left out.
+/// Parses a JSON object of names and values; a list of values repeats the header. Null values are left out.
 pub fn parse(json: &str) -> Result<Vec<Custom>, Error> {
     use serde_json::Value;
     let object: serde_json::Map<String, Value> =
@@ -102,7 +105,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     }
 }
 
-/// What to do instead, for headers that only we write.
+/// Returns advice for a header that only we or mail servers write; `None` if a row may set it.
 fn ours(lower: &str) -> Option<&'static str> {
     const FIELD: &str = "it has a message field of its own";
     const US: &str = "it is made for each message";
@@ -130,12 +133,12 @@ fn check_value(name: &str, value: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every control character but the tab, C1 ones and Unicode's line separators included.
+/// Whether the text contains a control character other than tab, including C1 and the Unicode line separators.
 pub(crate) fn has_control(text: &str) -> bool {
     text.chars().any(|c| (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
-/// Is there a space often enough to keep lines below their limit?
+/// Whether the value has enough spaces to be folded below the line limit.
 pub(crate) fn can_fold(value: &str) -> bool {
     value.split([' ', '\t']).all(|run| run.len() <= RUN_LIMIT)
 }

@@ -1,7 +1,7 @@
-//! E-mail: addresses, MIME, templates, DKIM.
+//! E-mail: addresses, MIME messages, templates and DKIM.
 //!
-//! Owns: turning checked parts into the bytes of a message. Must not: read rows, send anything, or know a contract.
-//! Invariant: no text of a row can add a header, a recipient or a MIME part that the row's own fields don't name.
+//! Owns the conversion of checked parts into the bytes of a message. Must not read rows, send anything, or know a
+//! contract. Invariant: no text of a row can add a header, a recipient or a MIME part that the row's fields don't name.
 
 pub mod address;
 pub mod attachment;
@@ -21,7 +21,7 @@ pub use message::Draft;
 pub use message_id::message_id;
 pub use templates::{LiveTemplates, Templates};
 
-/// Quotes a stranger's text for an error: short, on one line, nothing unprintable.
+/// Quotes untrusted text for an error: short, on one line, without unprintable characters.
 pub(crate) fn quote(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {

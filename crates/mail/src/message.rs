@@ -1,6 +1,6 @@
-//! A draft becomes the bytes of a message: CRLF line ends, ASCII unless an address needs SMTPUTF8, no Bcc.
+//! Writes a draft as the bytes of a message: CRLF line endings, ASCII unless an address needs SMTPUTF8, no Bcc.
 //!
-//! Invariant: the same draft gives the same bytes; nothing in it depends on the moment or on chance.
+//! Invariant: the same draft gives the same bytes; they depend neither on the current time nor on randomness.
 
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
@@ -13,7 +13,7 @@ use mail_builder::headers::text::Text;
 use crate::header::{Custom, VALUE_LIMIT, can_fold, has_control};
 use crate::{Attachment, Mailbox, mime};
 
-/// Why a draft can't be written.
+/// The reason why a draft cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("subject: holds a control character (CR, LF or another), which no header may")]
@@ -24,7 +24,7 @@ pub enum Error {
     Nul(&'static str),
 }
 
-/// Everything that one message is made of, borrowed from where it lies.
+/// The parts of one message, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'a> {
     pub from: &'a Mailbox,
@@ -36,14 +36,14 @@ pub struct Draft<'a> {
     pub html: Option<&'a str>,
     pub headers: &'a [Custom],
     pub attachments: &'a [Attachment],
-    /// Without angle brackets.
+    /// The Message-ID without angle brackets.
     pub message_id: &'a str,
-    /// Unix seconds.
+    /// The Date in Unix seconds.
     pub date: i64,
 }
 
 impl Draft<'_> {
-    /// Writes the message into one buffer.
+    /// Writes the message into one buffer; fails if the subject or a body is invalid.
     pub fn write(&self) -> Result<Vec<u8>, Error> {
         let body = mime::structure(self)?;
         let mut builder = MessageBuilder::new()
@@ -51,7 +51,7 @@ impl Draft<'_> {
             .header("Message-ID", MessageId::new(self.message_id))
             .header("From", mailbox(self.from));
         if self.to.is_empty() && self.cc.is_empty() {
-            // RFC 5322 wants some recipient; this is the customary one where all are blind.
+            // RFC 5322 requires a recipient; this is the usual one if all are blind.
             builder = builder.header("To", Raw::new("undisclosed-recipients:;"));
         }
         for (name, mailboxes) in [("To", self.to), ("Cc", self.cc), ("Reply-To", self.reply_to)] {
@@ -73,7 +73,7 @@ impl Draft<'_> {
         Ok(message)
     }
 
-    /// Does a header need SMTPUTF8?
+    /// Whether an address in the headers needs SMTPUTF8.
     pub fn needs_utf8(&self) -> bool {
         let lists = [std::slice::from_ref(self.from), self.to, self.cc, self.reply_to];
         lists.iter().copied().flatten().any(|mailbox| mailbox.address.needs_utf8())
@@ -90,7 +90,7 @@ fn checked_subject(subject: &str) -> Result<HeaderType<'_>, Error> {
     Ok(unstructured(subject))
 }
 
-/// ASCII that can be folded at its spaces stays readable (and List-Unsubscribe usable); the rest is encoded.
+/// Writes ASCII that can be folded at spaces as it is (List-Unsubscribe stays usable), and encodes all other text.
 fn unstructured(value: &str) -> HeaderType<'_> {
     let plain = value.is_ascii() && can_fold(value) && value.trim() == value && !value.contains("  ");
     if plain { Raw::new(value).into() } else { Text::new(value).into() }

@@ -1,15 +1,15 @@
-//! Message-IDs: the same for every delivery of the same row, so that receivers can drop a second copy.
+//! Message-IDs: the same for every delivery of the same row, so that receivers can drop duplicates.
 
 use ring::digest::{SHA256, digest};
 
 #[cfg(test)]
 mod tests;
 
-/// Longer keys are cut, and told apart by their hash.
+/// Longest part in bytes; longer keys are truncated and made unique by a hash.
 const KEY_LIMIT: usize = 100;
 
-/// `{name}.{key}@{domain}`, without angle brackets. What can't stand in a Message-ID is replaced; where that (or the
-/// length) changed a part, a hash of the original keeps different keys different.
+/// Returns `{name}.{key}@{domain}`, without angle brackets. Characters that are invalid in a Message-ID are replaced.
+/// If that or truncation changed a part, a hash of the original is appended, so that different keys stay different.
 pub fn message_id(name: &str, key: &str, domain: &str) -> String {
     let mut id = String::with_capacity(name.len() + key.len() + domain.len() + 2);
     push_clean(&mut id, name);
@@ -20,7 +20,7 @@ pub fn message_id(name: &str, key: &str, domain: &str) -> String {
     id
 }
 
-/// Letters, digits, `-` and `_`, and single dots between them.
+/// Appends a part reduced to letters, digits, `-`, `_` and single dots between them.
 fn push_clean(id: &mut String, part: &str) {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     let dotted = part.split('.').all(|atom| !atom.is_empty() && atom.bytes().all(plain));
@@ -34,7 +34,7 @@ fn push_clean(id: &mut String, part: &str) {
     push_hash(id, part);
 }
 
-/// The first 12 bytes of SHA-256, in hexadecimal.
+/// Appends the first 12 bytes of the SHA-256 hash, in hexadecimal.
 pub(crate) fn push_hash(to: &mut String, text: &str) {
     push_hex(to, &digest(&SHA256, text.as_bytes()).as_ref()[..12]);
 }

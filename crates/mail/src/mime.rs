@@ -1,7 +1,8 @@
-//! The MIME structure of a draft: `mixed(alternative(text, related(html, inline…)), attachment…)`, less what is absent.
+//! The MIME structure of a draft: `mixed(alternative(text, related(html, inline…)), attachment…)`, without absent
+//! parts.
 //!
-//! Invariant: boundaries are stable, and none occurs inside a part: "=_" can't come out of quoted-printable or
-//! base64, and what is sent as it is has been searched.
+//! Invariant: boundaries are deterministic, and none occurs inside a part: quoted-printable and base64 cannot produce
+//! "=_", and parts that are sent unencoded are searched for the boundary.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ use crate::Attachment;
 use crate::message::{Draft, Error};
 use crate::message_id::{push_hash, push_hex};
 
-/// The body of `draft`. A draft without any body gets an empty text.
+/// Builds the MIME structure of `draft`. A draft without a body gets an empty text.
 pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
     let text = draft.text.map(|text| lines("text", text)).transpose()?;
     let html = draft.html.map(|html| lines("html", html)).transpose()?;
@@ -36,8 +37,8 @@ pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
     Ok(boundaries.wrap("multipart/mixed", body, beside.into_iter().map(attached).collect()))
 }
 
-/// Always base64, text too: the bytes arrive as they are, and none of them is searched for a boundary. (The builder
-/// would send a text with lone CRs or NULs as 7bit; a raw Content-Type keeps it from looking.)
+/// Builds the part of an attachment, always in base64, even for text: the bytes arrive unchanged and need no search for
+/// a boundary. (The builder would send text with lone CRs or NULs as 7bit; a raw Content-Type prevents that.)
 fn attached(attachment: &Attachment) -> MimePart<'_> {
     let mut disposition = ContentType::new(if attachment.inline { "inline" } else { "attachment" });
     if !attachment.filename.is_empty() {
@@ -52,7 +53,7 @@ fn attached(attachment: &Attachment) -> MimePart<'_> {
     }
 }
 
-/// Makes lone carriage returns line breaks (mail has no other use for them) and refuses NUL. Copies only if it must.
+/// Replaces lone carriage returns by line breaks and rejects NUL. Copies the text only if needed.
 fn lines<'a>(field: &'static str, text: &'a str) -> Result<Cow<'a, str>, Error> {
     if text.as_bytes().contains(&0) {
         return Err(Error::Nul(field));
@@ -64,7 +65,7 @@ fn lines<'a>(field: &'static str, text: &'a str) -> Result<Cow<'a, str>, Error> 
     Ok(Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")))
 }
 
-/// Hands out the boundaries of one message.
+/// Generates the boundaries of one message.
 struct Boundaries {
     seed: String,
     used: usize,
@@ -78,7 +79,8 @@ impl Boundaries {
     fn of(draft: &Draft<'_>) -> Self {
         let mut seed = String::with_capacity(32);
         push_hash(&mut seed, draft.message_id);
-        // Whoever knows the Message-ID could write the boundary into a body: then the seed depends on that body too.
+        // A producer who knows the Message-ID could write the boundary into a body: then the hash includes the bodies
+        // too.
         let guessed = contents(draft).any(|content| find(content, seed.as_bytes()));
         if guessed {
             let mut context = Context::new(&SHA256);
@@ -90,7 +92,7 @@ impl Boundaries {
         Self { seed, used: 0 }
     }
 
-    /// `first` alone, or as the first part of a multipart if there are others.
+    /// Returns `first` alone, or a multipart of `first` and the other parts if there are any.
     fn wrap<'a>(&mut self, kind: &'static str, first: MimePart<'a>, rest: Vec<MimePart<'a>>) -> MimePart<'a> {
         if rest.is_empty() {
             return first;
@@ -102,12 +104,12 @@ impl Boundaries {
     }
 }
 
-/// All that might go out unencoded.
+/// Returns the contents that may be sent unencoded.
 fn contents<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a [u8]> {
     [draft.text, draft.html].into_iter().flatten().map(str::as_bytes)
 }
 
-/// Does `needle` follow an underscore in `hay`, as it does in a boundary?
+/// Whether `needle` follows an underscore in `hay`, as it does in a boundary.
 fn find(hay: &[u8], needle: &[u8]) -> bool {
     hay.split(|&byte| byte == b'_').skip(1).any(|rest| rest.starts_with(needle))
 }

@@ -1,10 +1,10 @@
-//! A plain text from HTML, for the people whose readers show no HTML. Simple and honest: tags go, blocks become
-//! lines, links show where they lead; it does not lay out tables.
+//! Converts HTML to plain text, for mail programs that show no HTML. Tags are removed, blocks become lines, and links
+//! show their target; tables are not laid out.
 
 #[cfg(test)]
 mod tests;
 
-/// What stands between the tags, with line breaks where blocks begin and end.
+/// Returns the text between the tags, with line breaks where blocks begin and end.
 pub fn from_html(html: &str) -> String {
     let mut text = Text::default();
     let mut link: Option<(String, usize)> = None;
@@ -40,7 +40,7 @@ pub fn from_html(html: &str) -> String {
     text.finish()
 }
 
-/// How many line breaks a tag asks for.
+/// Returns the number of line breaks at a tag.
 fn block_lines(name: &str) -> usize {
     match name.trim_start_matches('/').trim_end_matches('/') {
         "br" => 0,
@@ -51,7 +51,7 @@ fn block_lines(name: &str) -> usize {
     }
 }
 
-/// Text under construction: white space is collapsed as HTML does it.
+/// Text under construction, with white space collapsed as in HTML.
 #[derive(Default)]
 struct Text {
     out: String,
@@ -78,7 +78,7 @@ impl Text {
         self.space = true;
     }
 
-    /// Ends the line and leaves `wanted - 1` empty ones; 0 is a plain break, `MAX` no break at all.
+    /// Ends the line and adds `wanted - 1` empty lines; 0 is a plain break, `MAX` no break at all.
     fn lines(&mut self, wanted: usize) {
         if wanted == usize::MAX {
             return;
@@ -119,7 +119,7 @@ impl Text {
     }
 }
 
-/// The inside of the tag at the start of `rest`, and what follows it; quoted attributes may hold `>`.
+/// Splits off the tag at the start of `rest`; quoted attributes may contain `>`.
 fn split_tag(rest: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     for (at, byte) in rest.bytes().enumerate().skip(1) {
@@ -138,7 +138,7 @@ fn tag_name(tag: &str) -> String {
     tag[..end].to_ascii_lowercase()
 }
 
-/// What follows the end tag of `name`.
+/// Returns the text after the end tag of `name`.
 fn skip_past<'a>(rest: &'a str, name: &str) -> &'a str {
     let end = rest.match_indices("</").find(|(at, _)| {
         rest.get(at + 2..at + 2 + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
@@ -157,7 +157,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(decode(value))
 }
 
-/// The character references that text is written with; others stay as they are.
+/// Decodes common character references; others stay unchanged.
 fn decode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

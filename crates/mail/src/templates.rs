@@ -1,7 +1,8 @@
-//! Mail templates: `<folder>/<id>/<version>/<locale>/{subject.txt, body.html, body.txt}`, all read and compiled together.
+//! Mail templates: `<folder>/<id>/<version>/<locale>/{subject.txt, body.html, body.txt}`, all read and compiled
+//! together.
 //!
-//! Owns: finding and rendering them. Must not: read a file because a row names it.
-//! Invariant: a variable that is missing is an error, never an empty place; HTML is escaped; rendering is bounded.
+//! Owns finding and rendering templates. Must not read a file because a row names it.
+//! Invariant: a missing variable is an error, never an empty string; HTML is escaped; rendering is bounded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,14 +23,14 @@ pub use live::LiveTemplates;
 pub use render::Rendered;
 pub use shipped::SAMPLE;
 
-/// Instructions of one rendering; a simple mail needs some hundreds.
+/// Largest number of instructions per rendering; a simple mail needs a few hundred.
 const FUEL: u64 = 500_000;
-/// Bytes that one part may render to.
+/// Largest output of one part, in bytes.
 const OUTPUT_LIMIT: usize = 25 * 1024 * 1024;
-/// Bytes of one template file.
+/// Largest template file, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// Why a row can't be rendered. Each is another kind of mistake, with another person to mend it.
+/// The reason why a template cannot be rendered. The kinds differ in who has to fix them: producer or template author.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{0} is not a template name: id, or id@version, of letters, digits and . _ -")]
@@ -48,22 +49,22 @@ pub enum Error {
     Broken { template: String, reason: String },
 }
 
-/// What is wrong with the folder: every mistake at once, a line each.
+/// The errors in a template folder, all of them, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct LoadError(pub Vec<String>);
 
-/// Which parts a template has in one locale, and where they are.
+/// The parts that a template has in one locale.
 #[derive(Debug, Clone, Default)]
 struct Parts {
-    /// `id/version/locale`, as on disk: the names in the environment start with it.
+    /// `id/version/locale`, as on disk: prefix of the names in the environment.
     name: String,
     subject: bool,
     html: bool,
     text: bool,
 }
 
-/// Ordered so that v10 comes after v9.
+/// A version, ordered so that v10 comes after v9.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Version {
     numbers: Vec<u64>,
@@ -73,7 +74,7 @@ struct Version {
 type Locales = BTreeMap<String, Parts>;
 type Versions = BTreeMap<Version, Locales>;
 
-/// All templates of one folder.
+/// The compiled templates of one folder.
 pub struct Templates {
     environment: Environment<'static>,
     known: BTreeMap<String, Versions>,
@@ -86,15 +87,15 @@ impl fmt::Debug for Templates {
     }
 }
 
-/// One template in one locale, for a list.
+/// A template in one locale, as listed for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub id: String,
     pub version: String,
     pub locale: String,
-    /// Which of `subject.txt`, `body.html` and `body.txt` there are.
+    /// The files that exist, of `subject.txt`, `body.html` and `body.txt`.
     pub parts: Vec<&'static str>,
-    /// Every variable that it mentions.
+    /// The variables that the template uses.
     pub variables: Vec<String>,
 }
 
@@ -104,7 +105,8 @@ impl Templates {
         Self::empty(default_locale).over(folder)
     }
 
-    /// The shipped templates and, over them, those of `folder`: the same id, version and locale replaces.
+    /// Loads the shipped templates and those of `folder`, which override shipped ones of the same id, version and
+    /// locale.
     pub fn with_shipped(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
         let mut templates = Self::empty(default_locale);
         shipped::add(&mut templates.environment, &mut templates.known);
@@ -131,7 +133,7 @@ impl Templates {
         Ok(self)
     }
 
-    /// Every template in every locale, in order.
+    /// Lists every template in every locale, sorted.
     pub fn list(&self) -> Vec<Listed> {
         let mut list = Vec::new();
         for (id, versions) in &self.known {
@@ -164,8 +166,8 @@ impl Templates {
         }
     }
 
-    /// Renders `template` (`id`, the newest version, or `id@version`) for a locale: exactly that one, else its
-    /// language (alone, or in another region), else the default.
+    /// Renders `template` (`id` for the newest version, or `id@version`) in a locale: exactly that one, else its
+    /// language (without region, or in another region), else the default.
     pub fn render(
         &self,
         template: &str,
@@ -219,12 +221,12 @@ impl Version {
     }
 }
 
-/// `de_AT` and `de-at` are the same.
+/// Normalises a locale: `de_AT` and `de-at` are the same.
 fn locale_key(locale: &str) -> String {
     locale.trim().replace('_', "-").to_ascii_lowercase()
 }
 
-/// Ids, versions and locales: nothing that a path could be made of.
+/// Whether the text is valid as an id, version or locale: it cannot form a path.
 fn is_name(text: &str) -> bool {
     let fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     (1..=64).contains(&text.len()) && text.bytes().all(fine) && !text.starts_with('.')

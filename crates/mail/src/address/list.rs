@@ -1,4 +1,4 @@
-//! The forms in which producers write addresses: `a@b`, `Name <a@b>`, lists with commas, and JSON of either.
+//! Parses addresses in the forms that producers write: `a@b`, `Name <a@b>`, comma-separated lists, and JSON of either.
 
 use serde::Deserialize;
 
@@ -7,8 +7,8 @@ use crate::quote;
 
 /// Parses a column of addresses. Empty text is an empty list.
 ///
-/// Text that starts with `[` or `{` is JSON: strings, or objects with `email` (or `address`) and `name`. So is one
-/// JSON string, as a JSON column hands it out. Anything else is a list with commas.
+/// Text that starts with `[` or `{` is JSON: strings, or objects with `email` (or `address`) and `name`. A single JSON
+/// string, as JSON columns return it, is accepted as well. Anything else is a comma-separated list.
 pub fn parse_list(text: &str) -> Result<Vec<Mailbox>, Error> {
     let text = text.trim();
     if text.is_empty() || text == "null" {
@@ -36,12 +36,12 @@ pub fn parse_mailbox(text: &str) -> Result<Mailbox, Error> {
     let Some(inner) = text.strip_suffix('>') else {
         return Ok(Mailbox { name: None, address: Address::parse(text)? });
     };
-    // A quoted name may hold a `<`; the one that opens the address is the last.
+    // A quoted name may contain a `<`; the last one opens the address.
     let open = inner.rfind('<').ok_or_else(|| Error::Form(quote(text)))?;
     Mailbox::new(&parse_name(inner[..open].trim(), text)?, Address::parse(&inner[open + 1..])?)
 }
 
-/// A display name: plain words, or one quoted string.
+/// Parses a display name: plain words, or one quoted string.
 fn parse_name(name: &str, whole: &str) -> Result<String, Error> {
     if !name.starts_with('"') {
         let special = |c: char| matches!(c, '"' | '<' | '>' | '\\');
@@ -60,7 +60,7 @@ fn parse_name(name: &str, whole: &str) -> Result<String, Error> {
     Err(Error::Unclosed(quote(whole)))
 }
 
-/// Splits at the commas that are neither inside quotes nor inside angle brackets.
+/// Splits the text at commas outside quotes and angle brackets.
 fn parse_commas(text: &str) -> Result<Vec<Mailbox>, Error> {
     let mut found = Vec::new();
     let (mut start, mut quoted, mut angled, mut escaped) = (0, false, false, false);
@@ -105,7 +105,7 @@ enum JsonMailbox {
 }
 
 fn parse_json(text: &str) -> Result<Vec<Mailbox>, Error> {
-    // Syntax first: the message of an untagged enum would hide where it is broken.
+    // Check the syntax first: the error of an untagged enum would not name the position.
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|error| Error::Json(error.to_string()))?;
     let shape = "expected strings, or objects with `email` and `name`";

@@ -1,14 +1,14 @@
-//! RFC 6376's "relaxed" form of headers and bodies.
+//! The "relaxed" canonicalisation of headers and bodies (RFC 6376).
 
 use ring::digest::{Context, Digest, SHA256};
 
-/// One header as it stands in the message, folds included, without its last line end.
+/// A header as it is in the message, with its folds, without its last line ending.
 pub struct Header<'a> {
     name: String,
     raw: &'a [u8],
 }
 
-/// The head with the line end of its last header, and the body after the empty line.
+/// Splits a message into the header section, with its last line ending, and the body after the empty line.
 pub fn split(message: &[u8]) -> (&[u8], &[u8]) {
     match message.windows(4).position(|window| window == b"\r\n\r\n") {
         Some(at) => (&message[..at + 2], &message[at + 4..]),
@@ -16,7 +16,7 @@ pub fn split(message: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The headers, from the top.
+/// Returns the headers, from the top.
 pub fn headers(head: &[u8]) -> Vec<Header<'_>> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut start = 0;
@@ -36,7 +36,7 @@ pub fn headers(head: &[u8]) -> Vec<Header<'_>> {
     found.into_iter().map(header).collect()
 }
 
-/// The names for `h=`, and the canonical form of all of them. Of a repeated header, the lowest comes first.
+/// Returns the names for `h=`, and the canonical form of those headers. Of a repeated header, the lowest comes first.
 pub fn select<'n>(headers: &[Header<'_>], wanted: &[&'n str]) -> (Vec<&'n str>, Vec<u8>) {
     let (mut names, mut data) = (Vec::with_capacity(wanted.len() + 1), Vec::with_capacity(1024));
     for &name in wanted {
@@ -51,7 +51,7 @@ pub fn select<'n>(headers: &[Header<'_>], wanted: &[&'n str]) -> (Vec<&'n str>, 
     (names, data)
 }
 
-/// Name in lower case, value unfolded, runs of white space one space, none at the ends, CRLF.
+/// Appends a header in canonical form: lower-case name, unfolded value, white space collapsed and trimmed, CRLF.
 pub fn push_header(data: &mut Vec<u8>, raw: &[u8]) {
     let colon = raw.iter().position(|&byte| byte == b':').unwrap_or(raw.len());
     data.extend(raw[..colon].trim_ascii().iter().map(u8::to_ascii_lowercase));
@@ -68,7 +68,7 @@ pub fn push_header(data: &mut Vec<u8>, raw: &[u8]) {
     data.extend_from_slice(b"\r\n");
 }
 
-/// The hash of the relaxed body: runs of white space one space, none at the end of a line, no empty lines at the end.
+/// Hashes the relaxed body: white space collapsed, none at the end of a line, no empty lines at the end.
 pub fn body_hash(body: &[u8]) -> Digest {
     const BLOCK: usize = 16 * 1024;
     let mut context = Context::new(&SHA256);

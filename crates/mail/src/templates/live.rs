@@ -1,7 +1,7 @@
-//! The templates in use: the shipped ones and a folder's over them, read again when the folder changes.
+//! The templates in use: the shipped ones, overridden by a folder that is reloaded when it changes.
 //!
-//! Invariant: what can't be read replaces nothing. A change is taken up once it is a second old, or has been seen twice a
-//! second apart where clocks disagree, so that a file half written is not.
+//! Invariant: a folder that cannot be loaded replaces nothing. A change is loaded once it is a second old, or, if
+//! clocks disagree, once it was seen twice a second apart, so that a half-written file is not loaded.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::{LoadError, Templates};
 
-/// Between two looks at the folder.
+/// Interval at which the folder is checked for changes.
 const LOOK: Duration = Duration::from_secs(1);
-/// How deep templates lie: id, version, locale, file.
+/// Depth of the folder tree: id, version, locale, file.
 const DEPTH: usize = 4;
 
-/// Shared by all lanes with the same folder and locale; a clone is the same.
+/// Templates that reload themselves; shared by all lanes with the same folder and locale. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct LiveTemplates {
     folder: Option<PathBuf>,
@@ -27,15 +27,15 @@ pub struct LiveTemplates {
 #[derive(Debug)]
 struct Current {
     templates: Arc<Templates>,
-    /// Of the folder as it was last read, whether that went well or not.
+    /// Hash of the folder when it was last loaded, successfully or not.
     read: u64,
-    /// Of the folder at the last look.
+    /// Hash of the folder at the last check.
     seen: u64,
     looked: Instant,
 }
 
 impl LiveTemplates {
-    /// The shipped templates and, over them, those of `folder`.
+    /// Loads the shipped templates and those of `folder`, which override them.
     pub fn open(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
         let mark = folder.map_or(0, |folder| Mark::of(folder).hash);
         let templates = Arc::new(Templates::with_shipped(folder, default_locale)?);
@@ -47,7 +47,7 @@ impl LiveTemplates {
         })
     }
 
-    /// The templates of now. Looks at the folder at most once a second: names, sizes and times, not contents.
+    /// Returns the current templates. Checks the folder at most once a second, by names, sizes and times, not contents.
     pub fn current(&self) -> Arc<Templates> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = self.folder.as_deref().filter(|_| current.looked.elapsed() >= LOOK) {
@@ -78,11 +78,11 @@ impl LiveTemplates {
     }
 }
 
-/// What the folder looks like, without its contents.
+/// A fingerprint of the folder that ignores file contents.
 struct Mark {
-    /// Of every name, size and time below it.
+    /// Hash of every name, size and time below the folder.
     hash: u64,
-    /// The last change; removals are changes of their folder.
+    /// Time of the last change; a removal changes the time of its folder.
     newest: Option<SystemTime>,
 }
 

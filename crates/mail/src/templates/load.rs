@@ -1,4 +1,4 @@
-//! Reads the folder of templates, once, and reports every mistake in it together.
+//! Reads the template folder once, and reports all errors in it together.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,6 +8,7 @@ use minijinja::Environment;
 
 use super::{FILE_LIMIT, LoadError, Locales, Parts, Version, Versions, is_name, locale_key};
 
+/// Reads and compiles every template below a folder; returns all errors if there are any.
 pub fn read(
     folder: &Path,
     environment: &mut Environment<'static>,
@@ -35,7 +36,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The folders inside `path`, by name. Hidden ones and files beside them are somebody else's.
+    /// Returns the folders inside `path`, by name. Hidden folders and files are ignored.
     fn folders(&mut self, path: &Path) -> Vec<(String, PathBuf)> {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
@@ -68,7 +69,7 @@ impl Reader<'_> {
         Parts { name, subject, html, text }
     }
 
-    /// Compiles one file; is it there?
+    /// Compiles one file; returns whether it exists.
     fn file(&mut self, name: &str, path: &Path, file: &str) -> bool {
         let path = path.join(file);
         let Ok(metadata) = fs::metadata(&path) else { return false };

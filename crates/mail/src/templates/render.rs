@@ -1,4 +1,4 @@
-//! Renders one template with a row's variables, within bounds.
+//! Renders one template with a row's variables, within limits.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use minijinja::{Environment, ErrorKind};
 use super::{Error, OUTPUT_LIMIT, Parts};
 use crate::plain;
 
-/// What a template came to. There is always a text.
+/// A rendered template. There is always a text body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     pub subject: Option<String>,
@@ -16,6 +16,7 @@ pub struct Rendered {
     pub text: String,
 }
 
+/// Renders the parts of a template; without `body.txt`, the text is derived from the HTML.
 pub fn render(
     environment: &Environment<'_>,
     parts: &Parts,
@@ -54,7 +55,7 @@ fn explain(error: &minijinja::Error, template: String) -> Error {
     match error.kind() {
         ErrorKind::UndefinedError => Error::VariableMissing { template, variable: expression(error) },
         ErrorKind::OutOfFuel | ErrorKind::WriteFailure => Error::TooLarge(template),
-        // Line and kind, not the whole chain: it may quote what the variables hold.
+        // Only line and kind: the error chain may quote the values of variables.
         kind => {
             let line = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
             Error::Broken { template, reason: format!("{kind}{line}") }
@@ -62,14 +63,14 @@ fn explain(error: &minijinja::Error, template: String) -> Error {
     }
 }
 
-/// The expression that was undefined, as the template writes it.
+/// Returns the undefined expression, as it is written in the template.
 fn expression(error: &minijinja::Error) -> String {
     let source = error.template_source().zip(error.range());
     let written = source.and_then(|(source, range)| source.get(range)).unwrap_or("(unknown)");
     written.trim_matches(['{', '}', ' ']).to_owned()
 }
 
-/// Refuses to grow past the limit.
+/// A buffer that fails when it exceeds the output limit.
 struct Bounded(Vec<u8>);
 
 impl io::Write for Bounded {

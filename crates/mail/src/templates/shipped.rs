@@ -1,4 +1,4 @@
-//! The templates that come with the product, compiled in: a folder is needed only for templates of one's own.
+//! Templates that are compiled into the product: a folder is needed only for custom templates.
 
 use minijinja::Environment;
 
@@ -46,9 +46,10 @@ macro_rules! shipped {
 
 const SHIPPED: [Shipped; 2] = [shipped!("open-seat", "v1", "en-US"), shipped!("open-seat", "v1", "zh-CN")];
 
-/// Variables to show the shipped templates with; every variable that they know is there.
+/// Sample variables for the shipped templates: a JSON object with every variable that they use.
 pub const SAMPLE: &str = include_str!("../../../../templates/open-seat/v1/sample.json");
 
+/// Adds the shipped templates to an environment and to the known versions.
 pub fn add(environment: &mut Environment<'static>, known: &mut std::collections::BTreeMap<String, Versions>) {
     for ([id, version, locale], sources) in SHIPPED {
         let name = format!("{id}/{version}/{locale}");

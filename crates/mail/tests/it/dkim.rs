@@ -14,7 +14,7 @@ fn signers() -> [Signer; 2] {
     [Signer::new("example.org", "rsa", RSA).unwrap(), Signer::new("example.org", "ed", ED25519).unwrap()]
 }
 
-/// Signs, and compares with the file of that name; `POSTRIDER_BLESS` writes it instead.
+/// Signs the message and compares it with the file of that name; with `POSTRIDER_BLESS`, writes the file instead.
 fn assert_vector(name: &str, mut message: Vec<u8>) {
     dkim::sign(&signers(), &mut message, TIME);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/dkim").join(name);

@@ -1,4 +1,4 @@
-//! No input, however hostile, adds a header, a recipient or a line of its own.
+//! No input can add a header, a recipient or a line.
 
 use mail_parser::MessageParser;
 use postrider_mail::{Draft, Mailbox, address, header};

@@ -1,5 +1,5 @@
-//! The shipped mails in a real browser, on a phone and in a mail program's pane. The screenshots stay in cargo's
-//! `target/tmp`, for people to look at.
+//! Screenshots of the shipped mails in a real browser, in phone size and in the size of a mail program's pane. They are
+//! written to cargo's `target/tmp` for review.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("../looks/looks.js");
 const LOCALES: [&str; 2] = ["en-US", "zh-CN"];
 const WIDTHS: [u64; 2] = [360, 600];
 
-/// Names as long as they come, without a place to break, and with what HTML must escape.
+/// Very long names without a line break opportunity, with characters that HTML must escape.
 fn hostile() -> Value {
     let url = format!("https://seats.example.edu/s?token={}", "x".repeat(300));
     json!({
@@ -23,7 +23,7 @@ fn hostile() -> Value {
     })
 }
 
-/// Only what the job must have.
+/// Only the required variables.
 fn least() -> Value {
     json!({
         "courseTitle": "Art", "courseString": "07:081:101", "sectionIndex": "1", "sectionNumber": "1",

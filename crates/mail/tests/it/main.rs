@@ -1,4 +1,4 @@
-//! What is composed is parsed again by another implementation, and must come back as it went in.
+//! Composed messages are parsed by another implementation, and must come back unchanged.
 
 mod dkim;
 mod injection;

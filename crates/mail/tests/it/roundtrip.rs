@@ -1,4 +1,4 @@
-//! Structure, bodies, names and subjects survive the way through `mail-parser`.
+//! Structure, bodies, names and subjects survive a round trip through `mail-parser`.
 
 use mail_parser::{MessageParser, MimeHeaders};
 use postrider_mail::{Draft, Mailbox, address, attachment, header};
@@ -24,7 +24,7 @@ pub fn draft(from: &Mailbox) -> Draft<'_> {
     }
 }
 
-/// Every line ends in CRLF and keeps the limits of RFC 5322; nothing needs 8BITMIME.
+/// Asserts that every line ends in CRLF and keeps the limits of RFC 5322, and that nothing needs 8BITMIME.
 pub fn assert_wire_form(message: &[u8]) {
     assert!(message.ends_with(b"\r\n"));
     let text = std::str::from_utf8(message).unwrap();
@@ -168,7 +168,7 @@ fn long_ascii_headers_are_folded_and_not_encoded() {
     assert!(unfolded.contains(&format!("Subject: {}\r\n", subject.trim())), "{text}");
 }
 
-/// Text as people write it, and as they should not: emoji, right-to-left, long lines, dots, trailing blanks.
+/// Ordinary and difficult text: emoji, right-to-left, long lines, dots, trailing blanks.
 fn body() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         "[ -~]{0,60}",
@@ -184,7 +184,7 @@ fn body() -> impl Strategy<Value = String> {
         .prop_map(|(lines, end)| lines.join(end))
 }
 
-/// The text's lines, whatever ends them; a last line end may be added by the wire form.
+/// Normalises line endings; the wire form may add a last one.
 fn lines(text: &str) -> String {
     text.replace("\r\n", "\n").trim_end_matches('\n').to_owned()
 }

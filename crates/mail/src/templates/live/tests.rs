@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A change that may be under way: by its time it is of the year 2100.
+/// Writes a file that counts as still being written: its time is in the year 2100.
 fn write(folder: &Path, text: &str) {
     write_at(folder, text, 4_102_444_800);
 }
@@ -18,7 +18,7 @@ fn write_at(folder: &Path, text: &str, seconds: u64) {
     }
 }
 
-/// The same folder a second later, without the wait.
+/// Checks the folder as if a second had passed.
 fn look(live: &LiveTemplates) -> String {
     let folder = live.folder.clone().unwrap();
     live.look(&folder, &mut live.current.lock().unwrap());
