@@ -1,10 +1,9 @@
-//! What stands between a mail lane and its transports: several senders that stand in for one another, and the list of
-//! recipients that get nothing any more.
+//! Decorators between a mail lane and its transports: several senders with fail-over, and the suppression list.
 //!
-//! Owns: inner tries, rates, fail-over and cool-down ([`Reliable`]); dropping suppressed recipients and learning new ones
-//! ([`Suppressing`]). Must not: know a protocol, a contract or a database.
+//! Owns inner tries, rates, fail-over and cool-down ([`Reliable`]), and removing suppressed recipients and adding new
+//! ones to the list ([`Suppressing`]). Must not know a protocol, a contract or a database.
 //!
-//! Invariant: one outcome per envelope, whatever a transport does, and one outer attempt however many inner tries.
+//! Invariant: one outcome per envelope, whatever a transport does, and one outer attempt for any number of inner tries.
 
 pub mod reliable;
 pub mod suppressing;

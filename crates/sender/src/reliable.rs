@@ -1,18 +1,19 @@
-//! Several transports as one: each mail goes to the first sender that takes it.
+//! Combines several transports into one: each mail goes to the first sender that accepts it.
 //!
 //! ```text
-//! for each sender in order, those that cool down left out:
-//!     for each wait of the plan (jittered; Retry-After if that is longer):
-//!         a token of its bucket, then one try
-//!         taken, or refused for good ──▶ that is the outcome
-//!         sent and no answer         ──▶ again only where the target drops repeats; never to another sender
-//!         it refuses us              ──▶ cool down, next sender
-//!         not now                    ──▶ next try; after the last: cool down, next sender
+//! for each sender in order, except those that cool down:
+//!     for each wait of the plan (with jitter; Retry-After if that is longer):
+//!         take a token of the sender's bucket, then try once
+//!         accepted, or rejected      ──▶ that is the outcome
+//!         sent, but no answer        ──▶ try again only if the target drops duplicates; never another sender
+//!         our credentials refused    ──▶ cool down, next sender
+//!         temporary failure          ──▶ next try; after the last one: cool down, next sender
 //! ```
 //!
-//! A mail that had no answer may have been taken, and a second sender would make a second copy. So it stays with its
-//! sender: within the attempt if that drops repeats, else in the next one, which asks the same sender first. Only if
-//! that then fails for certain does another one get it: at least once comes before at most once.
+//! A mail without an answer may have been accepted, and a second sender would send a second copy. It therefore stays
+//! with its sender: within the attempt if that sender drops duplicates, else in the next attempt, which tries the same
+//! sender first. Only if that definitely fails does another sender get the mail: at least once has priority over at
+//! most once.
 
 mod attempt;
 mod bucket;
@@ -35,23 +36,23 @@ use sticky::Sticky;
 /// One of the transports behind a [`Reliable`].
 #[derive(Clone)]
 pub struct Sender {
-    /// What outcomes call it.
+    /// The sender's name in outcomes.
     pub name: String,
     pub transport: Arc<dyn Transport>,
-    /// Mails a second; `None`: as fast as it goes.
+    /// Mails per second; `None`: no limit.
     pub rate: Option<f64>,
 }
 
-/// How hard a mail is tried within one attempt.
+/// The retry policy within one attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The wait before each try at one sender; as many tries as waits.
+    /// Wait before each try at one sender; there are as many tries as waits.
     pub waits: Vec<Duration>,
-    /// 0..=1: by how much a wait may differ.
+    /// Relative jitter of a wait, 0..=1.
     pub jitter: f64,
-    /// How long a sender is left alone after its tries failed.
+    /// Time for which a sender is not used after its tries failed.
     pub cool_down: Duration,
-    /// The longest Retry-After that is waited for; a longer one is a cool-down.
+    /// Longest Retry-After that is waited for; a longer one becomes a cool-down.
     pub patience: Duration,
 }
 
@@ -66,10 +67,10 @@ impl Default for Plan {
     }
 }
 
-/// Several senders as one transport.
+/// Several senders as one transport, with fail-over.
 pub struct Reliable {
     inner: Arc<Inner>,
-    /// Sends of one key that are under way.
+    /// Sends in progress, by key.
     joined: Joined,
 }
 
@@ -81,14 +82,14 @@ pub(crate) struct Inner {
 }
 
 impl Reliable {
-    /// At least one sender, in the order in which they are asked.
+    /// Creates a transport of at least one sender, in the order in which they are tried.
     pub fn new(senders: Vec<Sender>, plan: Plan, dice: Arc<dyn Dice>) -> Self {
         let channels = senders.into_iter().map(Channel::new).collect();
         let inner = Inner { channels, plan, dice, sticky: Sticky::default() };
         Self { inner: Arc::new(inner), joined: Joined::default() }
     }
 
-    /// The same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it.
+    /// Returns the same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it.
     pub fn within(self: &Arc<Self>, lease: Duration) -> Arc<dyn Transport> {
         Arc::new(Bounded { inner: Arc::clone(self), budget: lease * 3 / 4 })
     }
@@ -100,7 +101,7 @@ impl Reliable {
         if envelope.dedupe.is_empty() {
             return attempt::run(Arc::clone(&self.inner), envelope.clone(), String::new(), deadline).await;
         }
-        // The Message-ID has the lane in it; the recipients tell a retry for some from a send to all.
+        // The Message-ID contains the lane; the recipients distinguish a retry for some of them from a send to all.
         let key = format!("{}\n{}\n{}", envelope.dedupe, mail.message_id, mail.to.join("\n"));
         let sending = self.joined.join(&key, || {
             Box::pin(attempt::run(Arc::clone(&self.inner), envelope.clone(), key.clone(), deadline))
@@ -113,7 +114,7 @@ impl Reliable {
 
 #[async_trait]
 impl Transport for Reliable {
-    /// One mail a call: another one's inner tries must not hold up its settle.
+    /// One mail per call: the inner tries of one mail must not delay the settle of another.
     fn capabilities(&self) -> transport::Capabilities {
         let each = self.inner.channels.iter().map(|channel| channel.sender.transport.capabilities());
         transport::Capabilities::new(1, each.map(|each| each.concurrency).max().unwrap_or(1))
@@ -123,7 +124,7 @@ impl Transport for Reliable {
         join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
     }
 
-    /// One sender that answers is enough; those that answer need not cool down any longer.
+    /// Succeeds if at least one sender answers, and ends the cool-down of those that do.
     async fn probe(&self) -> Result<(), transport::Error> {
         let probes = self.inner.channels.iter().map(|channel| async move {
             let answer = channel.sender.transport.probe().await;
@@ -141,7 +142,7 @@ impl Transport for Reliable {
     }
 }
 
-/// One lane's view of the senders: its leases bound an attempt.
+/// The senders as seen by one lane, whose leases limit the duration of an attempt.
 struct Bounded {
     inner: Arc<Reliable>,
     budget: Duration,

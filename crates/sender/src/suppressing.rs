@@ -1,8 +1,8 @@
-//! Drops suppressed recipients before a mail is sent, and puts those on the list that a receiver says do not exist.
+//! Removes suppressed recipients before a mail is sent, and adds recipients to the list that do not exist.
 //!
-//! The list is read once per claim, for all its rows, so an entry takes effect for every row that is claimed after it, on
-//! every instance. Rows whose recipients are known only once they are composed are looked up before their call. While
-//! the list can't be read nothing is sent: the rows are deferred, unspent.
+//! The list is queried once per claim, for all its rows, so an entry takes effect for every row that is claimed after
+//! it, on every instance. Rows whose recipients are known only after composing are looked up before their delivery.
+//! While the list is unavailable nothing is sent: the rows are deferred without using an attempt.
 
 mod answers;
 mod bounce;
@@ -20,29 +20,31 @@ use tokio::time::{Instant, timeout_at};
 
 use answers::Answers;
 
-/// How long the list may take to answer.
+/// Time limit of a query of the list.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A database without a list is asked again after this long: `migrate` may have made one.
+/// Interval at which a database without a list is checked again: `migrate` may have created one.
 const ABSENT: Duration = Duration::from_secs(5);
 
-/// A mail transport that honours a list.
+/// A mail transport that applies a suppression list.
 pub struct Suppressing {
     inner: Arc<dyn Transport>,
     list: Arc<dyn Suppressions>,
-    /// What outcomes call the transport, where it does not say so itself.
+    /// The transport's name in outcomes that do not name one.
     name: String,
     absent_until: Mutex<Option<Instant>>,
-    /// What was looked up ahead of the delivery.
+    /// Results of look-ups before delivery.
     answers: Answers,
 }
 
 impl Suppressing {
+    /// Wraps a transport; `name` is used in outcomes that name no transport.
     pub fn new(inner: Arc<dyn Transport>, list: Arc<dyn Suppressions>, name: impl Into<String>) -> Self {
         Self { inner, list, name: name.into(), absent_until: Mutex::default(), answers: Answers::default() }
     }
 
-    /// The reason of every entry that concerns these addresses. One query, or none where there is no list.
+    /// Returns the entries that match these addresses, with their reasons. Sends one query, or none if there is no
+    /// list.
     async fn query<'a>(
         &self,
         addresses: impl Iterator<Item = &'a String>,
@@ -68,7 +70,7 @@ impl Suppressing {
         }
     }
 
-    /// Looks these rows up and keeps what the list says. A failure is reported by `deliver`, which asks again.
+    /// Looks up these rows and keeps the results. On an error nothing is kept; `deliver` queries again and reports it.
     async fn look_up<'a>(&self, rows: Vec<(&'a str, &'a [String])>) {
         if rows.is_empty() {
             return;
@@ -79,7 +81,7 @@ impl Suppressing {
         }
     }
 
-    /// What the list says about these mails: from the look-ups ahead, and from the list itself for what they lack.
+    /// Returns the entries that match these mails: from earlier look-ups, and from the list for the remaining mails.
     async fn listed(
         &self,
         batch: &[Envelope],
@@ -101,8 +103,8 @@ impl Suppressing {
         self.absent_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts addresses on the list in a task of its own: the time of the database must not count as the target's. All at
-    /// once: one round trip for a call, not one for each address.
+    /// Adds addresses to the list in a separate task, so that the time of the database does not count as the target's.
+    /// All at once: one round trip per call, not one per address.
     fn learn(&self, gone: BTreeMap<String, String>) {
         if gone.is_empty() {
             return;
@@ -113,7 +115,7 @@ impl Suppressing {
         });
     }
 
-    /// Sends, and looks at what came of it.
+    /// Sends the mails, adds recipients that do not exist to the list, and completes the outcomes.
     async fn pass(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let mut outcomes = self.inner.deliver(batch, deadline).await;
         let answered =
@@ -129,7 +131,7 @@ impl Suppressing {
         outcomes
     }
 
-    /// Nobody can act on an address that does not exist; and every outcome says who gave it.
+    /// Completes an outcome: a mail to addresses that do not exist is skipped, and every outcome names its transport.
     fn finish(&self, outcome: &mut Outcome, mail: &Mail) {
         if let Outcome::Rejected(failure) = outcome
             && !failure.partly
@@ -193,7 +195,7 @@ impl Transport for Suppressing {
         if !rest.is_empty() {
             let answered = self.pass(&rest, deadline).await;
             if answered.len() != rest.len() {
-                // The caller knows what to make of a lost count.
+                // The caller handles a wrong number of outcomes.
                 return Vec::new();
             }
             for (place, outcome) in places.into_iter().zip(answered) {
@@ -224,14 +226,14 @@ fn mail(envelope: &Envelope) -> Option<&Mail> {
     }
 }
 
-/// What may be on the list because of an address: itself, and its domain.
+/// Returns the list entries that would match an address: the address itself, and its domain.
 fn entries(address: &str) -> Vec<String> {
     let address = folded(address);
     let domain = address.rsplit_once('@').map(|(_, domain)| domain.to_owned());
     std::iter::once(address).chain(domain).collect()
 }
 
-/// The envelope without its suppressed recipients, which are told as refused; or what becomes of it if none is left.
+/// Removes the suppressed recipients from an envelope and records them as refused; returns the outcome if none is left.
 fn narrowed(envelope: &Envelope, listed: &BTreeMap<String, String>) -> Result<Envelope, Outcome> {
     let why = |address: &String| entries(address).iter().find_map(|entry| listed.get_key_value(entry));
     let Some(all) = mail(envelope).filter(|mail| mail.to.iter().any(|address| why(address).is_some())) else {
@@ -254,6 +256,6 @@ fn narrowed(envelope: &Envelope, listed: &BTreeMap<String, String>) -> Result<En
     let recipients = serde_json::to_string(&mail.served).expect("addresses and words are text");
     failure.detail.insert("recipients".to_owned(), Value::Text(recipients));
     failure.detail.insert("code".to_owned(), Value::Text("invalid_recipient".to_owned()));
-    // Those who have it keep the row from failing; else nobody can act on it.
+    // Recipients that accepted it earlier keep the row from being skipped; otherwise no operator can fix it.
     Err(if failure.partly { Outcome::Rejected(failure) } else { Outcome::Skipped(failure) })
 }

@@ -1,4 +1,4 @@
-//! One attempt: inner tries at one sender after another, until one of them decides.
+//! Runs one attempt: inner tries at one sender after another, until one of them gives the outcome.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::Inner;
 use super::channel::Channel;
 
-/// What a transport may take beyond its deadline before it is given up.
+/// Time after its deadline at which a transport call is abandoned.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// A try is not begun with less time than this.
+/// Shortest remaining time with which a try is started.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// What became of the tries at one sender.
+/// The result of the tries at one sender.
 enum Step {
-    /// That is the outcome.
+    /// The outcome is final for this attempt.
     Done(Outcome),
-    /// The next sender may do better.
+    /// The next sender is tried.
     Next(Outcome),
 }
 
@@ -82,7 +82,7 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
                 uncertain = true;
             }
             Outcome::Uncertain(_) => return Step::Done(outcome),
-            // Some have just accepted it: the row must know who before anybody else is sent to.
+            // Some recipients have just accepted the mail: record them in the row before another sender is tried.
             Outcome::Retryable(failure) if failure.accepted_now => return Step::Done(outcome),
             Outcome::Retryable(failure) => {
                 if let Some(long) = failure.after.filter(|after| *after > plan.patience) {
@@ -106,7 +106,7 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
     ended(inner, channel, last, uncertain)
 }
 
-/// All tries at a sender are over.
+/// Decides what follows after all tries at a sender.
 fn ended(inner: &Inner, channel: &Channel, last: Option<Outcome>, uncertain: bool) -> Step {
     let Some(last) = last else {
         let failure = failure("its rate leaves no room for this mail in time", "rate_limited");
@@ -116,7 +116,7 @@ fn ended(inner: &Inner, channel: &Channel, last: Option<Outcome>, uncertain: boo
         channel.cool(Instant::now(), inner.plan.cool_down, &failure.reason);
     }
     match (uncertain, last) {
-        // An earlier try may have been taken, whatever the later ones say.
+        // An earlier try may have been accepted, whatever the later ones returned.
         (true, Outcome::Retryable(failure) | Outcome::Refused(failure) | Outcome::Deferred(failure)) => {
             Step::Done(Outcome::Uncertain(failure))
         }
@@ -125,7 +125,7 @@ fn ended(inner: &Inner, channel: &Channel, last: Option<Outcome>, uncertain: boo
     }
 }
 
-/// One try. A transport that panics, loses count or does not return leaves its mail uncertain.
+/// Runs one try. If a transport panics, returns a wrong number of outcomes or hangs, its mail is uncertain.
 async fn call(channel: &Channel, envelope: &Envelope, deadline: Instant) -> Outcome {
     let sending = channel.sender.transport.deliver(std::slice::from_ref(envelope), deadline);
     let reason = match timeout_at(deadline + GRACE, AssertUnwindSafe(sending).catch_unwind()).await {
@@ -137,8 +137,8 @@ async fn call(channel: &Channel, envelope: &Envelope, deadline: Instant) -> Outc
     Outcome::Uncertain(failure(reason, "unknown"))
 }
 
-/// The outcome of several senders that did not accept the mail: the last one that was tried decides. A delay that is written
-/// as asked for comes from the providers that were tried; the waits of our own rate limits are no wish of a provider.
+/// Combines the outcomes of several senders that did not accept the mail: the last sender that was tried decides. Only
+/// a provider's Retry-After is recorded as a requested delay, not the waits of our own rate limits.
 fn gathered(mut failed: Vec<Outcome>) -> Outcome {
     let tried = |outcome: &Outcome| matches!(outcome, Outcome::Retryable(_));
     let some_tried = failed.iter().any(tried);
@@ -163,7 +163,7 @@ fn gathered(mut failed: Vec<Outcome>) -> Outcome {
     }
 }
 
-/// The sender's name, as the settings have it.
+/// Adds the sender's name to the outcome, as in the settings.
 fn named(mut outcome: Outcome, channel: &Channel) -> Outcome {
     let name = Value::Text(channel.sender.name.clone());
     let detail = match &mut outcome {

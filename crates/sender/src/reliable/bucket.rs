@@ -1,27 +1,28 @@
-//! A token bucket: so many a second, and a second's worth at once.
+//! A token bucket: a rate per second, with a burst of one second's tokens.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Whoever takes a token learns when it may be used; tokens of the future are handed out in order.
+/// Limits the rate of one sender. A caller that takes a token gets the time at which it may use it; future tokens are
+/// assigned in order.
 #[derive(Debug)]
 pub(super) struct Bucket {
     each: Duration,
     burst: Duration,
-    /// When the next token would be there if the bucket had been empty.
+    /// Time at which the next token would be available if the bucket had been empty.
     next: Mutex<Option<Instant>>,
 }
 
 impl Bucket {
-    /// `rate` is above zero.
+    /// Creates a full bucket; `rate` is in tokens per second and above zero.
     pub fn new(rate: f64) -> Self {
         let each = Duration::from_secs_f64(1.0 / rate);
         Self { each, burst: Duration::from_secs(1).saturating_sub(each), next: Mutex::default() }
     }
 
-    /// When the token may be used; `None` (and none is taken) if that would be after `latest`.
+    /// Takes a token and returns when it may be used; returns `None` and takes none if that is after `latest`.
     pub fn take(&self, now: Instant, latest: Instant) -> Option<Instant> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let full = now.checked_sub(self.burst).unwrap_or(now);

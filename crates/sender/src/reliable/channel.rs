@@ -1,4 +1,4 @@
-//! One sender and what is known of it: its rate, and until when it is left alone.
+//! One sender with its state: its rate limit, and the end of its cool-down.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,18 +15,19 @@ pub(super) struct Channel {
 }
 
 impl Channel {
+    /// Creates a channel that is not cooling down, with a bucket if the sender has a rate.
     pub fn new(sender: Sender) -> Self {
         let bucket = sender.rate.filter(|rate| *rate > 0.0).map(Bucket::new);
         Self { sender, bucket, cool_until: Mutex::default() }
     }
 
-    /// How long it is still left alone.
+    /// Returns the remaining cool-down; `None` if the sender may be used.
     pub fn cools_for(&self, now: Instant) -> Option<Duration> {
         let until = *self.cool_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.map(|until| until.saturating_duration_since(now)).filter(|rest| !rest.is_zero())
     }
 
-    /// Leaves it alone for this long, or longer if that was so already.
+    /// Starts a cool-down of this length; one that ends later is kept.
     pub fn cool(&self, now: Instant, time: Duration, reason: &str) {
         let mut until = self.cool_until.lock().unwrap_or_else(PoisonError::into_inner);
         let was_warm = until.is_none_or(|until| until <= now);
@@ -36,6 +37,7 @@ impl Channel {
         }
     }
 
+    /// Ends the cool-down.
     pub fn warm(&self) {
         *self.cool_until.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -1,4 +1,4 @@
-//! Sends of one key that are under way: whoever comes second waits for the first one's outcome.
+//! Joins concurrent sends of one key: a second caller waits for the outcome of the first one's send.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,12 +9,12 @@ use postrider_seams::Outcome;
 
 type Sending = BoxFuture<'static, Outcome>;
 
-/// Holds nothing alive: a send that everybody gave up is gone.
+/// The sends in progress, by key. Holds weak references only: a send that all callers dropped is dropped.
 #[derive(Default)]
 pub(super) struct Joined(Mutex<HashMap<String, WeakShared<Sending>>>);
 
 impl Joined {
-    /// The send under way, or the one that is begun now.
+    /// Returns the send in progress, or starts one.
     pub fn join(&self, key: &str, begin: impl FnOnce() -> Sending) -> Shared<Sending> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sending) = known.get(key).and_then(WeakShared::upgrade) {
@@ -25,7 +25,7 @@ impl Joined {
         sending
     }
 
-    /// After an outcome: the next send of the key is a new one, unless one is still under way.
+    /// Removes a finished send, so that the next one of the key is new; one that is still in progress stays.
     pub fn leave(&self, key: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.get(key).and_then(WeakShared::upgrade).is_none_or(|sending| sending.peek().is_some()) {

@@ -1,11 +1,11 @@
-//! Which sender may have a mail already: it is asked first when the mail is tried again.
+//! Remembers which sender may already have accepted a mail, so that a retry tries it first.
 //!
-//! Kept in this process only, and bounded: it saves a second copy, it does not decide whether a mail is sent.
+//! Kept in this process only, and bounded: it avoids a second copy, but does not decide whether a mail is sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// Mails without an answer that are remembered.
+/// Largest number of mails that are remembered.
 const MOST: usize = 10_000;
 
 #[derive(Default)]
@@ -18,10 +18,12 @@ struct Kept {
 }
 
 impl Sticky {
+    /// Returns the index of the sender that may have accepted this mail.
     pub fn sender(&self, key: &str) -> Option<usize> {
         self.lock().senders.get(key).copied()
     }
 
+    /// Remembers the sender of a mail without an answer; forgets the oldest mail if there are too many.
     pub fn keep(&self, key: &str, sender: usize) {
         let mut kept = self.lock();
         if key.is_empty() || kept.senders.insert(key.to_owned(), sender).is_some() {

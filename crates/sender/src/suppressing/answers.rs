@@ -1,7 +1,7 @@
-//! What the list said about claimed rows, kept from the look-up until their delivery.
+//! Results of suppression look-ups, kept from the claim until the delivery of a row.
 //!
-//! Kept by row, not by address: a row that is claimed again is looked up again, so an entry that was added meanwhile
-//! counts. Bounded in time: an answer that is older than [`FRESH`] is not used.
+//! Kept by row, not by address: a row that is claimed again is looked up again, so that new entries take effect. A
+//! result that is older than [`FRESH`] is not used.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::entries;
 
-/// How long an answer may wait for its delivery. Rows that wait longer (a slow relay) are looked up once more.
+/// Longest time between look-up and delivery. Rows that wait longer (a slow relay) are looked up again.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// Answers that may be kept before those of rows that were never delivered are removed.
+/// Number of results from which on those of undelivered rows are removed.
 const MANY: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Answers(Mutex<HashMap<String, Answer>>);
 #[derive(Debug)]
 struct Answer {
     recipients: BTreeSet<String>,
-    /// The entries of the list that concern them, with their reasons.
+    /// The matching entries of the list, with their reasons.
     listed: BTreeMap<String, String>,
     since: Instant,
 }
@@ -39,7 +39,7 @@ impl Answers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what one query said about these rows.
+    /// Keeps the results of one query for these rows.
     pub fn keep(&self, rows: &[(&str, &[String])], listed: &BTreeMap<String, String>) {
         let since = Instant::now();
         let mut kept = self.lock();
@@ -53,12 +53,13 @@ impl Answers {
         }
     }
 
-    /// Is there an answer for all of these recipients of the row?
+    /// Whether there is a result for all of these recipients of the row.
     pub fn has(&self, row: &str, recipients: &[String]) -> bool {
         self.lock().get(row).is_some_and(|answer| answer.covers(recipients))
     }
 
-    /// The entries that concern the row; `None` where it must be looked up. An answer serves one delivery.
+    /// Removes and returns the entries that match the row; `None` if it must be looked up. A result serves one
+    /// delivery.
     pub fn take(&self, row: &str, recipients: &[String]) -> Option<BTreeMap<String, String>> {
         self.lock().remove(row).filter(|answer| answer.covers(recipients)).map(|answer| answer.listed)
     }

@@ -1,16 +1,16 @@
-//! Who does not exist, from what a receiver said. Pure.
+//! Detects recipients that do not exist, from the receiver's reply. Pure.
 //!
-//! Only the enhanced codes (RFC 3463) of a mailbox or domain that is not there count, never those of policy (5.7.x): a
-//! refusal for spam or reputation says nothing about the address.
+//! Only the enhanced status codes (RFC 3463) of a missing mailbox or domain count, never those of policy (5.7.x): a
+//! refusal because of spam or reputation says nothing about the address.
 
 use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome};
 
-/// No such mailbox, no such system, a domain that takes no mail (RFC 7505), a mailbox that is closed.
+/// No such mailbox, no such system, a domain that accepts no mail (RFC 7505), a disabled mailbox.
 const GONE: [&str; 4] = ["5.1.1", "5.1.2", "5.1.10", "5.2.1"];
 
-/// Recipients of this delivery that a receiver says do not exist, with its words.
+/// Returns the recipients of this delivery that do not exist according to the receiver, with its reply.
 pub(super) fn gone(outcome: &Outcome, mail: &Mail) -> Vec<(String, String)> {
     let detail = match outcome {
         Outcome::Delivered(receipt) => &receipt.detail,
@@ -30,13 +30,14 @@ pub(super) fn gone(outcome: &Outcome, mail: &Mail) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Was every recipient refused because it does not exist? Then no operator can mend it.
+/// Whether every recipient was refused because it does not exist, which no operator can fix.
 pub(super) fn nobody_is_there(failure: &Failure, mail: &Mail) -> bool {
     let gone = gone(&Outcome::Rejected(failure.clone()), mail);
     !gone.is_empty() && gone.len() == mail.to.len()
 }
 
-/// A refusal of the sender or of the whole message is nobody's in particular, unless there is only one recipient.
+/// Whether the failure is about recipients: a refusal of the sender is not, one of the whole message is if there is
+/// only one recipient.
 fn concerns_recipients(detail: &Detail, mail: &Mail) -> bool {
     match detail.get("stage").and_then(|stage| stage.as_text()) {
         None | Some("RCPT TO") => true,
@@ -50,7 +51,7 @@ fn results(detail: &Detail) -> Vec<Recipient> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The enhanced code of a reply such as `550 5.1.1 No such user`.
+/// Returns the enhanced status code of a reply such as `550 5.1.1 No such user`.
 fn enhanced(reply: &str) -> Option<&str> {
     let rest = reply.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if rest.len() + 3 == reply.len() { rest.trim_start_matches([' ', '-']) } else { reply };

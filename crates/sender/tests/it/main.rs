@@ -1,4 +1,4 @@
-//! Several senders as one, and the list, on a paused clock.
+//! Tests of several senders as one, and of the suppression list, on a paused clock.
 
 mod reliable;
 mod suppressing;

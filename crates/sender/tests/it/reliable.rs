@@ -90,7 +90,7 @@ async fn a_partly_taken_mail_goes_back_to_its_row() {
     assert_eq!((first.count(), second.count()), (1, 0));
 }
 
-/// Who has it from an earlier attempt is known to the row, and kept by the next sender: it fails over as any other mail.
+/// Recipients that accepted the mail in an earlier attempt do not prevent fail-over to the next sender.
 #[tokio::test(start_paused = true)]
 async fn m09_a_mail_that_some_have_from_an_earlier_attempt_fails_over() {
     let before = || Answer::Say(Outcome::Retryable(Failure { partly: true, ..Failure::new("500 later") }));
@@ -222,7 +222,7 @@ async fn g1_a_rate_that_leaves_no_room_costs_nothing() {
     assert_eq!(first.count(), 1);
 }
 
-/// A rate limit of our own defers, and must not be written into the row as what a provider asked for.
+/// Our own rate limit defers; its delay must not be recorded as one that a provider requested.
 #[tokio::test(start_paused = true)]
 async fn n04_only_what_a_provider_asked_for_counts_as_asked() {
     let first = Scripted::new([wait(600)]);

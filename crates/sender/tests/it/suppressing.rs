@@ -35,7 +35,7 @@ fn results(outcome: &Outcome) -> Vec<Recipient> {
     serde_json::from_str(detail(outcome)["recipients"].as_text().unwrap()).unwrap()
 }
 
-/// What a relay says that refused each of these.
+/// The outcome of a relay that refused each of these recipients.
 fn refusal(stage: &str, refused: &[(&str, &str)]) -> Outcome {
     let recipients: Vec<Recipient> = refused
         .iter()
@@ -95,7 +95,7 @@ async fn m09_who_has_it_already_keeps_the_row_from_failing() {
     assert_eq!(relay.count(), 0);
 }
 
-/// What was learnt is written beside the delivery.
+/// Waits for the task that writes new entries to the list.
 async fn settled() {
     for _ in 0..10 {
         tokio::task::yield_now().await;
@@ -168,12 +168,12 @@ async fn g1_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent()
     assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Delivered(_)));
 }
 
-/// Counts what is asked of a list.
+/// A list that counts its queries.
 #[derive(Default)]
 struct Counting {
     inner: MemorySuppressions,
     asked: AtomicUsize,
-    /// How long a write takes.
+    /// Duration of a write.
     slow: Duration,
 }
 
@@ -215,7 +215,7 @@ fn addressed(row: &str, to: &str) -> Addressed {
     Addressed { row: row.to_owned(), recipients: vec![to.to_owned()] }
 }
 
-/// Writing to the list is no time of the target: calls would shrink for it.
+/// Writing to the list must not count as the target's time: the call size would shrink.
 #[tokio::test(start_paused = true)]
 async fn what_is_learnt_is_written_beside_the_delivery() {
     let script = vec![Answer::Say(refusal("RCPT TO", &[("ann@example.com", "550 5.1.1 no such user")]))];
@@ -252,11 +252,11 @@ async fn an_answer_serves_one_delivery_of_its_row_and_no_other_recipient() {
     let (transport, relay, list) = counted();
     transport.look_up_claimed(&[addressed("1", "ann@example.com"), addressed("2", "bob@example.com")]).await;
     list.add("example.com", "asked").await.unwrap();
-    // Claimed before the entry: still sent. The same row, claimed again: not.
+    // Claimed before the entry was added: still sent. The same row, claimed again: not sent.
     assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Delivered(_)));
     transport.look_up_claimed(&[addressed("1", "ann@example.com")]).await;
     assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Skipped(_)));
-    // Another recipient than was looked up, and an answer that has waited too long: the list is read again.
+    // A recipient that was not looked up, and a result that is too old: the list is queried again.
     let other = [mail("2", &["eve@example.com"])];
     assert!(matches!(send(&transport, &other).await[0], Outcome::Skipped(_)));
     list.remove("example.com").await.unwrap();

@@ -1,4 +1,4 @@
-//! Transports that answer as they are told, and mails for them.
+//! Scripted transports, and mails for them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,21 +12,21 @@ use postrider_seams::{
 };
 use tokio::time::Instant;
 
-/// What a transport does when it is asked.
+/// The answer of a transport to one call.
 #[derive(Debug, Clone)]
 pub enum Answer {
     Say(Outcome),
-    /// The same after a while.
+    /// The same outcome after a delay.
     After(Duration, Outcome),
     Panic,
     Nothing,
 }
 
-/// Answers from its script, then with "delivered".
+/// A transport that answers from its script, then with "delivered".
 #[derive(Default)]
 pub struct Scripted {
     pub script: Mutex<VecDeque<Answer>>,
-    /// When each mail came, and for whom.
+    /// Time and recipients of each mail.
     pub seen: Mutex<Vec<(Instant, Vec<String>)>>,
     pub drops_repeats: bool,
     pub refuses_probes: bool,
@@ -37,7 +37,7 @@ impl Scripted {
         Arc::new(Self { script: Mutex::new(script.into_iter().collect()), ..Self::default() })
     }
 
-    /// One whose target drops repeats.
+    /// A transport whose target drops duplicates.
     pub fn idempotent(script: impl IntoIterator<Item = Answer>) -> Arc<Self> {
         let script = Mutex::new(script.into_iter().collect());
         Arc::new(Self { script, drops_repeats: true, ..Self::default() })
@@ -47,7 +47,7 @@ impl Scripted {
         self.seen.lock().unwrap().len()
     }
 
-    /// Milliseconds between the first try and each.
+    /// Milliseconds from the first try to each one.
     pub fn times(&self) -> Vec<u128> {
         let seen = self.seen.lock().unwrap();
         seen.iter().map(|(at, _)| (*at - seen[0].0).as_millis()).collect()
