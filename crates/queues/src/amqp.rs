@@ -1,4 +1,4 @@
-//! AMQP 0.9.1: a durable queue behind the default exchange, and one consumer with a bounded prefetch.
+//! AMQP 0.9.1: pointers in a durable queue of the default exchange, read by one consumer with a bounded prefetch.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use crate::publish::publish;
 use crate::{AHEAD, ANSWER, IDLE, fault, name, pointer};
 
-/// A queue of a broker.
+/// An external queue on an AMQP broker.
 pub struct AmqpQueue {
     amqp: Amqp,
     queue: String,
@@ -29,7 +29,7 @@ pub struct AmqpQueue {
 
 #[derive(Default)]
 struct Consuming {
-    /// Numbers channels: a receipt of one is void on another.
+    /// Number of the current channel: receipts of an earlier channel are invalid.
     generation: u64,
     line: Option<Line>,
 }
@@ -40,10 +40,10 @@ struct Line {
 }
 
 impl AmqpQueue {
-    /// Checks the settings and reads the certificate files; connects to nothing yet.
+    /// Checks the settings and reads the certificate files; does not connect yet.
     pub fn new(settings: Settings, queue: String) -> Result<Self, Mistakes> {
         name::check("AMQP", [name::amqp(&queue)])?;
-        // Pointers go to the queue itself, whatever exchange records go to.
+        // Pointers are published to the queue directly, even if records use another exchange.
         let settings = Settings { exchange: None, ..settings };
         Ok(Self { amqp: Amqp::new(settings)?, queue, consuming: Mutex::default() })
     }
@@ -78,7 +78,7 @@ impl AmqpQueue {
         }
     }
 
-    /// Declares the queue, or only asks for it; returns how many messages wait there.
+    /// Declares the queue, or checks that it exists if `passive`; returns the number of waiting messages.
     async fn declared(&self, passive: bool) -> Result<u64, Error> {
         let channel = self.channel().await?;
         let options = QueueDeclareOptions { passive, durable: true, ..QueueDeclareOptions::default() };
@@ -87,7 +87,7 @@ impl AmqpQueue {
         Ok(queue.message_count().into())
     }
 
-    /// The channel and the tags of those receipts that are its own.
+    /// Returns the current channel and the delivery tags of those receipts that belong to it.
     async fn owned(&self, receipts: &[Receipt]) -> Option<(Channel, Vec<u64>)> {
         let consuming = self.consuming.lock().await;
         let channel = consuming.line.as_ref()?.channel.clone();
@@ -131,7 +131,7 @@ impl Queue for AmqpQueue {
                 }),
                 ended => {
                     consuming.line = None;
-                    // Those are the broker's again: it gives them to the next who asks.
+                    // The broker requeues the unacknowledged messages and delivers them to another consumer.
                     let queue = &self.queue;
                     return Err(match ended {
                         Some(Err(error)) => self.refused(&error),
@@ -170,7 +170,7 @@ impl Queue for AmqpQueue {
         if after.is_zero() {
             return asked(told).await?.map_err(|error| self.refused(&error));
         }
-        // The broker knows no delay. Should we end before it is over, the channel ends as well, and gives them back.
+        // AMQP has no delay. If the process ends during it, the channel closes and the broker requeues the messages.
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
             if let Err(error) = told.await {
@@ -183,7 +183,7 @@ impl Queue for AmqpQueue {
     async fn rest(&self) {
         let line = self.consuming.lock().await.line.take();
         if let Some(line) = line {
-            // The broker takes back what was not acknowledged.
+            // The broker requeues messages that were not acknowledged.
             let _ = timeout(ANSWER, line.channel.close(200, "resting".into())).await;
         }
     }

@@ -1,4 +1,4 @@
-//! What producers do with rows that they have just written: hand them to the queue, or take them back.
+//! Publishes rows that producers have just written to the queue; if the queue refuses them, releases them to the table.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, RowId, Store};
 use tokio::time::Instant;
 
-/// The longest that a producer waits for a queue; a watched one is less patient.
+/// Longest time that a producer waits for a queue; a [`crate::Watched`] queue has a shorter limit.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A lane's queue, and its table.
+/// The queue and the table of one lane, for producers.
 pub struct Handed {
     queue: Arc<dyn Queue>,
     store: Arc<dyn Store>,
 }
 
 impl Handed {
-    /// `store` was opened for a lane with a queue.
+    /// Combines a queue with a store, which must be opened for a lane with a queue.
     pub fn new(queue: Arc<dyn Queue>, store: Arc<dyn Store>) -> Self {
         Self { queue, store }
     }
 }
 
-/// Rows that are handed over at once.
+/// Rows that are published at once.
 const CHUNK: u32 = 500;
 
 impl Handed {
@@ -35,7 +35,7 @@ impl Handed {
         self.store.handoff().ok_or_else(none)
     }
 
-    /// Those that the queue refuses.
+    /// Publishes rows; returns those that the queue refused.
     async fn publish(&self, rows: &[RowId]) -> Vec<RowId> {
         let answers = self.queue.publish(rows, Instant::now() + LONGEST).await;
         let refused = rows.iter().zip(&answers).filter(|(_, answer)| answer.is_err());

@@ -1,11 +1,11 @@
-//! External queues: hand pointers to rows from those who make them to those who claim them.
+//! External queues: carry pointers to rows from producers to the workers that claim the rows.
 //!
-//! Owns: what a pointer looks like on the wire, receiving and acknowledging at each broker, and what a producer does when
-//! the queue refuses. Must not: claim rows or decide anything about them. Publishing is done by the brokers' own
-//! transports: their connections, their TLS, their confirms.
+//! Owns the encoding of a pointer, receiving and acknowledging at each broker, and what a producer does if the queue
+//! refuses a pointer. Must not claim rows or decide anything about them. The brokers' transports publish, with their
+//! connections, TLS settings and confirms.
 //!
-//! Invariant: a pointer holds the key of a row and nothing else; whatever else is found on a queue is unreadable, never an
-//! error.
+//! Invariant: a pointer holds the key of a row and nothing else. Any other message on a queue counts as unreadable; it
+//! is never an error.
 
 mod amqp;
 mod handing;
@@ -27,19 +27,19 @@ use std::time::Duration;
 use postrider_seams::queue::Error;
 use postrider_seams::transport;
 
-/// How long a queue waits for an acknowledgement before a pointer goes to another, unless it is told otherwise.
+/// Default time after which a queue delivers an unacknowledged pointer again: one minute.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long a receive waits for a first pointer.
+/// Longest time that a receive waits for a first pointer.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long any other question to a broker may take.
+/// Time limit of every other call to a broker.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The most pointers that are fetched ahead of their claim.
+/// Largest number of pointers that are fetched ahead of their claim.
 const AHEAD: u16 = 500;
 
-/// What a broker's own fault means for its queue.
+/// Converts an error of a broker's transport into an error of its queue.
 fn fault(fault: impl Into<transport::Error>) -> Error {
     match fault.into() {
         transport::Error::Unreachable(reason) => Error::Away(reason),

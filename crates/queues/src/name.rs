@@ -1,15 +1,15 @@
-//! What the name of a queue may be, at each broker: told before anything connects.
+//! Checks queue names by the rules of each broker, before anything connects.
 
 use postrider_broker::Mistakes;
 
-/// A stream of JetStream, or a consumer.
+/// Checks the name of a JetStream stream or consumer; returns what is wrong.
 pub(crate) fn stream(what: &str, name: &str) -> Option<String> {
     let plain = |c: char| !c.is_control() && !c.is_whitespace() && !".*>/\\".contains(c);
     let fine = (1..=255).contains(&name.len()) && name.chars().all(plain);
     (!fine).then(|| format!("{what} must have 1 to 255 characters, and no blank, '.', '*', '>', '/' or '\\'"))
 }
 
-/// A subject without wildcards.
+/// Checks a NATS subject, which must have no wildcards; returns what is wrong.
 pub(crate) fn subject(name: &str) -> Option<String> {
     let token = |token: &str| {
         !token.is_empty()
@@ -19,7 +19,7 @@ pub(crate) fn subject(name: &str) -> Option<String> {
     (!fine).then(|| "subject must be words with dots between them, without blanks, '*' and '>'".to_owned())
 }
 
-/// A queue of AMQP that the default exchange leads to.
+/// Checks the name of an AMQP queue on the default exchange; returns what is wrong.
 pub(crate) fn amqp(name: &str) -> Option<String> {
     let fine = (1..=255).contains(&name.len())
         && !name.starts_with("amq.")
@@ -27,7 +27,7 @@ pub(crate) fn amqp(name: &str) -> Option<String> {
     (!fine).then(|| "queue must have 1 to 255 bytes, no '/', and not begin with amq.".to_owned())
 }
 
-/// A standard queue of SQS: by name, or by URL.
+/// Checks the name or URL of a standard SQS queue; returns what is wrong.
 pub(crate) fn sqs(name: &str) -> Option<String> {
     if name.strip_suffix(".fifo").is_some() {
         return Some(
@@ -41,7 +41,7 @@ pub(crate) fn sqs(name: &str) -> Option<String> {
     (!fine).then(|| "queue must be a queue's URL, or 1 to 80 letters, digits, '-' and '_'".to_owned())
 }
 
-/// `Ok` where nothing is wrong.
+/// Returns `Ok` if no check found an error.
 pub(crate) fn check(
     broker: &'static str,
     mistakes: impl IntoIterator<Item = Option<String>>,

@@ -1,4 +1,4 @@
-//! NATS JetStream: a stream that forgets what was acknowledged, and one durable consumer that all workers pull from.
+//! NATS JetStream: pointers in a work-queue stream, with one durable consumer from which all workers pull.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +21,10 @@ use tokio::time::{Instant, timeout};
 use crate::publish::publish;
 use crate::{AHEAD, ANSWER, IDLE, fault, name, pointer};
 
-/// Pointers that all workers together may hold unacknowledged.
+/// Largest number of unacknowledged pointers, of all workers together.
 const PENDING: i64 = 20_000;
 
-/// What the parts of a queue are called.
+/// The names of the stream, the subject and the consumer of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NatsNames {
     pub stream: String,
@@ -32,12 +32,12 @@ pub struct NatsNames {
     pub consumer: String,
 }
 
-/// A queue in JetStream.
+/// An external queue in JetStream.
 pub struct NatsQueue {
     nats: Nats,
     names: NatsNames,
     patience: Duration,
-    /// The consumer, as long as its connection lives.
+    /// The consumer, valid while its connection lives.
     held: Mutex<Option<Held>>,
 }
 
@@ -47,7 +47,8 @@ struct Held {
 }
 
 impl NatsQueue {
-    /// Checks the settings; connects to nothing yet. Pointers that are not acknowledged within `patience` come again.
+    /// Checks the settings; does not connect yet. Pointers that are not acknowledged within `patience` are delivered
+    /// again.
     pub fn new(settings: Settings, names: NatsNames, patience: Duration) -> Result<Self, Mistakes> {
         let mistakes = [
             name::stream("queue", &names.stream),
@@ -66,7 +67,7 @@ impl NatsQueue {
         Error::Refused(format!("there is no stream {}: run `postrider migrate`", self.names.stream))
     }
 
-    /// The stream, or `None` where there is none.
+    /// Returns the stream, or `None` if it does not exist.
     async fn stream(&self, connection: &Connection) -> Result<Option<Stream>, Error> {
         match asked(connection.context.get_stream(&self.names.stream)).await? {
             Ok(stream) => Ok(Some(stream)),
@@ -91,7 +92,7 @@ impl NatsQueue {
             .map_err(|error| Error::Refused(format!("consumer {}: {error}", self.names.consumer)))
     }
 
-    /// The consumer on a connection that lives.
+    /// Returns the consumer on a live connection.
     async fn held(&self) -> Result<(Arc<Connection>, Arc<Consumer<pull::Config>>), Error> {
         let mut held = self.held.lock().await;
         if let Some(held) = held.as_ref().filter(|held| !held.connection.is_lost()) {
@@ -124,18 +125,18 @@ impl NatsQueue {
     }
 }
 
-/// An answer, if one comes in time.
+/// Waits for a response within the time limit.
 async fn asked<T>(question: impl IntoFuture<Output = T>) -> Result<T, Error> {
     timeout(ANSWER, question).await.map_err(|_| Error::Away("JetStream does not answer in time".to_owned()))
 }
 
-/// What there is now; waits for the first, and then takes what came with it.
+/// Pulls the waiting messages: waits for the first one, then also fetches those that are already there.
 async fn pull(consumer: &Consumer<pull::Config>, most: usize) -> Result<Vec<Message>, async_nats::Error> {
     let mut messages = gathered(consumer.fetch().max_messages(most).messages().await?).await?;
     if messages.is_empty() {
         messages = gathered(consumer.batch().max_messages(1).expires(IDLE).messages().await?).await?;
         if !messages.is_empty() && most > 1 {
-            // What came is ours already, whatever becomes of this.
+            // The first messages are already ours, whether or not this fetch succeeds.
             if let Ok(more) = consumer.fetch().max_messages(most - 1).messages().await {
                 messages.extend(gathered(more).await.unwrap_or_default());
             }
@@ -198,7 +199,7 @@ impl Queue for NatsQueue {
 
     async fn waiting(&self) -> Result<u64, Error> {
         let (_, consumer) = self.held().await?;
-        // A copy, as the information is kept in it.
+        // A copy, as `info` caches its result in the consumer.
         let mut consumer = (*consumer).clone();
         let info = asked(consumer.info()).await?;
         info.map(|info| info.num_pending)

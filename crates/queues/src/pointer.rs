@@ -1,12 +1,12 @@
-//! A pointer on the wire: `{"v":1,"id":"0HZXEQ5Y8JY5Z"}`, the key as a text or as a whole number.
+//! The encoding of a pointer: `{"v":1,"id":"0HZXEQ5Y8JY5Z"}`, with the key as a string or an integer.
 
 use postrider_seams::RowId;
 use serde_json::{Value, json};
 
-/// Another version is not ours to read.
+/// Version of the encoding; pointers of other versions are unreadable.
 const VERSION: u64 = 1;
 
-/// More than any pointer of ours has.
+/// Largest message in bytes that is decoded; our pointers are shorter.
 const LONGEST: usize = 1024;
 
 pub(crate) fn encode(row: &RowId) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn encode(row: &RowId) -> String {
     json!({ "v": VERSION, "id": id }).to_string()
 }
 
-/// `None` for whatever is no pointer.
+/// Decodes a pointer; `None` if the message is not one.
 pub(crate) fn decode(body: &[u8]) -> Option<RowId> {
     if body.len() > LONGEST {
         return None;
@@ -33,7 +33,7 @@ pub(crate) fn decode(body: &[u8]) -> Option<RowId> {
     }
 }
 
-/// A text that every database can be asked for.
+/// Whether the text is a key that every database accepts in a query.
 fn is_key(id: &str) -> bool {
     !id.is_empty() && id.len() <= 255 && !id.contains(char::is_control)
 }

@@ -1,4 +1,4 @@
-//! Publishing: a pointer is a record for the broker's own transport.
+//! Publishes pointers as records, through the broker's transport.
 
 use bytes::Bytes;
 use postrider_broker::shorten;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::pointer;
 
-/// Publishes pointers as records for `topic`; one answer for each.
+/// Publishes pointers as records to `topic`; returns one result for each.
 pub(crate) async fn publish(
     transport: &dyn Transport,
     topic: &str,
@@ -27,8 +27,8 @@ pub(crate) async fn publish(
 fn envelope(topic: &str, row: &RowId) -> Envelope {
     Envelope {
         row: row.to_string(),
-        // One of its own for each publication: a broker that drops repeats must not drop the second of a row, which is
-        // there to be delivered again.
+        // Unique for each publication: a broker that drops duplicates must not drop the second pointer of a row, which
+        // is published to deliver the row again.
         dedupe: format!("{:032x}", rand::random::<u128>()),
         attempt: 1,
         lease: postrider_seams::LeaseCheck::default(),

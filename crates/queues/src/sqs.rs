@@ -1,4 +1,4 @@
-//! SQS: a standard queue; a pointer that is not acknowledged comes again when its visibility timeout ends.
+//! SQS: pointers in a standard queue; unacknowledged ones are delivered again when their visibility timeout ends.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use tokio::time::{Instant, timeout};
 use crate::publish::publish;
 use crate::{ANSWER, fault, name, pointer};
 
-/// Messages that one request is about, at most.
+/// Largest number of messages per request.
 const BATCH: usize = 10;
 
-/// Requests for messages at once: each brings ten at most.
+/// Concurrent receive requests: each returns ten messages at most.
 const RECEIVERS: usize = 4;
 
-/// Seconds that a receive waits for a first message.
+/// Seconds that a receive waits for a first message (long polling).
 const WAIT: i32 = 1;
 
-/// A queue of SQS.
+/// An external queue in SQS.
 pub struct SqsQueue {
     sqs: Sqs,
     queue: String,
@@ -33,13 +33,13 @@ pub struct SqsQueue {
 }
 
 impl SqsQueue {
-    /// Checks the settings. Pointers that are not acknowledged within `patience` come again.
+    /// Checks the settings. Pointers that are not acknowledged within `patience` are delivered again.
     pub fn new(settings: Settings, queue: String, patience: Duration) -> Result<Self, Mistakes> {
         name::check("SQS", [name::sqs(&queue)])?;
         Ok(Self { sqs: Sqs::new(settings)?, queue, patience })
     }
 
-    /// Where the queue is. A name that SQS does not know is an error that says what to do.
+    /// Returns the queue's URL. The error about an unknown queue name names the command that creates the queue.
     async fn url(&self, connected: &Connected) -> Result<String, Error> {
         let asked = asked(connected.queue(&self.queue)).await?;
         asked.map_err(|outcome| match wrong(&outcome) {
@@ -57,7 +57,7 @@ impl SqsQueue {
     }
 }
 
-/// Why a request failed, in a queue's terms.
+/// Converts a failed request into an error of the queue.
 fn wrong(outcome: &Outcome) -> Error {
     let reason = outcome.failure().map(|failure| failure.reason.clone()).unwrap_or_default();
     match outcome {

@@ -1,4 +1,4 @@
-//! One decorator for every queue: counts what goes through it, and while it is known to be away lets nobody wait for it.
+//! A decorator for every queue: counts its messages, and fails publications at once while the queue is unavailable.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use postrider_seams::RowId;
 use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
 use tokio::time::Instant;
 
-/// After a failure nothing is published for so long: then one try tells whether the queue is back.
+/// Time after a failure during which nothing is published; the next publication then tests whether the queue is back.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// A queue under watch.
+/// A queue with metrics and a circuit breaker.
 pub struct Watched<Q> {
     inner: Q,
-    /// How long a publication may take, whatever its caller would wait.
+    /// Time limit of a publication, even if its caller would wait longer.
     patience: Duration,
     away: Mutex<Option<Away>>,
     published: Counter,
@@ -27,12 +27,12 @@ pub struct Watched<Q> {
 
 struct Away {
     error: Error,
-    /// When the next publication may try.
+    /// Time at which the next publication may be tried.
     until: Instant,
 }
 
 impl<Q: Queue> Watched<Q> {
-    /// `lane` names the lane that the queue belongs to.
+    /// Wraps a queue; `lane` names the lane in the metrics, `patience` limits each publication.
     pub fn new(inner: Q, lane: &str, patience: Duration) -> Self {
         let counter = |name: &'static str| metrics::counter!(name, "lane" => lane.to_owned());
         Self {
@@ -47,7 +47,8 @@ impl<Q: Queue> Watched<Q> {
         }
     }
 
-    /// Why nothing is to be published now. Whoever finds that the pause is over tries, and the others go on waiting.
+    /// Returns the error if nothing may be published now. The first caller after the pause tries; others still get the
+    /// error.
     fn closed(&self) -> Option<Error> {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
         let known = away.as_mut()?;
@@ -94,7 +95,7 @@ impl<Q: Queue> Queue for Watched<Q> {
         let failed = answers.iter().filter(|answer| answer.is_err()).count();
         self.published.increment((answers.len() - failed) as u64);
         self.refused.increment(failed as u64);
-        // One that was taken tells that the queue is there; else the last that was not tells why.
+        // One success shows that the queue is available; otherwise the last error is the reason.
         match answers.iter().rev().find_map(|answer| answer.as_ref().err()) {
             Some(error) if failed == answers.len() => self.is_away(error),
             _ => self.is_back(),

@@ -1,4 +1,4 @@
-//! A queue of a test's own on the shared brokers, and a way past it.
+//! A private queue for each test on the shared brokers, and a way to write to it directly.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum Broker {
     Sqs,
 }
 
-/// A name that no other test uses.
+/// A name that is unique to the test.
 pub fn unique(name: &str) -> String {
     format!("{name}-{}-{:08x}", std::process::id(), rand::random::<u32>())
 }
@@ -32,7 +32,7 @@ impl Broker {
         std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`"))
     }
 
-    /// Not declared yet.
+    /// A queue that is not declared yet.
     pub fn queue(self, name: &str, patience: Duration) -> Box<dyn Queue> {
         let url = self.url();
         match self {
@@ -63,7 +63,7 @@ impl Broker {
         (name, queue)
     }
 
-    /// Puts anything at all on the queue, past our own encoding.
+    /// Writes any message to the queue, without our encoding.
     pub async fn put(self, name: &str, body: &[u8]) {
         let url = self.url();
         let topic = if self == Self::Nats { format!("{name}.pointers") } else { name.to_owned() };

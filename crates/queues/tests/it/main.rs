@@ -1,5 +1,5 @@
-//! Every queue on a real broker: what is published comes, once it is acknowledged it is gone, and nothing on a queue is an
-//! error.
+//! Every queue on a real broker: published pointers are received, acknowledged ones are gone, and no message on a queue
+//! is an error.
 
 mod broker;
 mod rules;

@@ -1,4 +1,4 @@
-//! What holds for every queue.
+//! Rules that hold for every queue.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
-/// Receives until so many came.
+/// Receives until `count` pointers have arrived.
 async fn received(queue: &dyn Queue, count: usize) -> Vec<Pointer> {
     let until = Instant::now() + Duration::from_mins(1);
     let mut all = Vec::new();
@@ -47,7 +47,7 @@ async fn pointers_come_and_are_gone_when_acknowledged(broker: Broker) {
 }
 
 async fn a_second_publication_comes_as_well(broker: Broker) {
-    // A broker that drops repeats would lose the job that is to be tried again.
+    // A broker that drops duplicates would lose a job that must be retried.
     let (_, queue) = broker.declared(PATIENCE).await;
     for _ in 0..2 {
         assert!(queue.publish(&[row("job")], soon()).await[0].is_ok());
@@ -73,7 +73,7 @@ async fn what_is_not_acknowledged_comes_to_another(broker: Broker) {
     let (name, one) = broker.declared(Duration::from_secs(5)).await;
     one.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
     let first = received(&*one, 1).await;
-    // The first worker is gone: its connection ends, or the queue's patience.
+    // The first worker is gone: its connection ends, or the acknowledgement times out.
     drop(one);
     let two = broker.queue(&name, Duration::from_secs(5));
     let second = received(&*two, 1).await;
