@@ -1,4 +1,5 @@
-//! Connecting: one writer, a few readers, one watcher; lazily, so that a process can start while the file is away.
+//! Connects to a database file: one writer, a few readers, one watcher. Lazily, so that a process can start while the
+//! file is unavailable.
 
 use std::io;
 use std::path::Path;
@@ -22,46 +23,47 @@ use crate::shape;
 use crate::store::{SqliteStore, SqliteTable};
 use crate::wake::{Waker, Watch};
 
-/// Keys that one statement takes well.
+/// Largest number of keys per statement.
 const BATCH: usize = 1000;
 
-/// How to reach a file.
+/// The settings of a database file.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `sqlite:postrider.db`, `sqlite:///var/lib/postrider/mail.db`.
     pub url: String,
-    /// Make the file (readable by its owner only) where it is missing.
+    /// Whether to create the file, readable by its owner only, if it is missing.
     pub create: bool,
-    /// How long to wait for another process's lock before the engine hears of it.
+    /// Longest time to wait for another process's lock before the call fails.
     pub patience: Duration,
-    /// Does a commit reach the disk before it is answered? Without it a power cut (not a crash of the process) can
-    /// take back the last settles, so that their mails go out twice.
+    /// Whether a commit is on disk before it is confirmed. Without it, a power failure (not a crash of the process) can
+    /// undo the last settles, so that their mails are sent twice.
     pub durable: bool,
 }
 
 impl Settings {
+    /// Creates settings that do not create the file, wait 30 seconds for locks, and are durable.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), create: false, patience: Duration::from_secs(30), durable: true }
     }
 }
 
-/// One file; every lane on it shares its connections.
+/// A database file; all its lanes share the connections.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) writer: Pool<Connector>,
     pub(crate) readers: Pool<Connector>,
     pub(crate) watch: Arc<Watch>,
-    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
+    /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     pub(crate) file: Arc<Path>,
     pub(crate) patience: Duration,
-    /// The longest that a call may take, other processes' locks included.
+    /// Time limit of a call, including waits for locks of other processes.
     pub(crate) deadline: Duration,
 }
 
 impl Database {
-    /// Reads the settings, and makes the file if it is to be made; connects when first asked to do something.
+    /// Checks the settings and creates the file if configured; connects on first use.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(settings)?;
         let file = Arc::from(options.get_filename());
@@ -75,7 +77,7 @@ impl Database {
         // WAL is a property of the file, so the writer alone sets it.
         let synchronous = if settings.durable { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
         let writing = options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous);
-        // Whoever waits for the writer waits at least as long as the one who waits for another process.
+        // Callers wait for the writer at least as long as the writer waits for another process.
         let wait = settings.patience * 2 + Duration::from_secs(10);
         let pool = |connections: u32, options: SqliteConnectOptions| {
             Pool::new(
@@ -95,8 +97,8 @@ impl Database {
         })
     }
 
-    /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
-    /// messages. A file that is locked for long answers a transient error: try again.
+    /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
+    /// messages. Returns a transient error, which can be retried, if the file stays locked.
     pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<SqliteStore>, Error> {
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
         let opened = Opened::new(&contract, stage, Dialect::Sqlite, shape, BATCH).map_err(|what| {
@@ -111,19 +113,19 @@ impl Database {
         Ok(Arc::new(SqlStore(SqliteTable { database, opened, waker, migration })))
     }
 
-    /// Opens a contract for `migrate`, whether its table is there or not.
+    /// Opens a contract for `migrate`, whether or not its table exists.
     pub fn migration(&self, contract: Contract) -> Arc<Migration> {
         Arc::new(Migration::new(self.clone(), contract))
     }
 
-    /// Closes the file. What runs on it ends first.
+    /// Closes the file after the running calls have ended.
     pub async fn close(&self) {
         self.watch.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }
 
-    /// A file that is surely not there has no tables; of one that can't be seen the opening tells more.
+    /// Whether the file certainly does not exist. If that cannot be determined, opening it reports the reason.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self.file.try_exists(), Ok(false))
     }
@@ -147,12 +149,12 @@ fn options(settings: &Settings) -> Result<SqliteConnectOptions, Error> {
         Error::new(Class::Misconfigured, text)
     })?;
     let file = options.get_filename().to_string_lossy().into_owned();
-    // Each connection would have a database of its own.
+    // Each connection would have its own database.
     if file.is_empty() || file.contains(":memory:") || file.starts_with("file:sqlx-in-memory") {
         let text = "a SQLite store needs a file; for one that is forgotten take the memory store";
         return Err(Error::new(Class::Misconfigured, text));
     }
-    // Short, so that a wait is ours to end; the store itself waits for as long as its patience lasts.
+    // Short, so that our code controls the wait: the store retries until its patience ends.
     Ok(options
         .create_if_missing(false)
         .busy_timeout(Duration::from_secs(2))
@@ -160,7 +162,8 @@ fn options(settings: &Settings) -> Result<SqliteConnectOptions, Error> {
         .disable_statement_logging())
 }
 
-/// Makes an empty file that only its owner can read, if there is none. SQLite gives its companions the same rights.
+/// Creates an empty file that only its owner can read, if there is none. SQLite copies its permissions to the WAL
+/// files.
 fn create(path: &Path) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! From sqlx's errors to the three classes that the engine branches on.
+//! Maps errors of sqlx and SQLite to the three classes that the engine distinguishes.
 
 use std::fmt;
 use std::path::Path;
@@ -9,11 +9,12 @@ use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::own;
 
-/// The file.
+/// The path of the database file, for messages.
 #[derive(Debug, Clone)]
 pub struct Place(Arc<str>);
 
 impl Place {
+    /// Creates the place of a file.
     pub fn new(path: &Path) -> Self {
         Self(format!("SQLite {}", path.display()).into())
     }
@@ -25,24 +26,37 @@ impl fmt::Display for Place {
     }
 }
 
-/// Primary result codes: <https://www.sqlite.org/rescode.html>.
+/// Primary result codes of SQLite: <https://www.sqlite.org/rescode.html>.
 mod code {
+    /// `SQLITE_ERROR`: invalid SQL, or a missing table or column.
     pub const ERROR: u32 = 1;
+    /// `SQLITE_PERM`: access denied.
     pub const PERM: u32 = 3;
+    /// `SQLITE_BUSY`: another connection holds a lock on the file.
     pub const BUSY: u32 = 5;
+    /// `SQLITE_LOCKED`: a conflict within one connection or a shared cache.
     pub const LOCKED: u32 = 6;
+    /// `SQLITE_NOMEM`: out of memory.
     pub const NOMEM: u32 = 7;
+    /// `SQLITE_READONLY`: the file cannot be written.
     pub const READONLY: u32 = 8;
+    /// `SQLITE_IOERR`: the operating system reported an I/O error.
     pub const IOERR: u32 = 10;
+    /// `SQLITE_CORRUPT`: the file is damaged.
     pub const CORRUPT: u32 = 11;
+    /// `SQLITE_FULL`: the disk is full.
     pub const FULL: u32 = 13;
+    /// `SQLITE_CANTOPEN`: the file cannot be opened.
     pub const CANTOPEN: u32 = 14;
+    /// `SQLITE_PROTOCOL`: the locking protocol of the WAL failed.
     pub const PROTOCOL: u32 = 15;
+    /// `SQLITE_SCHEMA`: the schema changed during the statement.
     pub const SCHEMA: u32 = 17;
+    /// `SQLITE_NOTADB`: the file is not a SQLite database.
     pub const NOTADB: u32 = 26;
 }
 
-/// `doing` completes "could not …".
+/// Converts an error of sqlx into an error of the store; `doing` completes "could not …".
 pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
     let class = class(&cause);
     let what = match &cause {
@@ -104,7 +118,8 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     }
 }
 
-/// The driver does not pass on why a file could not be opened, so another one is opened to see.
+/// Whether the process has no file descriptors left. The driver hides why a file could not be opened, so another file
+/// is opened to find out.
 fn is_out_of_descriptors() -> bool {
     std::fs::File::open("/dev/null").is_err_and(|cause| is_exhausted(&cause))
 }
@@ -114,8 +129,8 @@ fn primary(cause: &sqlx::Error) -> Option<u32> {
     Some(extended & 0xff)
 }
 
-/// Did only the statement fail, so that the connection is as good as before? A disk that is full or fails ends the transaction
-/// under the driver, which goes on counting it.
+/// Whether only the statement failed, so that the connection can be reused. A full or failing disk ends the transaction
+/// inside SQLite, while the driver still counts it as open.
 pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     let is_lost = |code| {
         matches!(
@@ -132,13 +147,13 @@ pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     primary(cause).is_some_and(|code| !is_lost(code))
 }
 
-/// The call took longer than any lock of another process explains: the disk, or the network it is on, does not answer.
+/// Creates the error of a call that exceeded its time limit: the disk or its network does not respond.
 pub fn no_answer(within: Duration) -> sqlx::Error {
     let text = format!("the file did not answer within {} s", within.as_secs_f64());
     sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
 }
 
-/// Does another connection hold a lock, so that waiting is all there is to do?
+/// Whether another connection holds a lock, so that the call can be retried.
 pub fn is_busy(cause: &sqlx::Error) -> bool {
     matches!(primary(cause), Some(code::BUSY | code::LOCKED))
 }
@@ -151,18 +166,18 @@ fn is_missing(cause: &sqlx::Error) -> bool {
     is_missing_table(cause) || message_starts(cause, "no such column")
 }
 
-/// Is it a table that is not there? SQLite has no code of its own for it.
+/// Whether the table does not exist. SQLite has no error code for it.
 pub fn is_missing_table(cause: &sqlx::Error) -> bool {
     message_starts(cause, "no such table")
 }
 
-/// Has somebody else made the table, column or index meanwhile?
+/// Whether another process has created the table, column or index in the meantime.
 pub fn is_already_there(cause: &sqlx::Error) -> bool {
     let message = cause.as_database_error().map(|inner| inner.message().to_owned()).unwrap_or_default();
     message.starts_with("duplicate column name") || message.ends_with("already exists")
 }
 
-/// Do rows that are there forbid it?
+/// Whether existing rows violate a unique constraint.
 pub fn is_duplicate(cause: &sqlx::Error) -> bool {
     cause.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }

@@ -1,8 +1,8 @@
 //! The SQLite store: runs the scripts that `postrider-sql` renders, on one file with one writer.
 //!
-//! Owns: connections, binding and reading, error classes, patience with a locked file, the watch on `data_version`.
-//! Must not: hold SQL about a contract's columns (that is rendered) nor decide anything about a row. Invariant: every
-//! write goes through the one writer; scripts of several steps begin IMMEDIATE.
+//! Owns connections, binding and reading, error classes, waiting for a locked file, and polling of `data_version`. Must
+//! not contain SQL about a contract's columns (that is rendered) or decide anything about a row. Invariant: every write
+//! uses the single writer; scripts of several steps begin IMMEDIATE.
 
 mod connect;
 mod error;

@@ -1,4 +1,4 @@
-//! Creating the table, or adding what an existing one lacks.
+//! Creates a contract's table, or adds what an existing table lacks.
 
 use async_trait::async_trait;
 use postrider_contract::{Columns, Contract};
@@ -12,7 +12,7 @@ use crate::connect::Database;
 use crate::script::Patience;
 use crate::{error, shape};
 
-/// One contract's table, whether it is there or not.
+/// The migration of one contract's table, which may not exist yet.
 pub struct Migration {
     database: Database,
     contract: Contract,
@@ -23,18 +23,18 @@ impl Migration {
         Self { database, contract }
     }
 
-    /// The columns that the contract names, whether the table has them or not.
+    /// Returns the columns that the contract names, whether or not the table has them.
     pub(crate) fn declared(&self) -> Columns {
         self.contract.columns.clone()
     }
 
-    /// What `verify` calls missing: the same, but for our own tables.
+    /// Returns the statements for what `verify` reports as missing, without the internal tables.
     pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
         migrate::missing(&self.contract, Dialect::Sqlite, &found, options)
     }
 
-    /// Each statement by itself: what another process has made meanwhile is simply there.
+    /// Runs one statement; what another process has created in the meantime is not an error.
     async fn run_one(&self, statement: String) -> Result<Option<String>, Error> {
         let mut patience = Patience::new(&self.database, "migrate");
         loop {
@@ -47,7 +47,7 @@ impl Migration {
         }
     }
 
-    /// Without a deadline: an index on a large table takes longer than a call may elsewhere.
+    /// Runs a statement without a time limit: an index on a large table takes longer than other calls may.
     async fn try_one(&self, statement: &str) -> Result<(), sqlx::Error> {
         let mut lease = self.database.writer.acquire().await?;
         let outcome = lease.execute(AssertSqlSafe(statement)).await.map(|_| ());
@@ -57,7 +57,7 @@ impl Migration {
 
 #[async_trait]
 impl Migrate for Migration {
-    /// `data_version` wakes the lanes of a file; there is no trigger to make.
+    /// Plans the statements. There is no trigger: polling `data_version` wakes the lanes.
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         let mut statements = self.missing(options).await?;
         statements.extend(migrate::missing_own(Dialect::Sqlite, shape::own_tables(&self.database).await?));

@@ -1,4 +1,4 @@
-//! Plain statements on tables of our own.
+//! Executes statements on the internal tables.
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
@@ -32,7 +32,7 @@ impl Database {
         }
     }
 
-    /// What only reads leaves the writer alone.
+    /// Runs the statements once. Statements that only read use a reader and leave the writer free.
     async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
         let reads = only_reads(statements);
         let pool = if reads { &self.readers } else { &self.writer };

@@ -1,4 +1,4 @@
-//! Running scripts: binds what each step names, reads what it yields, waits where the file is locked.
+//! Runs scripts: binds the values that each step names, reads the returned rows, and waits while the file is locked.
 
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
@@ -24,7 +24,7 @@ impl Run for Database {
         &self.instance
     }
 
-    /// A file's calls have the time that locks of other processes need, all of them.
+    /// Returns the same database: every call already has the time that locks of other processes need.
     fn unhurried(&self) -> Self {
         self.clone()
     }
@@ -58,7 +58,7 @@ impl Run for Database {
     }
 }
 
-/// How long we go on while another connection holds a lock on the file.
+/// The retry of one call while another connection holds a lock on the file.
 pub struct Patience<'a> {
     database: &'a Database,
     doing: &'a str,
@@ -67,11 +67,12 @@ pub struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
+    /// Starts the retry of a call, with the database's patience as its time limit; `doing` completes "could not …".
     pub fn new(database: &'a Database, doing: &'a str) -> Self {
         Self { database, doing, give_up: Instant::now() + database.patience, tried: 0 }
     }
 
-    /// Waits before another try, or answers the error that ends them.
+    /// Waits before the next try; returns the error if it is no lock or the time is over.
     pub async fn wait(&mut self, cause: sqlx::Error) -> Result<(), Error> {
         if !error::is_busy(&cause) || Instant::now() >= self.give_up {
             return Err(error::classify(&self.database.place, self.doing, cause));
@@ -111,7 +112,7 @@ impl Database {
         lease.end(outcome)
     }
 
-    /// What only reads leaves the writer alone.
+    /// Runs the scripts once. Scripts that only read use a reader and leave the writer free.
     async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
         let pool =
             if matches!(scripts, [(script, _)] if only_reads(script)) { &self.readers } else { &self.writer };
@@ -125,7 +126,7 @@ fn only_reads(script: &Script) -> bool {
     script.steps.iter().all(|step| step.sql.trim_start().starts_with("SELECT"))
 }
 
-/// A single statement is a transaction by itself.
+/// Runs the scripts on a connection. A single statement needs no explicit transaction.
 async fn run_on(
     connection: &mut SqliteConnection,
     scripts: &[(&Script, Given<'_>)],
@@ -174,7 +175,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
         query = match bind {
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
-            // Arrays are PostgreSQL's.
+            // Only PostgreSQL binds arrays.
             Bind::Array(_) | Bind::ClaimTime | Bind::Group | Bind::Share => {
                 unreachable!("{bind:?} is in no statement here")
             }
@@ -216,8 +217,8 @@ pub(crate) fn values(row: &SqliteRow) -> Vec<Value> {
     (0..row.len()).map(|index| value(row, index)).collect()
 }
 
-/// One column in the forms that cross the seam. A SQLite value has its type of its own, and its text need not be
-/// UTF-8: such text comes as bytes, never as an error, as one bad row must not lose the claim of the others.
+/// Converts a column to a value. SQLite values have their own type, and text need not be UTF-8: such text is returned
+/// as bytes, never as an error, as one bad row must not lose the claim of the others.
 fn value(row: &SqliteRow, index: usize) -> Value {
     let Ok(raw) = row.try_get_raw(index) else { return Value::Null };
     if raw.is_null() {

@@ -1,4 +1,4 @@
-//! Connections to the file, and how a transaction on one is given up.
+//! Opens connections to the file, and rolls back their transactions.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Sqlite, Transaction};
 
 use crate::error;
 
+/// Opens connections to the file for the pool.
 #[derive(Clone)]
 pub struct Connector(pub SqliteConnectOptions);
 
@@ -20,7 +21,7 @@ impl Connect for Connector {
     }
 
     async fn close(&self, connection: SqliteConnection) {
-        // The file is closed either way; what was committed is in it.
+        // The file is closed even if this fails; committed data is in it.
         connection.close().await.ok();
     }
 
@@ -53,8 +54,8 @@ impl Connect for Connector {
     }
 }
 
-/// Gives up a transaction because of `cause`. SQLite has given it up by itself where the disk is full or fails, and then a
-/// rollback fails: the pool sees that the connection still counts a transaction, and drops it.
+/// Rolls back a transaction because of `cause`. If the disk is full or fails, SQLite has already rolled it back, and
+/// the rollback fails: the pool then sees that the connection still counts a transaction, and drops it.
 pub async fn rolled_back(transaction: Transaction<'_, Sqlite>, cause: sqlx::Error) -> sqlx::Error {
     if error::leaves_the_session(&cause)
         && let Err(error) = transaction.rollback().await

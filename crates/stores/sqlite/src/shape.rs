@@ -1,4 +1,4 @@
-//! What a table looks like, from SQLite's own description.
+//! Reads the definition of a table from SQLite's pragmas and schema table.
 
 use postrider_contract::Contract;
 use postrider_seams::row::Value;
@@ -12,13 +12,13 @@ use postrider_sql::{Shape, ShapeColumn, own};
 
 use crate::connect::Database;
 
-/// The columns in order, generated ones too. A key is never NULL in our use, whatever SQLite admits; a whole number
-/// that is the key is given by SQLite where it is left out.
+/// The columns in order, including generated ones. A key counts as NOT NULL, although SQLite allows NULL there; an
+/// integer primary key counts as having a default, as SQLite generates it.
 const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND pk = 0, dflt_value IS NOT NULL OR hidden > 1 \
     OR pk = 1 AND upper(type) = 'INTEGER' \
     FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
 
-/// The table's columns, and those of the tables beside it; `None` where there is no such table.
+/// Reads the columns of the table and of its related tables; `None` if the table does not exist.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &contract.table.name).await?;
     if columns.is_empty() {
@@ -27,7 +27,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     let mut shape = Shape { columns, ..Shape::default() };
     let whole = indexes(database, contract).await?.into_iter().filter(|index| !index.partial);
     shape.indexed = whole.filter_map(|index| Some((index.columns.into_iter().next()?, true))).collect();
-    // An integer key is the table itself.
+    // An INTEGER PRIMARY KEY is the rowid of the table, which needs no index.
     shape.indexed.insert(contract.table.id.clone(), true);
     for table in contract.related_tables() {
         let found = self::columns(database, table).await?;
@@ -41,7 +41,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     Ok(Some(shape))
 }
 
-/// Other tables whose rows go with ours.
+/// Other tables whose rows are deleted together with ours.
 const CASCADES: &str = "SELECT m.name, f.\"from\" FROM sqlite_master AS m, pragma_foreign_key_list(m.name) AS f \
     WHERE m.type = 'table' AND lower(m.name) <> lower(?1) AND lower(f.\"table\") = lower(?1) \
     AND lower(COALESCE(f.\"to\", ?2)) = lower(?2) AND f.on_delete = 'CASCADE' ORDER BY 1, 2";
@@ -53,11 +53,11 @@ async fn cascades(database: &Database, contract: &Contract) -> Result<Vec<(Strin
     Ok(rows.iter().filter_map(|row| text(row.first()?).zip(text(row.get(1)?))).collect())
 }
 
-/// Indexes and their columns in order; an expression has no name.
+/// Indexes and their columns in order; an expression has no column name.
 const INDEXES: &str = "SELECT l.name, l.partial, i.name FROM pragma_index_list(?1) AS l, \
     pragma_index_info(l.name) AS i ORDER BY l.name, i.seqno";
 
-/// What there is of the contract's table.
+/// Returns the existing columns and indexes of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
     let indexes = indexes(database, contract).await?;
     Ok(Found { shape: read(database, contract).await?, indexes })
@@ -78,14 +78,14 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
     Ok(gathered(rows))
 }
 
-/// Unique keys and their columns in order, the primary key too: as a whole number it is the table itself, and no index.
+/// Unique keys and their columns in order, including the primary key: an integer one has no index.
 const UNIQUE: &str = "SELECT l.name, i.name FROM pragma_index_list(?1) AS l, pragma_index_info(l.name) AS i \
     WHERE l.\"unique\" = 1 AND l.partial = 0 UNION ALL \
     SELECT * FROM (SELECT ' primary key', name FROM pragma_table_xinfo(?1) WHERE pk > 0 ORDER BY pk)";
 
 const CREATE: &str = "SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?1)";
 
-/// The table's own rules that its columns do not show.
+/// Returns the constraints of the table that its columns do not show.
 pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
     let table = || vec![Value::Text(contract.table.name.clone())];
     let unique = database.ask("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
@@ -102,7 +102,7 @@ pub async fn constraints(database: &Database, contract: &Contract) -> Result<Con
     })
 }
 
-/// Which of our own tables are there?
+/// Returns, for each internal table, whether it exists.
 pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
     let mut there = [false; own::TABLES.len()];
     for (table, there) in own::TABLES.into_iter().zip(&mut there) {
@@ -111,7 +111,7 @@ pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()]
     Ok(there)
 }
 
-/// By the writer: it is the one that makes the file a WAL file, before any reader looks at it.
+/// Reads the columns of a table with the writer, which switches the file to WAL mode before a reader uses it.
 async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {
     if database.is_missing() {
         return Ok(Vec::new());

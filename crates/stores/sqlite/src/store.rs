@@ -1,4 +1,4 @@
-//! The table of a lane: what its store has of this database.
+//! The store of a lane on SQLite: the table, and what is specific to this database.
 
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Migrate;
@@ -14,6 +14,7 @@ use crate::wake::Waker;
 /// One contract's table on SQLite, for one stage.
 pub type SqliteStore = SqlStore<SqliteTable>;
 
+/// The SQLite part of a store: connections, rendered statements, wake-ups and migration of one table.
 pub struct SqliteTable {
     pub(crate) database: Database,
     pub(crate) opened: Opened,
@@ -37,7 +38,7 @@ impl SqlTable for SqliteTable {
     }
 
     fn parallel(&self) -> usize {
-        // One writer: more would only wait for each other.
+        // There is one writer: concurrent calls would only wait for each other.
         1
     }
 

@@ -1,4 +1,4 @@
-//! Compares table and contract, and asks the planner about the claim.
+//! Compares the table with its contract, and checks the query plan of the claim.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use postrider_sql::{Dialect, Script, Step, Yields};
 use crate::shape;
 use crate::store::SqliteTable;
 
-/// What the write-ahead log should at least be able to grow by.
+/// Bytes by which the write-ahead log must at least be able to grow.
 const ROOM: usize = 64 << 10;
 
 impl SqliteTable {
@@ -38,8 +38,8 @@ impl SqliteTable {
         Ok(self.opened.findings(Dialect::Sqlite, &facts))
     }
 
-    /// Why nothing can be written. The write-ahead log may have room on a disk that is full, so that a small write
-    /// still succeeds: what counts is whether the log can grow.
+    /// Returns why nothing can be written. On a full disk the write-ahead log may still have room, so that a small
+    /// write succeeds: this checks whether the log can grow.
     async fn write_refusal(&self) -> Option<String> {
         let refused = self.opened.write_refusal(&self.database).await;
         if refused.is_some() {
@@ -55,7 +55,7 @@ impl SqliteTable {
         ))
     }
 
-    /// How the claim's plan falls short, if it does. Its first step picks the rows.
+    /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
         for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
             let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
@@ -75,7 +75,7 @@ impl SqliteTable {
         self.group_scan().await
     }
 
-    /// The same for the search for free groups; what it derives on the way is small.
+    /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
         let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
         for step in look.flat_map(|script| &script.steps) {
@@ -94,14 +94,14 @@ impl SqliteTable {
     }
 }
 
-/// Beside the file, where its log is; SQLite itself names companions in this way.
+/// Returns a path next to the file, where its log is, named as SQLite names its own side files.
 fn scratch_file(file: &Path, instance: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(format!("-check-{instance}"));
     PathBuf::from(name)
 }
 
-/// Some file systems find out only on the way to the disk that there is no room.
+/// Writes and removes a test file. Some file systems report only on sync that there is no space.
 fn write_and_remove(path: &Path) -> io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
     let written = file.write_all(&vec![0; ROOM]).and_then(|()| file.sync_data());
@@ -109,7 +109,7 @@ fn write_and_remove(path: &Path) -> io::Result<()> {
     written
 }
 
-/// A folder that this user may not write is not meant: the file and its companions may be there already.
+/// Whether the disk is full or read-only. A folder without write permission is no failure: the side files may exist.
 fn is_disk_failure(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
 }

@@ -1,5 +1,5 @@
-//! Waking: `PRAGMA data_version` tells that another connection, of any process, has committed. Reading it costs no
-//! lock and no disk; the lanes of a file look at the same moments, so that one read serves them all.
+//! Wakes lanes: `PRAGMA data_version` changes when another connection, of any process, has committed. Reading it needs
+//! no lock and no disk access; all lanes of a file share one read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,31 +12,33 @@ use tokio::time::Instant;
 
 use crate::session::Connector;
 
-/// Between two looks: what a new row waits at most, where nothing is due.
+/// Polling interval: the longest delay of a new row while nothing else is due.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// The longest that a look may take.
+/// Time limit of one read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A look at the file: when, and the version that it had.
+/// One read of the version, and its time.
 #[derive(Clone, Copy)]
 struct Look {
     at: Instant,
     version: i64,
 }
 
-/// The eye that the lanes of a file share.
+/// The `data_version` watcher that the lanes of a file share.
 pub struct Watch {
-    /// One connection: a version means something there only.
+    /// A single connection: versions are comparable only within one.
     watcher: Pool<Connector>,
     last: Mutex<Option<Look>>,
 }
 
 impl Watch {
+    /// Creates a watcher on a pool of one connection.
     pub fn new(watcher: Pool<Connector>) -> Arc<Self> {
         Arc::new(Self { watcher, last: Mutex::new(None) })
     }
 
+    /// Closes the watcher's connection.
     pub async fn close(&self) {
         self.watcher.close().await;
     }
@@ -47,7 +49,7 @@ impl Watch {
         lease.end(row.and_then(|row| row.try_get(0)))
     }
 
-    /// The last look, or a new one where that is over. A file that can't be read now has no version.
+    /// Returns the last read, or a new one if that is too old; `None` if the file cannot be read now.
     async fn look(&self) -> Option<Look> {
         let mut last = self.last.lock().await;
         if let Some(look) = last.filter(|look| look.at.elapsed() < LOOK) {
@@ -59,19 +61,20 @@ impl Watch {
     }
 }
 
-/// One lane's ear.
+/// The wake-ups of one lane.
 pub struct Waker {
     watch: Arc<Watch>,
-    /// The version that this lane has seen.
+    /// The last version that this lane has seen.
     seen: AtomicI64,
 }
 
 impl Waker {
+    /// Creates the wake-ups of a lane; its first wait returns at once.
     pub fn new(watch: Arc<Watch>) -> Self {
         Self { watch, seen: AtomicI64::new(-1) }
     }
 
-    /// Returns when rows were written, by us or by others, or at the deadline: the poll is always enough.
+    /// Returns when any connection has written, or at the deadline: polling alone is sufficient for correctness.
     pub async fn wait(&self, deadline: Instant) {
         loop {
             let look = self.watch.look().await;

@@ -1,4 +1,4 @@
-//! Disks that fill up, on a small file system of the test's own; needs root, as the tests have.
+//! Full disks, on a small file system that the test mounts; needs root, which the tests have.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use postrider_store_sqlite::{Database, Settings, SqliteStore};
 
 use crate::file::{File, contract, settlement};
 
-/// A file system of so many bytes, unmounted however the test ends.
+/// A file system of a given size, unmounted when the test ends, even if it fails.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
@@ -24,7 +24,7 @@ impl<'a> SmallDisk<'a> {
         Self(folder)
     }
 
-    /// Takes all the room that is left.
+    /// Uses up the remaining space.
     fn fill(&self) {
         let filler = self.0.join("filler");
         let mut block = 1 << 16;
@@ -55,12 +55,12 @@ impl<'a> SmallDisk<'a> {
 
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
-        // Connections may still be open: detached, it goes with the last of them.
+        // Connections may still be open: a lazy unmount ends with the last of them.
         Command::new("umount").arg("--lazy").arg(self.0).status().ok();
     }
 }
 
-/// What `check` says of a store that was opened before something happened, and of one that is opened now.
+/// The findings of `check` on a store that was opened before the failure, and on one that is opened now.
 async fn refusals(file: &File, open: &SqliteStore) -> [String; 2] {
     let database = Database::connect(&Settings { create: false, ..file.settings() }).expect("settings");
     let fresh = async {
@@ -108,7 +108,7 @@ async fn check_reports_a_file_that_can_only_be_read() {
     file.sql.close().await;
 }
 
-/// Runs itself again in a process that may open few files.
+/// Runs itself again in a process with a low limit of open files.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_without_descriptors_is_away() {
     const CHILD: &str = "POSTRIDER_TEST_FEW_DESCRIPTORS";
@@ -146,7 +146,7 @@ async fn a_full_disk_is_away_and_the_store_goes_on_when_there_is_room() {
     let first = store.claim(&Want { limit: 200 }).await.expect("claim");
     disk.fill();
     let moves: Vec<_> = first.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-    // The write-ahead log may have a little room left: claims fail when that is used up.
+    // The write-ahead log may have some room left: claims fail when that is used up.
     let mut claimed = Vec::new();
     let error = loop {
         match store.claim(&Want { limit: 50 }).await {

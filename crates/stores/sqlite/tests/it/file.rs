@@ -1,4 +1,4 @@
-//! A file for each test, gone however the test ends.
+//! A database file for each test, removed when the test ends, even if it fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use postrider_store_sqlite::{Database, Settings, SqliteStore};
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 
-/// One test's file, and a connection of the test's own.
+/// The file of one test, and the test's own connection.
 pub struct File {
     pub folder: tempfile::TempDir,
     pub sql: SqlitePool,
@@ -41,7 +41,7 @@ impl File {
         Database::connect(&self.settings()).expect("settings")
     }
 
-    /// A migrated table and a store on it.
+    /// Migrates a table and opens a store on it.
     pub async fn open(&self, name: &str, stage: &str) -> Arc<SqliteStore> {
         let database = self.database();
         database.migration(contract(name)).apply(Options::default()).await.expect("migrate");
@@ -56,13 +56,13 @@ impl File {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.sql).await.expect(statement);
     }
 
-    /// One value, as text.
+    /// Returns one value as text.
     pub async fn text(&self, query: &str) -> Option<String> {
         let query = format!("SELECT CAST(({query}) AS TEXT)");
         sqlx::query_scalar(AssertSqlSafe(query.as_str())).fetch_one(&self.sql).await.expect(&query)
     }
 
-    /// Rows that are due at once, the first one longest.
+    /// Inserts rows that are due now, the first one for the longest time.
     pub async fn insert_mails(&self, rows: i64) {
         self.run(&format!(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows}) \

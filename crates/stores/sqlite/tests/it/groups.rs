@@ -1,4 +1,4 @@
-//! Ordered groups on a real file: plans, and indexes for each mode.
+//! Ordered groups on a real file: query plans, and indexes for each mode.
 
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::file::{File, claim, settlement};
 
-/// The contract as a lane has it that sets `group.on_error`.
+/// The contract of a lane that sets `group.on_error`.
 fn outbox(on_error: &str) -> Contract {
     let over: toml::Table = format!("[group]\non_error = {on_error:?}").parse().expect("TOML");
     let text = Contract::builtin("outbox").expect("a contract of ours");
@@ -18,7 +18,7 @@ fn outbox(on_error: &str) -> Contract {
         .expect("a lane may override it")
 }
 
-/// `keys` groups of `rows` rows each, all due; the row's number is its place.
+/// Inserts `keys` groups of `rows` rows each, all due; a row's number is its position.
 async fn insert(file: &File, keys: i64, rows: i64) {
     file.run(&format!(
         "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s LIMIT {}) \
@@ -104,7 +104,7 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
     let dead = settlement(&head[0].lease, Transition::Dead);
     assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
     assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
-    // A lane that only waits goes on with the same table.
+    // A lane in mode `wait` works on the same table.
     let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");
     assert_eq!(claim(&waits, 10).await.len(), 1);
 }

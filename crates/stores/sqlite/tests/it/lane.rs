@@ -8,7 +8,7 @@ use postrider_seams::store::{Held, Reclaimed, Settlement, Store as _};
 
 use crate::file::{File, claim, contract, settlement};
 
-/// What the tests look at, in one line.
+/// The columns that the tests compare, in one line.
 const ROW: &str = "SELECT status || '|' || retry_count || '|' || coalesce(last_error, '-') || '|' || \
     coalesce(provider_message_id, '-') || '|' || (sent_at IS NOT NULL) || '|' || \
     CAST(round((julianday(next_attempt_at) - julianday('now')) * 86400) AS INTEGER) || '|' || coalesce(claimed_by, '-') \
@@ -20,7 +20,7 @@ async fn m01_a_claim_takes_due_rows_in_order_and_marks_them() {
     let store = file.mail_store().await;
     file.insert_mails(4).await;
     file.run("UPDATE mail_outbox SET next_attempt_at = '2999-01-01T00:00:00.000Z' WHERE id = 2").await;
-    // The form that SQLite's own CURRENT_TIMESTAMP writes is a time as well.
+    // The format of SQLite's CURRENT_TIMESTAMP is accepted as a time.
     file.run("UPDATE mail_outbox SET next_attempt_at = '2001-01-01 00:00:00' WHERE id = 4").await;
     let ids: Vec<RowId> = claim(&store, 10).await.into_iter().map(|row| row.lease.id).collect();
     assert_eq!(ids, [RowId::Int(4), RowId::Int(1), RowId::Int(3)]);
@@ -155,7 +155,7 @@ async fn locks_and_pauses_hold_for_all_processes() {
     assert!(two.paused("mail").await.expect("paused") && !two.paused("other").await.expect("paused"));
 }
 
-/// Lanes on one table share their database and nothing else: none releases what another has claimed.
+/// Lanes on one table share only their database: none releases rows that another has claimed.
 #[tokio::test(flavor = "multi_thread")]
 async fn g2_two_lanes_of_one_process_do_not_release_each_others_rows() {
     let file = File::new();

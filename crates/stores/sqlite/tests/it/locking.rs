@@ -15,7 +15,7 @@ async fn a_lock_of_another_process_is_waited_for() {
     sqlx::query("UPDATE mail_outbox SET subject = 'theirs'").execute(&mut *other).await.expect("their write");
     let started = Instant::now();
     let waiting = tokio::spawn(async move { claim(&store, 10).await });
-    // Longer than SQLite itself waits.
+    // Longer than SQLite's own busy timeout.
     tokio::time::sleep(Duration::from_secs(4)).await;
     other.commit().await.expect("commit");
     let rows = waiting.await.expect("the claim");

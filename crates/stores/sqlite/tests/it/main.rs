@@ -1,4 +1,4 @@
-//! The SQLite store on real files. Rows are checked by SQL of the tests' own, never through the store.
+//! Tests of the SQLite store on real files. They check rows with their own SQL, never through the store.
 
 mod disk;
 mod file;

@@ -64,7 +64,7 @@ async fn g6_a_purge_takes_along_what_the_tables_own_keys_cascade_to() {
     let layer = Layer::new("settings", "lanes.intake", over);
     let text = Contract::builtin("emails").expect("a contract of ours");
     let kept = Contract::parse_with("emails.toml", text, &[layer]).expect("it parses");
-    // A table of the application's own, and one whose rows are to stay.
+    // A table of the application, and one whose rows must be kept.
     file.run("CREATE TABLE opened (mail TEXT REFERENCES emails (id) ON DELETE CASCADE)").await;
     file.run("CREATE TABLE billed (mail TEXT REFERENCES emails (id))").await;
     for (id, at) in [("old", "2001-01-01T00:00:00.000Z"), ("young", "2999-01-01T00:00:00.000Z")] {

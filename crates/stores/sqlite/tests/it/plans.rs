@@ -1,5 +1,5 @@
-//! How the statements of a lane with pools, turns and a queue find their rows: by an index of just those, in their order, so
-//! that no backlog is read past or sorted.
+//! Query plans of a lane with pools, fair queue and external queue: each statement finds its rows by an index on just
+//! those rows, in order, so that no backlog is scanned or sorted.
 
 use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_sql::{Bind, Script, Step};
@@ -31,7 +31,7 @@ async fn plan(file: &File, step: &Step) -> String {
     lines.join("\n")
 }
 
-/// Without statistics, and with those of a large backlog: a planner that knows more must not choose worse.
+/// Without statistics, and with those of a large backlog: statistics must not lead to worse plans.
 #[tokio::test(flavor = "multi_thread")]
 async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
     let file = File::new();
@@ -75,7 +75,7 @@ async fn look(file: &File, program: &postrider_sql::Program) {
         ("spent", program.spent.as_ref().expect("it counts"), Some("deliver_spent3_own")),
         ("reclaim", &program.reclaim.as_ref().expect("it has leases").look, Some("deliver_lease")),
     ];
-    // Those of QUEUED that have no mark; those to be tried again that have none, or an old one.
+    // QUEUED rows without a mark, and rows to be retried with no mark or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];
     assert_eq!(handoff.due.len(), offers.len());
     scripts.extend(handoff.due.iter().zip(offers).map(|(script, index)| ("offer", script, Some(index))));
@@ -89,7 +89,7 @@ async fn look(file: &File, program: &postrider_sql::Program) {
             let plan = plan(file, step).await;
             let scans = |line: &str| line.starts_with("SCAN t") && !line.contains("USING");
             assert!(!plan.lines().any(scans), "{what} scans the table:\n{plan}\n{}", step.sql);
-            // A few rows that were named, or found by shares, may be put in order.
+            // A few rows, given by id or found by fair share, may be sorted.
             let few = plan.contains("CO-ROUTINE") || plan.contains("json_each");
             let sorts = plan.contains("TEMP B-TREE FOR ORDER BY") && !few;
             assert!(!sorts, "{what} sorts:\n{plan}\n{}", step.sql);

@@ -1,4 +1,5 @@
-//! Rows whose time can't be read: reported, ended with a reason where they would wait for ever, and never left claimed.
+//! Rows with an invalid time: they are reported, ended with a reason if they would wait forever, and never stay
+//! claimed.
 
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::store::{Reclaimed, Store as _, SweepKind};
@@ -16,14 +17,14 @@ const NOTIFICATIONS: &str = "INSERT INTO open_event_notifications (notification_
     dedupe_key, fanout_attempts) VALUES (1, 1, 1, 'a', 1), (2, 1, 2, 'b', 1)";
 const EMAILS: &str = "INSERT INTO emails (id, status) VALUES ('1', 'READY'), ('2', 'READY')";
 
-/// A contract, its rows, a time of theirs, and where the row that holds no time there ends.
+/// A contract, its rows, one of their time columns, and the final state of the row with an invalid time there.
 struct Case {
     contract: &'static str,
     stage: &'static str,
     rows: &'static str,
     id: &'static str,
     time: &'static str,
-    /// `state|error` of row 2 once it has ended.
+    /// `state|error` of row 2 after it has ended.
     ends: &'static str,
     shown: &'static str,
 }
@@ -112,7 +113,7 @@ async fn g05_a_row_that_would_wait_for_ever_is_reported_and_ended() {
     }
 }
 
-/// The reason replaces that of an earlier failure, which is not why the row ends.
+/// The reason replaces that of an earlier failure, which did not end the row.
 #[tokio::test(flavor = "multi_thread")]
 async fn g05_the_reason_replaces_an_earlier_error() {
     let file = File::new();
@@ -125,7 +126,7 @@ async fn g05_the_reason_replaces_an_earlier_error() {
     assert_eq!(error.as_deref(), Some("next_attempt_at holds a time that can't be read"));
 }
 
-/// Where NULL means "at once", so does a time that can't be read; `check` says so.
+/// If NULL means "at once", so does an invalid time; `check` reports it.
 #[tokio::test(flavor = "multi_thread")]
 async fn g05_a_due_time_that_may_be_null_keeps_no_row_waiting() {
     for (contract, stage, rows) in
@@ -143,7 +144,7 @@ async fn g05_a_due_time_that_may_be_null_keeps_no_row_waiting() {
     }
 }
 
-/// A claimed row whose claim time or lease can't be read comes back once a lease has passed since it was seen.
+/// A claimed row with an invalid claim time or lease is reclaimed one lease after it was first seen.
 #[tokio::test(flavor = "multi_thread")]
 async fn g05_a_claim_time_that_cannot_be_read_holds_no_row_for_ever() {
     let claimed = [
