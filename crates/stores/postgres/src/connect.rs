@@ -1,4 +1,4 @@
-//! Connecting: lazily, so that a process can start while the database is away.
+//! Connects to a PostgreSQL server, lazily, so that a process can start while the database is unavailable.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,36 +20,37 @@ use crate::store::{PostgresStore, PostgresTable};
 use crate::wake::Waker;
 use crate::{error, shape};
 
-/// The oldest version that the rendered statements were written for: `AS MATERIALIZED` came with 12.
+/// Oldest server version that the rendered statements support: `AS MATERIALIZED` came with 12.
 const OLDEST: i32 = 12;
 
-/// Keys that one statement takes well: past this a settle gains nothing and holds its locks for longer.
+/// Largest number of keys per statement: beyond it a settle is no faster and holds its locks longer.
 const BATCH: usize = 1000;
 
-/// How to reach a database.
+/// The settings of a database.
 #[derive(Clone)]
 pub struct Settings {
     /// `postgres://user:password@host:port/database?sslmode=require`.
     pub url: String,
-    /// A way around a transaction pooler, for LISTEN; `url` if none.
+    /// URL for LISTEN that bypasses a transaction pooler. Default: `url`.
     pub listen_url: Option<String>,
-    /// Connections at most; one more per lane listens where a notification trigger is there.
+    /// Largest number of connections; each lane with a notification trigger uses one more to listen.
     pub connections: u32,
-    /// The longest wait for a connection.
+    /// Time limit for getting a connection.
     pub acquire_timeout: Duration,
-    /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    /// Time limit of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
     pub timeout: Duration,
-    /// What is between us and the server; found out if not set.
+    /// The pooler between us and the server; detected if not set.
     pub pooler: Option<Pooler>,
 }
 
-/// The longest that one attempt to connect may take.
+/// Time limit of one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Calls that may take long have so many times the timeout.
+/// Factor of the time limit for calls that may take long.
 const PATIENT: u32 = 4;
 
 impl Settings {
+    /// Creates settings with 8 connections, 5 seconds to get one, 8 seconds per call, and detection of poolers.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -62,7 +63,7 @@ impl Settings {
     }
 }
 
-/// The URLs hold passwords, so they are not shown.
+/// Leaves out the URLs, as they contain passwords.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
@@ -74,24 +75,24 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// One database; every lane on it shares its pool.
+/// A database; all its lanes share the connection pool.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pool: Pool<Connector>,
-    /// A way past a pooler, for LISTEN.
+    /// Options for LISTEN that bypass a pooler.
     pub(crate) listen: Option<PgConnectOptions>,
-    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
+    /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
-    /// The longest wait for an answer.
+    /// Time limit of a call.
     pub(crate) deadline: Duration,
-    /// The same for calls that may take long.
+    /// Time limit of a call that may take long.
     pub(crate) patience: Duration,
     pub(crate) connections: u32,
 }
 
 impl Database {
-    /// Reads the settings; connects when first asked to do something, not here.
+    /// Checks the settings; connects on first use.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
         let place = Place::new(&options);
@@ -113,8 +114,8 @@ impl Database {
         Ok(Self { pool, listen, instance, place, deadline, patience, connections })
     }
 
-    /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
-    /// messages. A database that is away answers a transient error: try again.
+    /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
+    /// messages. Returns a transient error, which can be retried, if the database is unavailable.
     pub async fn open(
         &self,
         contract: Contract,
@@ -132,22 +133,22 @@ impl Database {
         Ok(Arc::new(SqlStore(PostgresTable { database, opened, waker, migration })))
     }
 
-    /// Opens a contract for `migrate`, whether its table is there or not.
+    /// Opens a contract for `migrate`, whether or not its table exists.
     pub fn migration(&self, contract: Contract) -> Arc<Migration> {
         Arc::new(Migration::new(self.clone(), contract))
     }
 
-    /// Connections that this database may have at once.
+    /// Returns the largest number of connections of this database.
     pub fn connections(&self) -> u32 {
         self.connections
     }
 
-    /// Gives the connections back. What runs on them ends first.
+    /// Closes the connections after the running calls have ended.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 
-    /// Fails at once, with the reason, where the server can't be reached.
+    /// Fails at once, with the reason, if the server cannot be reached.
     pub(crate) async fn reach(&self) -> Result<(), Error> {
         self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
@@ -188,7 +189,7 @@ impl Database {
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, Error> {
-    // The parser's own message may quote parts of the URL, and so of the password.
+    // The parser's message may quote parts of the URL, and thus of the password.
     PgConnectOptions::from_str(url).map_err(|_| {
         Error::new(
             Class::Misconfigured,

@@ -1,4 +1,4 @@
-//! From sqlx's errors to the three classes that the engine branches on.
+//! Maps errors of sqlx and PostgreSQL to the three classes that the engine distinguishes.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -9,11 +9,12 @@ use postrider_seams::store::{Class, Error};
 use postrider_sql::own;
 use sqlx::postgres::PgConnectOptions;
 
-/// Where the database is, without user or password.
+/// Host, port and database for messages, without user or password.
 #[derive(Debug, Clone)]
 pub struct Place(Arc<str>);
 
 impl Place {
+    /// Creates the place of connection options; without a database name, the user name is used.
     pub fn new(options: &PgConnectOptions) -> Self {
         let database = options.get_database().unwrap_or_else(|| options.get_username());
         Self(format!("PostgreSQL {}:{}/{database}", options.get_host(), options.get_port()).into())
@@ -26,7 +27,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// `doing` completes "could not …".
+/// Converts an error of sqlx into an error of the store; `doing` completes "could not …".
 pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
     let class = class(&cause);
     let what = match &cause {
@@ -37,7 +38,7 @@ pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
         sqlx::Error::PoolTimedOut => {
             "no connection could be had in time (server away, or all in use)".to_owned()
         }
-        // May quote settings.
+        // The message may quote settings.
         sqlx::Error::Configuration(_) => "its settings can't be used".to_owned(),
         other => other.to_string(),
     };
@@ -64,14 +65,14 @@ fn code_class(code: &str) -> Class {
     match code {
         // Undefined table, column, function, schema; privileges.
         "42P01" | "42703" | "42883" | "3F000" | "3D000" | "42501" | "0LP01" => Class::Misconfigured,
-        // Serialization failure, deadlock, lock not available, statement cancelled by its timeout, a transaction that
-        // was idle for too long, a statement that another session of a pooler has replaced.
+        // Serialization failure, deadlock, lock not available, statement cancelled by its timeout, transaction idle for
+        // too long, prepared statement replaced by another session of a pooler.
         "40001" | "40P01" | "55P03" | "57014" | "25P03" | "26000"
-        // A read-only session: during a fail-over the old primary becomes a replica before the address changes.
+        // A read-only session: during a failover the old primary becomes a replica before the address changes.
         | "25006" => Class::Transient,
         _ => match code.get(..2) {
             Some("28") => Class::Misconfigured,
-            // Connection exceptions, shutdown and start-up, out of resources, input/output of the server itself.
+            // Connection exceptions, shutdown and start-up, insufficient resources, I/O errors of the server.
             Some("08" | "53" | "57" | "58") => Class::Transient,
             _ => Class::Permanent,
         },
@@ -98,37 +99,37 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     }
 }
 
-/// The SQLSTATE, if the server answered with one.
+/// Returns the SQLSTATE, if the server sent one.
 pub fn code(cause: &sqlx::Error) -> Option<String> {
     cause.as_database_error().and_then(sqlx::error::DatabaseError::code).map(std::borrow::Cow::into_owned)
 }
 
-/// Did two transactions collide, so that running this one again is all there is to do? The same holds for an unnamed
-/// statement that was lost (26000): the driver asks for the names of the types it meets first in between.
+/// Whether two transactions collided, so that this one can be retried. A lost unnamed statement (26000) counts as well:
+/// the driver queries the names of types that are new to it in between.
 pub fn is_collision(cause: &sqlx::Error) -> bool {
     matches!(code(cause).as_deref(), Some("40001" | "40P01" | "26000"))
 }
 
-/// No answer came in time: the peer may be gone.
+/// Creates the error of a call that exceeded its time limit: the peer may be gone.
 pub fn no_answer(within: Duration) -> sqlx::Error {
     let text = format!("no answer within {} s", within.as_secs_f64());
     sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
 }
 
-/// Did only the statement fail, so that the session is as good as before? Not where the server ends the session, or where
-/// it has become read-only: the next one may lead to a server that is not.
+/// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session or
+/// became read-only: a new session may reach a server that can write.
 pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     let is_lost =
         |code: &str| code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03");
     code(cause).is_some_and(|code| !is_lost(&code))
 }
 
-/// Is the server read-only: a replica, or a primary during a fail-over?
+/// Whether the server is read-only: a replica, or a primary during a failover.
 pub fn is_read_only(cause: &sqlx::Error) -> bool {
     code(cause).as_deref() == Some("25006")
 }
 
-/// Is the server about to accept connections, as far as can be seen?
+/// Whether the server appears to be starting up and will soon accept connections.
 pub fn is_starting(cause: &sqlx::Error) -> bool {
     match cause {
         sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
@@ -136,13 +137,13 @@ pub fn is_starting(cause: &sqlx::Error) -> bool {
     }
 }
 
-/// A pooler's answer to settings in the start-up message.
+/// Whether a pooler rejected settings in the start-up message.
 pub fn is_unknown_startup_parameter(cause: &sqlx::Error) -> bool {
     code(cause).as_deref() == Some("08P01")
         && cause.as_database_error().is_some_and(|inner| inner.message().contains("startup parameter"))
 }
 
-/// Is it a table that is not there?
+/// Whether the table does not exist.
 pub fn is_missing_table(cause: &sqlx::Error) -> bool {
     code(cause).as_deref() == Some("42P01")
 }

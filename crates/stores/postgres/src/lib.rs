@@ -1,8 +1,8 @@
 //! The PostgreSQL store: runs the scripts that `postrider-sql` renders, over one sqlx pool.
 //!
-//! Owns: connections, binding and reading, error classes, LISTEN. Must not: hold SQL about a contract's columns (that
-//! is rendered) nor decide anything about a row. Invariant: every write to a contract's table is a rendered script,
-//! fenced or guarded by a state, in one transaction.
+//! Owns connections, binding and reading, error classes, and LISTEN. Must not contain SQL about a contract's columns
+//! (that is rendered) or decide anything about a row. Invariant: every write to a contract's table is a rendered
+//! script, guarded by a fence or a state, in one transaction.
 
 mod connect;
 mod error;

@@ -1,4 +1,4 @@
-//! Creating the table, or adding what an existing one lacks.
+//! Creates a contract's table, or adds what an existing table lacks.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::connect::Database;
 use crate::session::rolled_back;
 use crate::{error, shape, wake};
 
-/// Two that migrate at once go one after the other. The number means nothing but us.
+/// Begins a migration; the lock serialises concurrent ones. Its number is arbitrary.
 const BEGIN: &str = "BEGIN; SET LOCAL TimeZone = 'UTC'; SET LOCAL statement_timeout = 0; \
     SELECT pg_advisory_xact_lock(7305812)";
 
-/// The longest wait for the connection.
+/// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// One contract's table, whether it is there or not.
+/// The migration of one contract's table, which may not exist yet.
 pub struct Migration {
     database: Database,
     contract: Contract,
@@ -32,19 +32,19 @@ impl Migration {
         Self { database, contract }
     }
 
-    /// The columns that the contract names, whether the table has them or not.
+    /// Returns the columns that the contract names, whether or not the table has them.
     pub(crate) fn declared(&self) -> Columns {
         self.contract.columns.clone()
     }
 
-    /// What `verify` calls missing: the same, but for our own tables and the trigger.
+    /// Returns the statements for what `verify` reports as missing, without the internal tables and the trigger.
     pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
         migrate::missing(&self.contract, Dialect::Postgres, &found, options)
     }
 
-    /// On a connection of its own: an index on a large table takes longer than a call may elsewhere. Each statement has its
-    /// own transaction, with a lock that a pooler does not lose.
+    /// Runs the statements on a separate connection: an index on a large table takes longer than other calls may. Each
+    /// statement has its own transaction, with a lock that also works through a pooler.
     async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
         let failed = |cause| error::classify(&self.database.place, "migrate", cause);
         let options = self.database.pool.connector().plain_options();
@@ -66,7 +66,7 @@ impl Migration {
         match try_one(connection, &statement).await {
             Ok(()) => Ok(Some(statement)),
             Err(cause) => match error::code(&cause).as_deref() {
-                // Somebody else has made it meanwhile: table, column, index, trigger.
+                // Another process has created it in the meantime: table, column, index, trigger.
                 Some("42P07" | "42701" | "42710") => Ok(None),
                 Some("23505") => Ok(Some(migrate::not_made(&statement))),
                 _ => Err(error::classify(&self.database.place, "migrate", cause)),

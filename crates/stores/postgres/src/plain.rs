@@ -1,4 +1,4 @@
-//! Plain statements on tables of our own.
+//! Executes statements on the internal tables.
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
@@ -41,7 +41,7 @@ impl Database {
         lease.end(outcome)
     }
 
-    /// A single statement is a transaction by itself, but behind a pooler.
+    /// Runs the statements on a connection. A single statement needs no explicit transaction, except behind a pooler.
     async fn transact_on(
         &self,
         connection: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! Running scripts: binds what each step names, reads what it yields.
+//! Runs scripts: binds the values that each step names, and reads the returned rows.
 
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
@@ -62,7 +62,7 @@ impl Run for Database {
 }
 
 impl Database {
-    /// Waits before another try of a transaction that collided, or answers the error that ends them.
+    /// Waits before retrying a transaction that collided; returns the error if it must not be retried.
     pub(crate) async fn bear(
         &self,
         patience: &mut Patience,
@@ -79,7 +79,7 @@ impl Database {
         lease.end(outcome)
     }
 
-    /// A single statement is a transaction by itself, but behind a pooler.
+    /// Runs the scripts on a connection. A single statement needs no explicit transaction, except behind a pooler.
     async fn run_on(
         &self,
         connection: &mut PgConnection,
@@ -104,12 +104,12 @@ impl Database {
         Ok(done)
     }
 
-    /// May statements be prepared under a name, for the next time? They belong to a session.
+    /// Whether statements may be prepared by name and reused, which requires a persistent session.
     pub(crate) fn names_statements(&self) -> bool {
         self.pool.connector().pooler().keeps_sessions()
     }
 
-    /// The rows of one statement.
+    /// Returns the rows of one statement.
     async fn fetch(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
         let outcome = lease.bound(self.deadline).run(self.fetch_on(&mut lease, query)).await;
@@ -131,7 +131,7 @@ impl Database {
         }
     }
 
-    /// What a query of the catalog answers.
+    /// Returns the rows of a catalog query.
     pub(crate) async fn all<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<Vec<O>, Error>
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
@@ -141,7 +141,7 @@ impl Database {
         read.map_err(|cause| error::classify(&self.place, doing, cause))
     }
 
-    /// The same where there is one row.
+    /// Returns the single row of a catalog query.
     pub(crate) async fn one<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<O, Error>
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
@@ -175,7 +175,7 @@ async fn run_steps(
     Ok(progress.done)
 }
 
-/// The plan of a step, line by line. Nothing runs.
+/// Returns the query plan of a step, line by line, without running it.
 pub async fn explain(
     connection: &mut PgConnection,
     step: &Step,
@@ -199,7 +199,7 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q
             Bind::One(field) => query.bind(bind::text(given.shared(field))),
             Bind::Ids => query.bind(keys(&given.ids)),
             Bind::Held => query.bind(keys(&progress.held)),
-            // Only MySQL's claim reads the time back, and takes groups and shares one by one.
+            // Only MySQL's claim reads the time back, and handles groups and fair shares one by one.
             Bind::ClaimTime | Bind::Group | Bind::Share => unreachable!("{bind:?} is in no statement here"),
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
@@ -234,12 +234,12 @@ fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(number) => Some(*number),
         Value::Null => None,
-        // Bound as NULL it would be no delay at all.
+        // NULL would mean no delay at all.
         other => unreachable!("{other:?} is no number of seconds"),
     }
 }
 
-/// How a column is read: told once for all rows of an answer.
+/// The decoding of a column, determined once for all rows of a result.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Int8,
@@ -267,7 +267,7 @@ impl Kind {
     }
 }
 
-/// Every row of an answer, column by column.
+/// Returns the values of all rows, column by column.
 pub(crate) fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
     let Some(first) = rows.first() else { return Vec::new() };
     let kinds: Vec<Kind> = first.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
@@ -275,7 +275,7 @@ pub(crate) fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
     rows.iter().map(read).collect()
 }
 
-/// One column in the forms that cross the seam. What can't be read comes as bytes, never as an error: one bad row
+/// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row
 /// must not lose the claim of the others.
 fn value(row: &PgRow, index: usize, kind: Kind) -> Value {
     let Ok(raw) = row.try_get_raw(index) else { return Value::Null };

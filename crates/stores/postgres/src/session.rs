@@ -1,9 +1,9 @@
-//! Sessions: how one is opened, straight or through a connection pooler, and how a transaction begins on it.
+//! Opens sessions, directly or through a connection pooler, and begins transactions on them.
 //!
-//! A session of our own gets its settings once, in the start-up message. Behind a pooler in transaction mode (PgBouncer)
-//! there is no such session: every transaction may run on another server connection, and start-up parameters are refused
-//! or ignored. There each call is a transaction that begins with its settings (`SET LOCAL`) in the same round trip, and
-//! statements have no name.
+//! A direct session gets its settings once, in the start-up message. Behind a pooler in transaction mode (PgBouncer)
+//! there is no such session: every transaction may use another server connection, and start-up parameters are refused
+//! or ignored. There, each call is a transaction that begins with its settings (`SET LOCAL`) in the same round trip,
+//! and statements are unnamed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,19 +17,19 @@ use sqlx::{
 
 use crate::error;
 
-/// What is between us and the server.
+/// The kind of pooler between us and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooler {
-    /// Nothing, or nothing that shows: a session of the server's own.
+    /// No pooler, or none that can be detected: a session on the server itself.
     None,
-    /// A pooler that keeps one server connection for as long as a client is connected.
+    /// A pooler that assigns one server connection for as long as a client is connected.
     Session,
-    /// A pooler that keeps one for a transaction only.
+    /// A pooler that assigns a server connection for one transaction only.
     Transaction,
 }
 
 impl Pooler {
-    /// Are sessions kept from one statement to the next?
+    /// Whether consecutive statements run in the same session.
     pub fn keeps_sessions(self) -> bool {
         self != Self::Transaction
     }
@@ -51,24 +51,25 @@ impl Pooler {
     }
 }
 
-/// A start-up parameter of our own: it comes back only from a session that took all of them.
+/// A custom start-up parameter: only a session that accepted all of them returns it.
 const PROBE: &str = "postrider.session";
 
-/// What a session of ours must be, and nothing that a pooler could object to.
+/// Opens sessions with our settings, in a way that poolers accept.
 #[derive(Clone)]
 pub struct Connector {
-    /// With the settings in the start-up message.
+    /// Options with our settings in the start-up message.
     direct: PgConnectOptions,
-    /// With the start-up parameters that every pooler knows.
+    /// Options with only those start-up parameters that every pooler accepts.
     plain: PgConnectOptions,
     settings: Arc<[(&'static str, String)]>,
-    /// As it was found, or set. Shared with copies.
+    /// The pooler, detected or set. Shared by clones.
     pooler: Arc<AtomicU8>,
-    /// Set by an operator: nothing is to be found out.
+    /// Whether an operator set the pooler: then it is not detected.
     is_set: bool,
 }
 
 impl Connector {
+    /// Creates a connector; `most` limits statements, and `pooler: None` means that the pooler is detected.
     pub fn new(options: PgConnectOptions, pooler: Option<Pooler>, timeout: Duration, most: Duration) -> Self {
         let plain =
             options.application_name("postrider").extra_float_digits(None).disable_statement_logging();
@@ -79,16 +80,17 @@ impl Connector {
         Self { direct, plain, settings, pooler: Arc::new(AtomicU8::new(code)), is_set: pooler.is_some() }
     }
 
+    /// Returns the pooler as detected so far, or as set.
     pub fn pooler(&self) -> Pooler {
         Pooler::from_code(self.pooler.load(Ordering::Relaxed))
     }
 
-    /// For connections beside the pool, which set what they need by statements.
+    /// Returns the options for connections outside the pool, which apply their settings by statements.
     pub fn plain_options(&self) -> &PgConnectOptions {
         &self.plain
     }
 
-    /// The first statements of a transaction, sent together.
+    /// Returns the first statements of a transaction, which are sent together.
     fn begin(&self, most: Duration) -> String {
         let local =
             self.settings.iter().filter(|(name, _)| is_local(name)).map(|(name, value)| match *name {
@@ -140,7 +142,7 @@ impl Connect for Connector {
         if self.is_set && self.pooler() != Pooler::None {
             return self.connect_to_pooler().await;
         }
-        // Tried with each connection: after a change of address there may be a pooler, or none any more.
+        // Tried for each connection: after a change of address a pooler may have appeared or disappeared.
         if let Some(connection) = self.connect_directly().await? {
             self.pooler.store(Pooler::None.code(), Ordering::Relaxed);
             return Ok(connection);
@@ -157,7 +159,7 @@ impl Connect for Connector {
     }
 
     async fn close(&self, connection: PgConnection) {
-        // The socket is closed whatever the server says.
+        // The socket is closed whatever the server answers.
         connection.close().await.ok();
     }
 
@@ -190,10 +192,10 @@ impl Connect for Connector {
     }
 }
 
-/// What a session is set to. Custom plans: the statements' literals must meet the partial indexes, and a generic plan
-/// made on an empty table would stay when it is full. No bitmaps: our statements read an index in its order and stop
-/// early, while a bitmap of a long group reads and sorts all of it. No JIT: they are short. The idle time of
-/// a transaction ends those of a worker that is gone: the rows that it locked are free for others.
+/// Returns the settings of a session. Custom plans: the literals must match the partial indexes, and a generic plan
+/// made on an empty table would be kept when it is full. No bitmap scans: our statements read an index in order and
+/// stop early, while a bitmap scan of a long group reads and sorts all of it. No JIT: the statements are short. The
+/// idle timeout ends transactions of workers that are gone, which releases their row locks.
 fn session_settings(timeout: Duration, most: Duration) -> Vec<(&'static str, String)> {
     let millis = |duration: Duration| duration.as_millis().max(1).to_string();
     vec![
@@ -209,16 +211,17 @@ fn session_settings(timeout: Duration, most: Duration) -> Vec<(&'static str, Str
     ]
 }
 
-/// Is it about transactions? The others are said by BEGIN, or are about the server's socket, which is the pooler's.
+/// Whether `SET LOCAL` applies the setting. The others are part of BEGIN, or concern the server's socket to the pooler.
 fn is_local(name: &str) -> bool {
     name != "default_transaction_isolation" && !name.starts_with("tcp_")
 }
 
-/// A database without an encoding of its own (SQL_ASCII) may hold bytes that are no UTF-8. Asked for UTF-8, the server
-/// would refuse a whole claim because of one such row; asked for the bytes, that row alone is found unreadable.
+/// Prepares a new session, and returns whether it accepted our settings.
 ///
-/// Where the server can (14 and later), it is asked to cancel statements whose client is gone, instead of running and
-/// committing them for nobody. The answer: has the session taken our settings?
+/// A database without an encoding (SQL_ASCII) may hold bytes that are not UTF-8. If the client encoding were UTF-8, the
+/// server would refuse a whole claim because of one such row; without conversion, only that row is unreadable.
+///
+/// If supported (14 and later), the server cancels statements whose client is gone, instead of committing them.
 async fn prepare(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     const PREPARE: &str = "SELECT coalesce(current_setting('postrider.session', true), ''), \
         CASE WHEN current_setting('server_encoding') = 'SQL_ASCII' \
@@ -230,14 +233,14 @@ async fn prepare(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     Ok(row.try_get::<String, _>(0)? == "on")
 }
 
-/// Gives up a transaction because of `cause`. Where the session is lost the server does that by itself.
+/// Rolls back a transaction because of `cause`. If the session is lost, the server does that automatically.
 pub async fn rolled_back(transaction: Transaction<'_, Postgres>, cause: sqlx::Error) -> sqlx::Error {
     if !error::leaves_the_session(&cause) {
         return cause;
     }
     match transaction.rollback().await {
         Ok(()) => cause,
-        // The connection is lost, which says more than what went wrong on it.
+        // The connection is lost, which is the more important error.
         Err(lost) => lost,
     }
 }

@@ -1,4 +1,4 @@
-//! What a table looks like, from the catalog.
+//! Reads the definition of a table from the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use postrider_sql::{Shape, ShapeColumn, ddl, own};
 
 use crate::connect::Database;
 
-/// The columns in order. A domain counts as its base type.
+/// The columns in order. A domain is replaced by its base type.
 const COLUMNS: &str = "SELECT a.attname::text, \
     CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
          ELSE format_type(a.atttypid, a.atttypmod) END, \
@@ -20,7 +20,7 @@ const COLUMNS: &str = "SELECT a.attname::text, \
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
     WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
 
-/// `schema.name`, quoted.
+/// Returns the quoted table name, `schema.name`.
 pub fn qualified(table: &Table) -> String {
     match &table.schema {
         Some(schema) => format!("{}.{}", quote(schema), quote(&table.name)),
@@ -32,12 +32,12 @@ fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A name that may hold its schema, as effects and joins write it.
+/// Quotes a name that may contain a schema, as effects and joins write it.
 fn quoted_path(path: &str) -> String {
     path.split('.').map(quote).collect::<Vec<_>>().join(".")
 }
 
-/// The table's columns, and those of the tables beside it; `None` where there is no such table.
+/// Reads the columns of the table and of its related tables; `None` if the table does not exist.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &qualified(&contract.table)).await?;
     if columns.is_empty() {
@@ -60,13 +60,13 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     Ok(Some(shape))
 }
 
-/// A table whose name differs only in case.
+/// Finds a table whose name differs only in case.
 const NAMESAKE: &str = "SELECT c.relname::text FROM pg_catalog.pg_class c \
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
     WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname <> $1 AND lower(c.relname) = lower($1) \
     AND CASE WHEN $2::text IS NULL THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $2 END LIMIT 1";
 
-/// A missing table with a namesake is a name in the wrong case: `migrate` must not make a twin of it.
+/// Fails if a missing table exists in another case, which is a typo: `migrate` must not create a second one.
 async fn refuse_twin(database: &Database, schema: Option<&str>, name: &str) -> Result<(), Error> {
     let query = sqlx::query(NAMESAKE).bind(name.to_owned()).bind(schema.map(str::to_owned));
     let found: Vec<(String,)> = database.all("look for the table", query).await?;
@@ -79,8 +79,8 @@ async fn refuse_twin(database: &Database, schema: Option<&str>, name: &str) -> R
     Err(Error::new(Class::Misconfigured, text))
 }
 
-/// Columns that an index of all rows begins with (or of all that have a value), and whether it serves a prefix: by the
-/// order of bytes alone.
+/// The first columns of indexes on all rows (or all non-NULL ones), and whether the index supports prefix searches,
+/// which requires byte order.
 const INDEXED: &str = "SELECT a.attname::text, \
     bool_or(o.opcname LIKE '%pattern_ops' OR l.collname IN ('C', 'POSIX') \
     OR (l.collname = 'default' AND d.datcollate IN ('C', 'POSIX'))) \
@@ -97,7 +97,7 @@ async fn indexed(database: &Database, contract: &Contract) -> Result<BTreeMap<St
     Ok(found.into_iter().map(|(column, prefix)| (column, prefix.unwrap_or(false))).collect())
 }
 
-/// Columns that have the index of `migrate --search`: it is on an expression, and is known by its name.
+/// Returns the columns with an index of `migrate --search`: it is on an expression, and recognised by its name.
 async fn begun(database: &Database, contract: &Contract) -> Result<BTreeSet<String>, Error> {
     const NAMED: &str = "SELECT c.relname::text FROM pg_catalog.pg_index x \
         JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
@@ -120,7 +120,7 @@ async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, E
     Ok(found.into_iter().map(column).collect())
 }
 
-/// Usable indexes: name, whether partial, plain columns (an expression is an empty name).
+/// Valid indexes: name, whether partial, and columns (an expression has an empty name).
 const INDEXES: &str = "SELECT c.relname::text, x.indpred IS NOT NULL, \
     ARRAY(SELECT coalesce(a.attname::text, '') FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS k(number, place) \
     LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number AND k.number > 0 \
@@ -128,7 +128,7 @@ const INDEXES: &str = "SELECT c.relname::text, x.indpred IS NOT NULL, \
     FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
     WHERE x.indrelid = to_regclass($1) AND x.indisvalid ORDER BY c.relname";
 
-/// What there is of the contract's table.
+/// Returns the existing columns and indexes of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
     let query = sqlx::query(INDEXES).bind(qualified(&contract.table));
     let found: Vec<(String, bool, Vec<String>)> = database.all("read the table's indexes", query).await?;
@@ -140,12 +140,12 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
     Ok(Found { shape: read(database, contract).await?, indexes: found.into_iter().map(index).collect() })
 }
 
-/// Columns of an enumerated type, and its values.
+/// Columns of an enum type, and its values.
 const ENUMS: &str = "SELECT a.attname::text, array_agg(e.enumlabel::text ORDER BY e.enumsortorder) \
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_enum e ON e.enumtypid = a.atttypid \
     WHERE a.attrelid = to_regclass($1) AND NOT a.attisdropped GROUP BY a.attname";
 
-/// Unique keys of all rows, each as its columns.
+/// Unique keys on all rows, each as its columns.
 const UNIQUE: &str = "SELECT ARRAY(SELECT a.attname::text FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS k(number, place) \
     JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number \
     WHERE k.place <= x.indnkeyatts ORDER BY k.place) \
@@ -156,7 +156,7 @@ const UNIQUE: &str = "SELECT ARRAY(SELECT a.attname::text FROM unnest(x.indkey::
 const CHECKS: &str = "SELECT pg_get_expr(c.conbin, c.conrelid) FROM pg_catalog.pg_constraint c \
     WHERE c.conrelid = to_regclass($1) AND c.contype = 'c' AND cardinality(c.conkey) = 1";
 
-/// The table's own rules that its columns do not show.
+/// Returns the constraints of the table that its columns do not show.
 pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
     let table = qualified(&contract.table);
     let doing = "read the table's constraints";
@@ -170,7 +170,7 @@ pub async fn constraints(database: &Database, contract: &Contract) -> Result<Con
     })
 }
 
-/// Which of our own tables are there?
+/// Returns, for each internal table, whether it exists.
 pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
     const THERE: &str = "SELECT ARRAY(SELECT to_regclass(name) IS NOT NULL \
         FROM unnest($1::text[]) WITH ORDINALITY AS t(name, place) ORDER BY place)";

@@ -1,4 +1,4 @@
-//! The table of a lane: what its store has of this database.
+//! The store of a lane on PostgreSQL: the table, and what is specific to this database.
 
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Migrate;
@@ -14,6 +14,7 @@ use crate::wake::Waker;
 /// One contract's table on PostgreSQL, for one stage.
 pub type PostgresStore = SqlStore<PostgresTable>;
 
+/// The PostgreSQL part of a store: connections, rendered statements, wake-ups and migration of one table.
 pub struct PostgresTable {
     pub(crate) database: Database,
     pub(crate) opened: Opened,
@@ -37,7 +38,7 @@ impl SqlTable for PostgresTable {
     }
 
     fn parallel(&self) -> usize {
-        // Two of each keep both ends of the pipeline busy; more only make the batches smaller.
+        // Two concurrent claims and settles keep the pipeline busy; more would only make the batches smaller.
         (self.database.connections() as usize / 2).clamp(1, 2)
     }
 

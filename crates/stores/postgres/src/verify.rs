@@ -1,4 +1,4 @@
-//! Compares table and contract, and asks the planner about the claim.
+//! Compares the table with its contract, and checks the query plan of the claim.
 
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
@@ -14,11 +14,11 @@ use crate::session::rolled_back;
 use crate::store::PostgresTable;
 use crate::{script, shape};
 
-/// Plans that only a missing index can explain: a small table is scanned whatever indexes it has.
+/// Planner settings that use every available index: a small table would be scanned even with all indexes.
 const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; \
     SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off";
 
-/// What the search for free groups does without its indexes.
+/// The plan of the search for free groups if its indexes are missing.
 const GROUP_SCAN: &str = "a sequential scan for each group";
 
 impl PostgresTable {
@@ -50,7 +50,7 @@ impl PostgresTable {
         Ok(format!("PostgreSQL {version}"))
     }
 
-    /// How the claim's plan falls short, if it does.
+    /// Returns what is wrong with the plan of the claim.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
         let database = &self.database;
         let mut patience = Patience::default();
@@ -98,7 +98,7 @@ impl PostgresTable {
         plan.iter().any(|line| line.as_ref().replace('"', "").contains(&scan))
     }
 
-    /// Below the locking node is what picks the rows.
+    /// Checks the part of the plan below the locking node, which picks the rows.
     fn shortfall(&self, plan: &[String]) -> Option<String> {
         let picks = plan.iter().skip_while(|line| !line.contains("LockRows"));
         let pick: Vec<&String> = picks.take_while(|line| !line.contains("CTE moved")).collect();

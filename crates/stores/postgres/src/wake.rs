@@ -1,4 +1,4 @@
-//! Waking: LISTEN where the notification trigger is there, else only the deadline. The poll is always enough.
+//! Wakes a lane: by LISTEN if the notification trigger exists, else only at the deadline. Polling alone is sufficient.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use crate::{error, shape};
 const TRIGGER: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger \
     WHERE tgrelid = to_regclass($1) AND tgname = $2 AND tgenabled <> 'D')";
 
-/// Is the notification trigger on this table, and enabled? It has its channel's name.
+/// Whether the table has the notification trigger, enabled. The trigger is named after its channel.
 pub async fn has_trigger(database: &Database, contract: &Contract) -> Result<bool, Error> {
     let query = sqlx::query(TRIGGER).bind(shape::qualified(&contract.table)).bind(ddl::channel(contract));
     let (there,): (bool,) = database.one("look for the notification trigger", query).await?;
     Ok(there)
 }
 
-/// How long to listen in silence before the connection is tried.
+/// Time without a notification after which the connection is tested.
 const SILENCE: Duration = Duration::from_secs(20);
-/// The longest wait for a connection, or for its sign of life.
+/// Time limit for connecting, and for the test of a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One lane's ear.
+/// The wake-ups of one lane.
 pub struct Waker {
     written: Arc<Notify>,
     listens: Option<Listens>,
@@ -43,7 +43,7 @@ struct Listens {
     channel: String,
 }
 
-/// Ends with its store.
+/// The listening task; aborted together with its store.
 struct Listener(JoinHandle<()>);
 
 impl Drop for Listener {
@@ -53,9 +53,10 @@ impl Drop for Listener {
 }
 
 impl Waker {
+    /// Checks the trigger and the pooler; the listener starts with the first wait.
     pub async fn new(database: &Database, contract: &Contract) -> Result<Self, Error> {
         let is_there = has_trigger(database, contract).await?;
-        // After a query, as that is what finds a pooler.
+        // After a query, as the first query detects a pooler.
         let options = listening(database);
         let waking = match (&options, is_there) {
             (None, trigger) => Waking::BehindPooler { trigger },
@@ -67,18 +68,20 @@ impl Waker {
         Ok(Self { written: Arc::default(), listens, waking, listener: OnceCell::new() })
     }
 
+    /// Whether notifications wake the lane, so that it need not rely on polling.
     pub fn notifies(&self) -> bool {
         self.waking == Waking::AtOnce
     }
 
+    /// Returns how the lane is woken, for `check`.
     pub fn waking(&self) -> Waking {
         self.waking
     }
 
-    /// Returns when rows were written, or at the deadline. A notification between two waits is kept for the next.
+    /// Returns when rows were written, or at the deadline. A notification between two waits ends the next one.
     pub async fn wait(&self, deadline: Instant) {
         if let Some(listens) = &self.listens {
-            // The first wait starts the listener: whoever never waits has no connection for it.
+            // The first wait starts the listener: a store that never waits needs no connection for it.
             self.listener.get_or_init(|| async { listens.start(self.written.clone()) }).await;
         }
         tokio::select! {
@@ -102,14 +105,14 @@ impl Listens {
     }
 }
 
-/// Where to listen; nowhere through a pooler that keeps no session, unless there is a way past it.
+/// Returns the options for LISTEN; `None` behind a transaction pooler that cannot be bypassed.
 fn listening(database: &Database) -> Option<PgConnectOptions> {
     let connector = database.pool.connector();
     let plain = connector.pooler().keeps_sessions().then(|| connector.plain_options());
     database.listen.as_ref().or(plain).cloned()
 }
 
-/// Listens until the connection is lost. One that is silent is tried now and then: a peer that is gone says nothing.
+/// Listens until the connection is lost. A silent connection is tested periodically: a dead peer sends nothing.
 async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> Result<(), sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
@@ -122,7 +125,7 @@ async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> 
     listener.eager_reconnect(false);
     in_time(listener.listen(channel)).await?;
     loop {
-        // What was written while nobody listened counts as a notification too.
+        // Rows written before we listened count as a notification too.
         written.notify_one();
         loop {
             match tokio::time::timeout(SILENCE, listener.try_recv()).await {

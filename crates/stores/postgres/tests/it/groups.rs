@@ -1,4 +1,4 @@
-//! Ordered groups on a real server: plans, indexes for each mode, and rows that somebody else has locked.
+//! Ordered groups on a real server: query plans, indexes for each mode, and rows that another session has locked.
 
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::server::{Server, claim, settlement, with_database};
 
-/// The contract as a lane has it that sets `group.on_error`.
+/// The contract of a lane that sets `group.on_error`.
 fn outbox(on_error: &str) -> Contract {
     let over: toml::Table = format!("[group]\non_error = {on_error:?}").parse().expect("TOML");
     let text = Contract::builtin("outbox").expect("a contract of ours");
@@ -18,7 +18,7 @@ fn outbox(on_error: &str) -> Contract {
         .expect("a lane may override it")
 }
 
-/// `keys` groups of `rows` rows each, all due; the row's number is its place.
+/// Inserts `keys` groups of `rows` rows each, all due; a row's number is its position.
 async fn insert(server: &Server, keys: i64, rows: i64) {
     server
         .run(&format!(
@@ -34,7 +34,7 @@ fn missing<'a>(findings: &'a [Finding], index: &str) -> Option<&'a Finding> {
     findings.iter().find(|finding| finding.level == Level::Warning && finding.text.contains(&text))
 }
 
-/// The plan that the server chooses by itself.
+/// The plan that the server chooses without hints.
 async fn plan(server: &Server, step: &Step) -> String {
     let mut sql = step.sql.clone();
     for (index, bind) in step.binds.iter().enumerate().rev() {
@@ -125,7 +125,7 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
         let dead = settlement(&head[0].lease, Transition::Dead);
         assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
         assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
-        // A lane that only waits goes on with the same table.
+        // A lane in mode `wait` works on the same table.
         let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");
         assert_eq!(claim(&waits, 10).await.len(), 1);
     })
@@ -137,7 +137,7 @@ async fn o8_a_row_that_somebody_locked_holds_its_own_group_only() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 3, 4).await;
-        // An operator's forgotten transaction: rows 1, 4, 7, 10 are of one group, rows 2, 5, 8, 11 of another.
+        // A transaction left open by an operator: rows 1, 4, 7, 10 are of one group, rows 2, 5, 8, 11 of another.
         let mut forgotten = server.sql.begin().await.expect("a transaction");
         forgotten.execute("SELECT 1 FROM outbox WHERE id IN (1, 8) FOR UPDATE").await.expect("locked");
         let rows = claim(&store, 100).await;
@@ -158,7 +158,7 @@ async fn o8_a_group_that_another_worker_is_claiming_is_left_alone() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2, 2).await;
-        // What a claim holds between its two statements.
+        // The locks that a claim holds between its two statements.
         let mut other = server.sql.begin().await.expect("a transaction");
         other
             .execute(

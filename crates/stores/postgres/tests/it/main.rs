@@ -1,4 +1,4 @@
-//! The PostgreSQL store against a real server. Rows are checked by SQL of the tests' own, never through the store.
+//! Tests of the PostgreSQL store on a real server. They check rows with their own SQL, never through the store.
 
 mod claim;
 mod groups;

@@ -1,5 +1,5 @@
-//! What the statements of a lane with pools, turns and a queue read of a large backlog, as the server itself counts it: what
-//! they take, and no row of those that wait for something else.
+//! Rows that the statements of a lane with pools, fair queue and external queue read from a large backlog, as the
+//! server counts them: only the rows they return, none of those that wait for something else.
 
 use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_sql::{Bind, Script, Step};
@@ -12,8 +12,9 @@ fn backlog() -> i64 {
     std::env::var("POSTRIDER_BACKLOG").ok().and_then(|text| text.parse().ok()).unwrap_or(40_000)
 }
 
-/// Every kind of row that a statement could stumble over: finished, on the queue, in groups and in a paused pool (with and
-/// without a mark), to be tried again later, dead, for later. Then ten of each kind that somebody looks for.
+/// Inserts rows of every kind that a statement should not read: finished, on the queue, in groups and in a paused pool
+/// (with and without a mark), to be retried later, dead, scheduled. Then ten rows of each kind that a statement
+/// selects.
 async fn fill(server: &Server) {
     let columns = "id, code, target_url, payload, client_id, status, mode, message_group, dispatch_pool_id, attempt_count, \
                    queued_at, next_attempt_at, scheduled_for, expires_at, created_at";
@@ -47,7 +48,7 @@ async fn fill(server: &Server) {
     server.run("VACUUM ANALYZE dispatch_jobs").await;
 }
 
-/// Rows of the table that a step reads, and the plan.
+/// Returns the number of table rows that a step reads, and its plan.
 async fn reads(server: &Server, step: &Step) -> (f64, String) {
     let mut sql = step.sql.clone();
     for (index, bind) in step.binds.iter().enumerate().rev() {
@@ -75,7 +76,7 @@ async fn reads(server: &Server, step: &Step) -> (f64, String) {
     (read_by(&lines), lines.join("\n"))
 }
 
-/// What scans of the table yielded and threw away.
+/// Sums up the rows that scans of the table returned and filtered out.
 fn read_by(lines: &[String]) -> f64 {
     let number = |line: &str, after: &str| -> f64 {
         let rest = line.split_once(after).map(|(_, rest)| rest).unwrap_or_default();

@@ -32,7 +32,7 @@ async fn opened(url: &str, mode: Option<Pooler>) -> (Database, Arc<PostgresStore
     (database, store)
 }
 
-/// Claims and settles until nothing is left.
+/// Claims and settles until no row is left.
 async fn drained(store: Arc<PostgresStore>) -> usize {
     let mut rows = 0;
     loop {
@@ -56,7 +56,7 @@ async fn works(server: Server, mode: PoolMode, set: Option<Pooler>) {
     let (database, first) = opened(&url, set).await;
     let (_, second) = opened(&url, set).await;
     server.insert_mails(200).await;
-    // Two workers, and calls of the API beside them, over fewer server connections than they have together.
+    // Two workers, and concurrent API calls, with fewer server connections than clients.
     let api = tokio::spawn(async move {
         for _ in 0..50 {
             let sql = "SELECT current_setting('TimeZone'), count(*) FROM mail_outbox WHERE subject <> $1"
@@ -96,7 +96,7 @@ async fn a_session_pooler_works_as_found_and_as_set() {
     with_database(|server| works(server, PoolMode::Session, Some(Pooler::Session))).await;
 }
 
-/// A store behind the pooler, on a table with the trigger.
+/// A store behind the pooler, on a table with the notification trigger.
 async fn notified(settings: &Settings) -> Arc<PostgresStore> {
     let database = Database::connect(settings).expect("settings");
     let options = Options { notify: true, ..Options::default() };
@@ -104,7 +104,7 @@ async fn notified(settings: &Settings) -> Arc<PostgresStore> {
     database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
 }
 
-/// What `check` says of waking.
+/// The finding of `check` about wake-ups.
 async fn said_of_waking(store: &PostgresStore) -> String {
     let findings = store.verify().await.expect("check");
     let found = findings.into_iter().find(|finding| finding.text.starts_with("new rows"));
@@ -112,7 +112,7 @@ async fn said_of_waking(store: &PostgresStore) -> String {
 }
 
 async fn is_woken_by_an_insert(server: &Server, store: &PostgresStore) -> bool {
-    // The first wake-up only says that we listen now.
+    // The first wake-up only means that LISTEN is active.
     store.wake(Instant::now() + Duration::from_secs(10)).await;
     let writer = server.clone();
     let writer = tokio::spawn(async move {

@@ -1,4 +1,5 @@
-//! A database for each test, made on the server that `cargo xtask test` starts, and dropped however the test ends.
+//! A database for each test, on the server that `cargo xtask test` starts; dropped when the test ends, even if it
+//! fails.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use postrider_store_postgres::{Database, PostgresStore, Settings};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
-/// One test's database, and a connection pool of the test's own.
+/// The database of one test, and the test's own connection pool.
 #[derive(Clone)]
 pub struct Server {
     pub url: String,
@@ -29,7 +30,7 @@ async fn admin(statement: String) {
     connection.execute(AssertSqlSafe(statement)).await.expect("an administrator's statement");
 }
 
-/// Runs a test with a database of its own.
+/// Runs a test with its own database.
 pub async fn with_database<T, F>(test: T)
 where
     T: FnOnce(Server) -> F,
@@ -59,7 +60,7 @@ impl Server {
         Database::connect(&Settings::new(&self.url)).expect("settings")
     }
 
-    /// A migrated table and a store on it.
+    /// Migrates a table and opens a store on it.
     pub async fn open(&self, name: &str, stage: &str) -> Arc<PostgresStore> {
         let database = self.database();
         database.migration(contract(name)).apply(Options::default()).await.expect("migrate");
@@ -74,7 +75,7 @@ impl Server {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.sql).await.expect(statement);
     }
 
-    /// One value, as text.
+    /// Returns one value as text.
     pub async fn text(&self, query: &str) -> Option<String> {
         let query = format!("SELECT ({query})::text");
         sqlx::query_scalar(AssertSqlSafe(query.as_str())).fetch_one(&self.sql).await.expect(&query)
@@ -84,7 +85,7 @@ impl Server {
         self.text(query).await.expect("a number").parse().expect("a number")
     }
 
-    /// Rows that are due at once, the first one longest.
+    /// Inserts rows that are due now, the first one for the longest time.
     pub async fn insert_mails(&self, rows: i64) {
         self.run(&format!(
             "INSERT INTO mail_outbox (to_addresses, subject, body_text, status, next_attempt_at, created_at) \

@@ -6,7 +6,7 @@ use postrider_seams::store::{Held, Settlement, Store as _};
 
 use crate::server::{claim, settlement, with_database};
 
-/// What the tests look at, in one line.
+/// The columns that the tests compare, in one line.
 const ROW: &str = "SELECT concat_ws('|', status, retry_count, coalesce(last_error, '-'), \
     coalesce(provider_message_id, '-'), sent_at IS NOT NULL, \
     round(extract(epoch FROM next_attempt_at - now())), coalesce(claimed_by, '-'), lease_until IS NOT NULL) \

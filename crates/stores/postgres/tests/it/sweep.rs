@@ -11,7 +11,7 @@ async fn m07_a_begun_row_goes_back_with_an_attempt_spent_and_a_held_one_comes_ba
         let store = server.mail_store().await;
         server.insert_mails(4).await;
         let claimed = claim(&store, 4).await;
-        // Row 3 was merely held.
+        // Row 3 was claimed but not begun.
         let begun: Vec<_> =
             claimed.into_iter().map(|row| row.lease).filter(|lease| lease.id != RowId::Int(3)).collect();
         store.begin(&begun, &[]).await.expect("begin");

@@ -17,7 +17,7 @@ async fn a_new_row_wakes_the_lane_where_the_trigger_is() {
             .expect("migrate");
         let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
         assert!(store.capabilities().notifies);
-        // The first wake-up only says that we listen now.
+        // The first wake-up only means that LISTEN is active.
         store.wake(Instant::now() + Duration::from_secs(10)).await;
         let quiet = Instant::now();
         store.wake(quiet + Duration::from_millis(300)).await;
@@ -48,7 +48,7 @@ async fn the_listener_comes_back_after_its_connection_was_cut() {
         server
             .run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()")
             .await;
-        // What was missed meanwhile counts as a notification.
+        // Rows written in the meantime count as a notification.
         let started = Instant::now();
         store.wake(started + Duration::from_secs(20)).await;
         assert!(started.elapsed() < Duration::from_secs(10), "back without the deadline");
