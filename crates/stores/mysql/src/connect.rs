@@ -1,4 +1,4 @@
-//! Connecting: lazily, so that a process can start while the database is away.
+//! Connects to a MySQL or MariaDB server, lazily, so that a process can start while the database is unavailable.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,33 +20,34 @@ use crate::session::Connector;
 use crate::shape;
 use crate::store::{MysqlStore, MysqlTable};
 
-/// Keys that one statement takes well: longer transactions collide more than they save.
+/// Largest number of keys per statement: longer transactions cause more collisions than they save round trips.
 const BATCH: usize = 256;
 
-/// The first versions with SKIP LOCKED.
+/// Oldest supported versions: the first ones with SKIP LOCKED.
 const OLDEST_MYSQL: Version = Version(8, 0, 1);
 const OLDEST_MARIADB: Version = Version(10, 6, 0);
 
-/// How to reach a database.
+/// The settings of a database.
 #[derive(Clone)]
 pub struct Settings {
     /// `mysql://user:password@host:port/database?ssl-mode=REQUIRED`.
     pub url: String,
-    /// Connections at most.
+    /// Largest number of connections.
     pub connections: u32,
-    /// The longest wait for a connection.
+    /// Time limit for getting a connection.
     pub acquire_timeout: Duration,
-    /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    /// Time limit of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
     pub timeout: Duration,
 }
 
-/// The longest that one attempt to connect may take.
+/// Time limit of one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Calls that may take long have so many times the timeout.
+/// Factor of the time limit for calls that may take long.
 const PATIENT: u32 = 4;
 
 impl Settings {
+    /// Creates settings with 8 connections, 5 seconds to get one, and 8 seconds per call.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -57,7 +58,7 @@ impl Settings {
     }
 }
 
-/// The URL holds a password, so it is not shown.
+/// Leaves out the URL, as it contains a password.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
@@ -68,22 +69,22 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// One database; every lane on it shares its pool.
+/// A database; all its lanes share the connection pool.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pool: Pool<Connector>,
-    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
+    /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
-    /// The longest wait for an answer.
+    /// Time limit of a call.
     pub(crate) deadline: Duration,
-    /// The same for calls that may take long.
+    /// Time limit of a call that may take long.
     pub(crate) patience: Duration,
     pub(crate) connections: u32,
 }
 
 impl Database {
-    /// Reads the settings; connects when first asked to do something, not here.
+    /// Checks the settings; connects on first use.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
         let place = Place::new(&options);
@@ -101,8 +102,8 @@ impl Database {
         Ok(Self { pool, instance, place, deadline, patience, connections })
     }
 
-    /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
-    /// messages. A database that is away answers a transient error: try again.
+    /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
+    /// messages. Returns a transient error, which can be retried, if the database is unavailable.
     pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<MysqlStore>, Error> {
         self.reach().await?;
         self.refuse_old().await?;
@@ -118,29 +119,29 @@ impl Database {
         Ok(Arc::new(SqlStore(MysqlTable { database, opened, migration })))
     }
 
-    /// Opens a contract for `migrate`, whether its table is there or not.
+    /// Opens a contract for `migrate`, whether or not its table exists.
     pub fn migration(&self, contract: Contract) -> Arc<Migration> {
         Arc::new(Migration::new(self.clone(), contract))
     }
 
-    /// Connections that this database may have at once.
+    /// Returns the largest number of connections of this database.
     pub fn connections(&self) -> u32 {
         self.connections
     }
 
-    /// Gives the connections back. What runs on them ends first.
+    /// Closes the connections after the running calls have ended.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 
-    /// What the server calls itself.
+    /// Returns the server's version string.
     pub(crate) async fn version(&self) -> Result<String, Error> {
         let found: Vec<(String,)> =
             self.all("connect", sqlx::query("SELECT CAST(VERSION() AS CHAR)")).await?;
         Ok(found.into_iter().next().map(|(version,)| version).unwrap_or_default())
     }
 
-    /// Fails at once, with the reason, where the server can't be reached.
+    /// Fails at once, with the reason, if the server cannot be reached.
     pub(crate) async fn reach(&self) -> Result<(), Error> {
         self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
@@ -169,10 +170,10 @@ impl Database {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Version(u32, u32, u32);
 
-/// What the server would have to be, if it is too old.
+/// Returns the required version if the server is too old.
 fn too_old(version: &str) -> Option<&'static str> {
     let mariadb = version.contains("MariaDB");
-    // Some MariaDB servers put this before their own version, for old clients.
+    // Some MariaDB servers send this prefix before their version, for old clients.
     let plain = version.strip_prefix("5.5.5-").filter(|_| mariadb).unwrap_or(version);
     let mut parts = plain.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
@@ -185,7 +186,7 @@ fn too_old(version: &str) -> Option<&'static str> {
 }
 
 fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
-    // The parser's own message may quote parts of the URL, and so of the password.
+    // The parser's message may quote parts of the URL, and thus of the password.
     let options = MySqlConnectOptions::from_str(url).map_err(|_| {
         Error::new(
             Class::Misconfigured,
@@ -197,7 +198,7 @@ fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
         let text = "the store's URL names no database: it should be mysql://user:password@host:3306/database";
         return Err(Error::new(Class::Misconfigured, text));
     }
-    // sqlx itself asks for UTC and utf8mb4; the rest is ours (`session.rs`).
+    // sqlx sets UTC and utf8mb4; `session.rs` sets the rest.
     Ok(options.pipes_as_concat(false).no_engine_substitution(false).disable_statement_logging())
 }
 

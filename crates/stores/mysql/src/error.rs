@@ -1,4 +1,4 @@
-//! From sqlx's errors to the three classes that the engine branches on.
+//! Maps errors of sqlx and MySQL to the three classes that the engine distinguishes.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -10,11 +10,12 @@ use postrider_seams::store::{Class, Error};
 use postrider_sql::own;
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 
-/// Where the database is, without user or password.
+/// Host, port and database for messages, without user or password.
 #[derive(Debug, Clone)]
 pub struct Place(Arc<str>);
 
 impl Place {
+    /// Creates the place of connection options.
     pub fn new(options: &MySqlConnectOptions) -> Self {
         let database = options.get_database().unwrap_or_default();
         Self(format!("MySQL {}:{}/{database}", options.get_host(), options.get_port()).into())
@@ -27,7 +28,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// `doing` completes "could not …".
+/// Converts an error of sqlx into an error of the store; `doing` completes "could not …".
 pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
     let class = class(&cause);
     let what = match (&cause, number(&cause)) {
@@ -35,7 +36,7 @@ pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
         (sqlx::Error::PoolTimedOut, _) => {
             "no connection could be had in time (server away, or all in use)".to_owned()
         }
-        // May quote settings.
+        // The message may quote settings.
         (sqlx::Error::Configuration(_), _) => "its settings can't be used".to_owned(),
         (other, _) => other.to_string(),
     };
@@ -64,29 +65,29 @@ fn number_class(number: u16, message: &str) -> Class {
     match number {
         // Access denied (user, database, table, column, privilege), host not allowed, login method not supported.
         1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1698
-        // Unknown database, table, column, function; a view that lost its table.
+        // Unknown database, table, column or function; a view whose table is missing.
         | 1049 | 1054 | 1146 | 1305 | 1356 => Class::Misconfigured,
-        // During a fail-over the old primary becomes a replica before the address changes.
+        // During a failover the old primary becomes a replica before the address changes.
         number if is_read_only_number(number) => Class::Transient,
-        // Lock wait, deadlock, changed since it was read.
+        // Lock wait timeout, deadlock, row changed since it was read.
         1205 | 1213 | 1020
-        // Too many connections, shutdown, killed, interrupted, time limit, network trouble as the server saw it.
+        // Too many connections, shutdown, killed, interrupted, time limit, network errors reported by the server.
         | 1040 | 1203 | 1226 | 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031
-        // Out of memory (for the server, for a sort), of threads, of file descriptors or disk space; table full.
+        // Out of memory (server or sort buffer), threads, file descriptors or disk space; table full.
         | 1037 | 1038 | 1041 | 1135 | 1021 | 1114 => Class::Transient,
-        // A file of the server that can't be opened, written or read, where the cause is a lack of resources.
+        // The server cannot open, write or read a file because of insufficient resources.
         1016 | 1026 | 1030 if errno(message).is_some_and(is_want) => Class::Transient,
         _ => Class::Permanent,
     }
 }
 
-/// The operating system's error in the text of a server's error: `(errno: 24 "Too many open files")`, `Got error 28`.
+/// Returns the operating system's error in a server message: `(errno: 24 "Too many open files")`, `Got error 28`.
 fn errno(message: &str) -> Option<i32> {
     let (_, rest) = message.split_once("errno: ").or_else(|| message.split_once("Got error "))?;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Is it for want of memory, of descriptors, or of disk space (ENOSPC)?
+/// Whether memory, file descriptors or disk space (ENOSPC) are exhausted.
 fn is_want(errno: i32) -> bool {
     errno == 28 || is_exhausted(&std::io::Error::from_raw_os_error(errno))
 }
@@ -111,20 +112,20 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     }
 }
 
-/// The server's error number, if it answered with one.
+/// Returns the server's error number, if it sent one.
 pub fn number(cause: &sqlx::Error) -> Option<u16> {
     let inner = cause.as_database_error()?;
     inner.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
 }
 
-/// No answer came in time: the peer may be gone.
+/// Creates the error of a call that exceeded its time limit: the peer may be gone.
 pub fn no_answer(within: Duration) -> sqlx::Error {
     let text = format!("no answer within {} s", within.as_secs_f64());
     sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
 }
 
-/// Did only the statement fail, so that the session is as good as before? Not where the server ends the session, or where
-/// it has become read-only: the next one may lead to a server that is not.
+/// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session or
+/// became read-only: a new session may reach a server that can write.
 pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     let is_lost = |number| {
         matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1927 | 4031)
@@ -133,7 +134,7 @@ pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     number(cause).is_some_and(|number| !is_lost(number))
 }
 
-/// Is the server read-only: a replica, or a primary during a fail-over?
+/// Whether the server is read-only: a replica, or a primary during a failover.
 pub fn is_read_only(cause: &sqlx::Error) -> bool {
     number(cause).is_some_and(is_read_only_number)
 }
@@ -142,7 +143,7 @@ fn is_read_only_number(number: u16) -> bool {
     matches!(number, 1290 | 1792 | 1836)
 }
 
-/// Is the server about to accept connections, as far as can be seen?
+/// Whether the server appears to be starting up and will soon accept connections.
 pub fn is_starting(cause: &sqlx::Error) -> bool {
     match cause {
         sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
@@ -150,12 +151,12 @@ pub fn is_starting(cause: &sqlx::Error) -> bool {
     }
 }
 
-/// Did two transactions collide, so that running this one again is all there is to do?
+/// Whether two transactions collided, so that this one can be retried.
 pub fn is_collision(cause: &sqlx::Error) -> bool {
     matches!(number(cause), Some(1205 | 1213 | 1020))
 }
 
-/// Is it a table that is not there?
+/// Whether the table does not exist.
 pub fn is_missing_table(cause: &sqlx::Error) -> bool {
     number(cause) == Some(1146)
 }

@@ -1,8 +1,8 @@
 //! The MySQL and MariaDB store: runs the scripts that `postrider-sql` renders, over one sqlx pool.
 //!
-//! Owns: connections, binding and reading, error classes, retry of collided transactions. Must not: hold SQL about a
-//! contract's columns (that is rendered) nor decide anything about a row. Invariant: every session is READ COMMITTED
-//! and UTC; every script of several steps is one transaction, run again as a whole.
+//! Owns connections, binding and reading, error classes, and the retry of collided transactions. Must not contain SQL
+//! about a contract's columns (that is rendered) or decide anything about a row. Invariant: every session is READ
+//! COMMITTED and UTC; every script of several steps is one transaction, and is retried as a whole.
 
 mod connect;
 mod error;

@@ -1,4 +1,4 @@
-//! Creating the table, or adding what an existing one lacks.
+//! Creates a contract's table, or adds what an existing table lacks.
 
 use async_trait::async_trait;
 use postrider_contract::{Columns, Contract};
@@ -12,12 +12,12 @@ use sqlx::{AssertSqlSafe, Executor as _};
 use crate::connect::Database;
 use crate::{error, shape};
 
-/// Two that migrate at once go one after the other.
+/// Serialises concurrent migrations.
 const LOCK: &str = "SELECT GET_LOCK('postrider migrate', 120)";
-/// Where the server knows a limit for statements (MariaDB), there is none here.
+/// Removes the statement time limit where the server has one (MariaDB).
 const NO_LIMIT: &str = "SET /*M!100301 SESSION max_statement_time = 0, */ @postrider = 1";
 
-/// One contract's table, whether it is there or not.
+/// The migration of one contract's table, which may not exist yet.
 pub struct Migration {
     database: Database,
     contract: Contract,
@@ -28,12 +28,12 @@ impl Migration {
         Self { database, contract }
     }
 
-    /// The columns that the contract names, whether the table has them or not.
+    /// Returns the columns that the contract names, whether or not the table has them.
     pub(crate) fn declared(&self) -> Columns {
         self.contract.columns.clone()
     }
 
-    /// What `verify` calls missing: the same, but for our own tables.
+    /// Returns the statements for what `verify` reports as missing, without the internal tables.
     pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
         migrate::missing(&self.contract, Dialect::Mysql, &found, options)
@@ -41,7 +41,7 @@ impl Migration {
 
     async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
         let failed = |cause| error::classify(&self.database.place, "migrate", cause);
-        // Without a deadline: an index on a large table takes longer than a call may elsewhere.
+        // Without a time limit: an index on a large table takes longer than other calls may.
         let mut connection = self.database.pool.acquire().await.map_err(failed)?;
         connection.execute(NO_LIMIT).await.map_err(failed)?;
         connection.execute(LOCK).await.map_err(failed)?;
@@ -49,7 +49,7 @@ impl Migration {
         for statement in statements {
             ran.extend(self.run_one(&mut connection, statement).await?);
         }
-        // The lock ends with the connection, which is not used again.
+        // The lock ends with the connection, which is not reused.
         Ok(ran)
     }
 
@@ -61,7 +61,7 @@ impl Migration {
         match connection.execute(AssertSqlSafe(statement.as_str())).await {
             Ok(_) => Ok(Some(statement)),
             Err(cause) => match error::number(&cause) {
-                // Somebody else has made it meanwhile: table, column, index.
+                // Another process has created it in the meantime: table, column, index.
                 Some(1050 | 1060 | 1061) => Ok(None),
                 Some(1062) => Ok(Some(migrate::not_made(&statement))),
                 _ => Err(error::classify(&self.database.place, "migrate", cause)),
@@ -72,7 +72,7 @@ impl Migration {
 
 #[async_trait]
 impl Migrate for Migration {
-    /// Nothing notifies here: there is no trigger to make.
+    /// Plans the statements. There is no trigger: MySQL has no notifications.
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
         let mut statements = self.missing(options).await?;

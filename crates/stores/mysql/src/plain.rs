@@ -1,4 +1,4 @@
-//! Plain statements on tables of our own.
+//! Executes statements on the internal tables.
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
@@ -41,7 +41,7 @@ impl Database {
     }
 }
 
-/// A single statement is a transaction by itself.
+/// Runs the statements on a connection. A single statement needs no explicit transaction.
 async fn transact_on(
     connection: &mut MySqlConnection,
     statements: &[Statement],

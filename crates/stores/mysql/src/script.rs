@@ -1,4 +1,4 @@
-//! Running scripts: binds what each step names, expands lists of keys, reads what it yields.
+//! Runs scripts: binds the values that each step names, expands lists of keys, and reads the returned rows.
 
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
@@ -58,7 +58,7 @@ impl Run for Database {
 }
 
 impl Database {
-    /// Waits before another try of a transaction that collided, or answers the error that ends them.
+    /// Waits before retrying a transaction that collided; returns the error if it must not be retried.
     pub(crate) async fn bear(
         &self,
         patience: &mut Patience,
@@ -75,14 +75,14 @@ impl Database {
         lease.end(outcome)
     }
 
-    /// The rows of one statement.
+    /// Returns the rows of one statement.
     async fn fetch(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
         let outcome = lease.bound(self.deadline).run(lease.fetch_all(query)).await;
         lease.end(outcome)
     }
 
-    /// What a query of the catalog answers.
+    /// Returns the rows of a catalog query.
     pub(crate) async fn all<O>(&self, doing: &str, query: MyQuery) -> Result<Vec<O>, Error>
     where
         O: for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
@@ -93,7 +93,7 @@ impl Database {
     }
 }
 
-/// A single statement is a transaction by itself.
+/// Runs the scripts on a connection. A single statement needs no explicit transaction.
 async fn run_on(
     connection: &mut MySqlConnection,
     scripts: &[(&Script, Given<'_>)],
@@ -144,16 +144,16 @@ async fn run_steps(
     Ok(progress.done)
 }
 
-/// What only MySQL's steps bind.
+/// Values that only MySQL's steps bind.
 struct Also<'a> {
     claim_time: Option<&'a str>,
-    /// The group, or the share, that a repeated step is about.
+    /// The group or fairness key of a repeated step.
     group: String,
-    /// The most rows of that share.
+    /// Largest number of rows of that fairness key.
     quota: u32,
 }
 
-/// The groups or the shares for each of which the step runs; one that is nothing where it runs but once.
+/// Returns the groups or fairness keys for each of which the step runs; one empty entry if it runs only once.
 fn repeats(step: &Step, progress: &Progress) -> Vec<(String, u32)> {
     if step.binds.contains(&Bind::Group) {
         return progress.groups.iter().map(|group| (group.clone(), 0)).collect();
@@ -164,7 +164,7 @@ fn repeats(step: &Step, progress: &Progress) -> Vec<(String, u32)> {
     vec![(String::new(), 0)]
 }
 
-/// The claim's time is one for all its rows: the latest that the pick came to. Answers it, and gives it to every row.
+/// Returns the claim's time, the latest one of the picked rows, and sets it in every row.
 fn share_latest(column: Option<usize>, rows: &mut [Vec<Value>]) -> Option<String> {
     let column = column?;
     let latest = rows.iter().filter_map(|row| row.get(column)?.as_text()).max().map(str::to_owned)?;
@@ -174,7 +174,7 @@ fn share_latest(column: Option<usize>, rows: &mut [Vec<Value>]) -> Option<String
     Some(latest)
 }
 
-/// Room for a list of keys, in few sizes, so that few statements are prepared; the rest repeats the last key.
+/// Number of placeholders for a list of keys: few sizes, so that few statements are prepared. The last key is repeated.
 fn room(keys: usize) -> usize {
     keys.next_power_of_two()
 }
@@ -203,7 +203,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -
         query = match bind {
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
-            // Arrays are PostgreSQL's.
+            // Only PostgreSQL binds arrays.
             Bind::Array(_) | Bind::Groups => unreachable!("{bind:?} is in no statement here"),
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
@@ -260,7 +260,7 @@ pub(crate) fn values(row: &MySqlRow) -> Vec<Value> {
     (0..row.len()).map(|index| value(row, index)).collect()
 }
 
-/// One column in the forms that cross the seam. What can't be read comes as bytes, never as an error: one bad row
+/// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row
 /// must not lose the claim of the others.
 fn value(row: &MySqlRow, index: usize) -> Value {
     match row.try_get_raw(index) {
@@ -282,7 +282,7 @@ fn value(row: &MySqlRow, index: usize) -> Value {
     read.unwrap_or_default()
 }
 
-/// The type's name does not tell: text with a `_bin` collation is called binary as well.
+/// Returns text or bytes. The type name alone is ambiguous: text with a `_bin` collation is reported as binary as well.
 fn text_or_bytes(info: &MySqlTypeInfo, bytes: Vec<u8>) -> Value {
     let binary = ["BLOB", "BINARY", "BIT"].into_iter().any(|end| info.name().ends_with(end));
     if binary && !<str as Type<MySql>>::compatible(info) {

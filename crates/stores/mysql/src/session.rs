@@ -1,4 +1,4 @@
-//! Sessions: how one is opened, and how a transaction on it is given up.
+//! Opens sessions, and rolls back their transactions.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, T
 
 use crate::error;
 
+/// Opens sessions with our settings for the pool.
 #[derive(Clone)]
 pub struct Connector {
     options: MySqlConnectOptions,
@@ -15,16 +16,17 @@ pub struct Connector {
 }
 
 impl Connector {
+    /// Creates a connector; `timeout` limits lock waits, `most` limits statements.
     pub fn new(options: MySqlConnectOptions, timeout: Duration, most: Duration) -> Self {
         Self { options, settings: session_settings(timeout, most) }
     }
 }
 
-/// What a session must be, whatever the server's settings: no gap locks (they stop producers' inserts), and literals that
-/// mean what the renderer meant (backslash escapes, double quotes are text, assignments from left to right). A lock is
-/// waited for half as long as a call may take, so that the server says what is wrong. MariaDB ends the transactions of a
-/// worker that is gone, so that the rows it locked are free for others, and statements that nobody waits for any more
-/// (`/*M! */` is a comment to MySQL, which has nothing like it).
+/// Returns the settings of a session, which do not depend on the server's: no gap locks (they block the inserts of
+/// producers), and literals as the renderer writes them (backslash escapes, double quotes for text, assignments from
+/// left to right). A lock wait is limited to half the time of a call, so that the server reports the reason. MariaDB
+/// also ends transactions of workers that are gone, which releases their row locks, and statements whose client no
+/// longer waits (`/*M! */` is a comment in MySQL, which has no such settings).
 fn session_settings(timeout: Duration, most: Duration) -> [String; 2] {
     let (wait, idle) = ((timeout.as_secs() / 2).max(1), timeout.as_secs().max(1));
     let most = most.as_secs().max(1);
@@ -51,7 +53,7 @@ impl Connect for Connector {
     }
 
     async fn close(&self, connection: MySqlConnection) {
-        // The socket is closed whatever the server says.
+        // The socket is closed whatever the server answers.
         connection.close().await.ok();
     }
 
@@ -84,14 +86,14 @@ impl Connect for Connector {
     }
 }
 
-/// Gives up a transaction because of `cause`. Where the session is lost the server does that by itself.
+/// Rolls back a transaction because of `cause`. If the session is lost, the server does that automatically.
 pub async fn rolled_back(transaction: Transaction<'_, MySql>, cause: sqlx::Error) -> sqlx::Error {
     if !error::leaves_the_session(&cause) {
         return cause;
     }
     match transaction.rollback().await {
         Ok(()) => cause,
-        // The connection is lost, which says more than what went wrong on it.
+        // The connection is lost, which is the more important error.
         Err(lost) => lost,
     }
 }

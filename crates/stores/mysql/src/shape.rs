@@ -1,4 +1,4 @@
-//! What a table looks like, from the information schema.
+//! Reads the definition of a table from the information schema.
 
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
@@ -10,13 +10,13 @@ use postrider_sql::{Shape, ShapeColumn, own};
 
 use crate::connect::Database;
 
-/// The columns in order. MariaDB says NULL in words where a column has no default.
+/// The columns in order. MariaDB reports the text `NULL` for a column without a default.
 const COLUMNS: &str = "SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR), \
     CAST(collation_name AS CHAR), is_nullable = 'YES', (column_default IS NOT NULL AND NOT (is_nullable = 'YES' AND column_default = 'NULL')) OR extra <> '' \
     FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     ORDER BY ordinal_position";
 
-/// The table's columns, and those of the tables beside it; `None` where there is no such table.
+/// Reads the columns of the table and of its related tables; `None` if the table does not exist.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, contract.table.schema.as_deref(), &contract.table.name).await?;
     if columns.is_empty() {
@@ -56,12 +56,12 @@ async fn columns(database: &Database, schema: Option<&str>, table: &str) -> Resu
     Ok(found.into_iter().map(column).collect())
 }
 
-/// Indexes and their columns in order; an expression has no name.
+/// Indexes and their columns in order; an expression has no column name.
 const INDEXES: &str = "SELECT CAST(index_name AS CHAR), CAST(column_name AS CHAR) \
     FROM information_schema.statistics WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     ORDER BY index_name, seq_in_index";
 
-/// What there is of the contract's table.
+/// Returns the existing columns and indexes of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
     let indexes = indexes(database, contract).await?;
     Ok(Found { shape: read(database, contract).await?, indexes })
@@ -70,16 +70,16 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
     let query = sqlx::query(INDEXES).bind(contract.table.schema.clone()).bind(contract.table.name.clone());
     let rows: Vec<(String, Option<String>)> = database.all("read the table's indexes", query).await?;
-    // There are no partial ones here.
+    // MySQL has no partial indexes.
     Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
 }
 
-/// Unique keys and their columns in order; a part of a column or an expression does not keep it unique.
+/// Unique keys and their columns in order; a column prefix or an expression does not guarantee uniqueness.
 const UNIQUE: &str = "SELECT CAST(index_name AS CHAR), CAST(IF(sub_part IS NULL, column_name, NULL) AS CHAR) \
     FROM information_schema.statistics WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     AND non_unique = 0 ORDER BY index_name, seq_in_index";
 
-/// MariaDB names the table of a constraint, and has constraints of one name in several tables.
+/// CHECK constraints on MariaDB, where names are unique only within a table, which the view names.
 const MARIADB_CHECKS: &str = "SELECT CAST(check_clause AS CHAR) FROM information_schema.check_constraints \
     WHERE constraint_schema = COALESCE(?, DATABASE()) AND table_name = ?";
 
@@ -88,7 +88,7 @@ const MYSQL_CHECKS: &str = "SELECT CAST(c.check_clause AS CHAR) FROM information
     AND t.constraint_name = c.constraint_name AND t.constraint_type = 'CHECK' \
     WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?";
 
-/// The table's own rules that its columns do not show.
+/// Returns the constraints of the table that its columns do not show.
 pub async fn constraints(
     database: &Database,
     contract: &Contract,
@@ -109,7 +109,7 @@ pub async fn constraints(
             .into_iter()
             .filter_map(|column| Some((column.name, enum_values(&column.sql_type)?)))
             .collect(),
-        // MySQL stores quotes with a backslash.
+        // MySQL escapes quotes with a backslash.
         checks: checks
             .into_iter()
             .map(|(check,)| if mariadb { check } else { check.replace("\\'", "'") })
@@ -117,7 +117,7 @@ pub async fn constraints(
     })
 }
 
-/// Which of our own tables are there?
+/// Returns, for each internal table, whether it exists.
 pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
     let mut there = [false; own::TABLES.len()];
     for (table, there) in own::TABLES.into_iter().zip(&mut there) {

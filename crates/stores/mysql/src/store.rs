@@ -1,4 +1,4 @@
-//! The table of a lane: what its store has of this database.
+//! The store of a lane on MySQL or MariaDB: the table, and what is specific to this database.
 
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Migrate;
@@ -10,12 +10,13 @@ use tokio::time::Instant;
 use crate::connect::Database;
 use crate::migrate::Migration;
 
-/// A claim locks its rows one statement before it marks them: past this it is cut, and the engine asks again.
+/// Largest number of rows per claim, which locks its rows one statement before it marks them. The engine claims again.
 const CLAIM_LIMIT: u32 = 512;
 
 /// One contract's table on MySQL or MariaDB, for one stage.
 pub type MysqlStore = SqlStore<MysqlTable>;
 
+/// The MySQL part of a store: connections, rendered statements and migration of one table.
 pub struct MysqlTable {
     pub(crate) database: Database,
     pub(crate) opened: Opened,
@@ -38,7 +39,7 @@ impl SqlTable for MysqlTable {
     }
 
     fn parallel(&self) -> usize {
-        // Two of each keep both ends of the pipeline busy; more only make the batches smaller.
+        // Two concurrent claims and settles keep the pipeline busy; more would only make the batches smaller.
         (self.database.connections() as usize / 2).clamp(1, 2)
     }
 
@@ -51,7 +52,7 @@ impl SqlTable for MysqlTable {
     }
 
     async fn wake(&self, deadline: Instant) {
-        // Nothing notifies here: the poll interval is the latency.
+        // MySQL has no notifications: the poll interval is the latency.
         tokio::time::sleep_until(deadline).await;
     }
 

@@ -1,4 +1,4 @@
-//! The suppression list of this database.
+//! The suppression list, in an internal table of this database.
 
 use std::collections::BTreeMap;
 

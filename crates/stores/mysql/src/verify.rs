@@ -1,4 +1,4 @@
-//! Compares table and contract, and asks the planner about the claim.
+//! Compares the table with its contract, and checks the query plan of the claim.
 
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
@@ -12,7 +12,7 @@ use postrider_sql::{Dialect, Script, Step, Yields};
 use crate::shape;
 use crate::store::MysqlTable;
 
-/// Below this the planner scans a table whatever indexes it has.
+/// Number of rows below which plans are not checked: the planner scans small tables even with all indexes.
 const TELLING_ROWS: i64 = 1000;
 
 const ROWS: &str = "SELECT CAST(COALESCE(table_rows, 0) AS SIGNED) FROM information_schema.tables \
@@ -39,7 +39,7 @@ impl MysqlTable {
         Ok(self.opened.findings(Dialect::Mysql, &facts))
     }
 
-    /// How the claim's plan falls short, if it does. Its first step picks the rows.
+    /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
         let table = Value::Text(self.opened.contract.table.name.clone());
         let rows = self.database.ask("read the table's size", ROWS, vec![table]).await?;
@@ -65,7 +65,7 @@ impl MysqlTable {
         self.group_scan().await
     }
 
-    /// The same for the search for free groups; what it derives on the way is small.
+    /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
         let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
         for step in look.flat_map(|script| &script.steps) {

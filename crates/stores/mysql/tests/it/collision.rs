@@ -21,7 +21,7 @@ async fn claims_are_exclusive_and_settles_exact_under_eight_workers_and_a_produc
                     if rows.is_empty() {
                         return taken;
                     }
-                    // In the worst order for deadlocks.
+                    // In the order most likely to deadlock.
                     let moves: Vec<_> =
                         rows.iter().rev().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
                     let held = store.settle(&moves).await.expect("settle");
@@ -49,7 +49,7 @@ async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_left_alone() {
         let store = server.mail_store().await;
         server.insert_mails(20).await;
         let mut foreign = server.sql.acquire().await.expect("a connection");
-        // At REPEATABLE READ its gap locks would hold up everybody, us too.
+        // At REPEATABLE READ its gap locks would block all other sessions, including ours.
         sqlx::raw_sql("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN")
             .execute(&mut *foreign)
             .await

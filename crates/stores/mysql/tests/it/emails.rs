@@ -1,4 +1,5 @@
-//! The pipeline's tables against the specification's own, and its own statements beside ours.
+//! The tables of the e-mail pipeline compared with the specification's, and the specification's statements next to
+//! ours.
 
 use postrider_contract::Transition;
 use postrider_seams::RowId;
@@ -9,7 +10,7 @@ use sqlx::Row as _;
 
 use crate::server::{Server, claim, settlement, with_database};
 
-/// The specification's DDL, word for word but for the tables' names.
+/// The DDL of the specification, unchanged except for the table names.
 const SPECIFIED: &str = "
 CREATE TABLE spec_emails (
     id CHAR(36) PRIMARY KEY,
@@ -40,13 +41,13 @@ CREATE TABLE spec_email_statuses (
     FOREIGN KEY (email_id) REFERENCES spec_emails(id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;";
 
-/// The lines of a query, each as one text.
+/// Returns the rows of a query, each as one text.
 async fn lines(server: &Server, query: &str) -> Vec<String> {
     let rows = sqlx::query(sqlx::AssertSqlSafe(query)).fetch_all(&server.sql).await.expect(query);
     rows.iter().map(|row| row.get_unchecked(0)).collect()
 }
 
-/// Columns, indexes and foreign keys of a table, one line each.
+/// Returns columns, indexes and foreign keys of a table, one per line.
 async fn described(server: &Server, table: &str) -> Vec<String> {
     let columns = format!(
         "SELECT CONCAT_WS('|', COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COALESCE(COLUMN_DEFAULT, '-'), EXTRA, \
@@ -125,12 +126,12 @@ async fn e02_the_expected_status_and_version_are_compared_by_both_sides() {
             accept(&server, id, 0).await;
         }
         let claimed = claim(&store, 2).await;
-        // The specification's own update, which expects a status: another worker is too late.
+        // The specification's update, which expects a status: another worker comes too late.
         let theirs = "UPDATE emails SET status = 'INTAKING', reason = NULL, version = version + 1 WHERE id = 'by-status' AND \
                       status = 'ACCEPTED'";
         let made = sqlx::query(theirs).execute(&server.sql).await.expect(theirs);
         assert_eq!(made.rows_affected(), 0, "its lock is not acquired");
-        // Now it is we who are too late, by the version alone and by the status.
+        // Now our write comes too late, by the version alone and by the status.
         server.run("UPDATE emails SET version = version + 1 WHERE id = 'by-version'").await;
         server.run("UPDATE emails SET status = 'INVALID' WHERE id = 'by-status'").await;
         let moves: Vec<_> =
@@ -152,12 +153,12 @@ async fn e03_the_oldest_come_first_and_what_another_has_locked_is_passed_over() 
             accept(&server, id, seconds_ago).await;
         }
         let mut theirs = server.sql.acquire().await.expect("a connection");
-        // At REPEATABLE READ its gap locks would hold up everybody, us too.
+        // At REPEATABLE READ its gap locks would block all other sessions, including ours.
         sqlx::raw_sql("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN")
             .execute(&mut *theirs)
             .await
             .expect("a transaction");
-        // The specification's own query.
+        // The query of the specification.
         let query = "SELECT id, status, eml_file_path, payload_file_path, reason, version, updated_at FROM emails WHERE \
                      status = ? ORDER BY updated_at ASC LIMIT ? FOR UPDATE SKIP LOCKED";
         let locked =
@@ -181,7 +182,7 @@ async fn e10_a_claim_is_dated_by_the_clock_whatever_the_row_had() {
     with_database(|server| async move {
         let store = server.open("emails", "intake").await;
         server.run("INSERT INTO emails (id, status, updated_at) VALUES ('e-1', 'ACCEPTED', '2037-01-01 00:00:00')").await;
-        // As old tables have it.
+        // A zero date, as in old tables.
         server.run("SET SESSION sql_mode = ''; INSERT INTO emails (id, status, updated_at) VALUES ('e-0', 'ACCEPTED', 0)").await;
         let claimed = claim(&store, 1).await.remove(0);
         assert_eq!(claimed.lease.id.to_string(), "e-0");
@@ -194,7 +195,7 @@ async fn e10_a_claim_is_dated_by_the_clock_whatever_the_row_had() {
     .await;
 }
 
-/// A reclaim looks without a lock, and locks what it found: what is no longer so by then is left alone.
+/// A reclaim reads without a lock, then locks the rows it found: rows that have changed in between are left alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn e10_what_moved_between_the_look_and_the_lock_is_left_alone() {
     with_database(|server| async move {
@@ -213,7 +214,7 @@ async fn e10_what_moved_between_the_look_and_the_lock_is_left_alone() {
                 .await;
         }
         let free = store.opened().program.reclaim.clone().expect("a reclaim").free;
-        // The look of a moment ago found all three stuck.
+        // The read found all three rows stuck.
         let ids = ["again", "settled", "stuck"].map(|id| RowId::Text(id.into())).to_vec();
         let moved =
             database.run("reclaim", &free, &Given::ids("tester", ids)).await.expect("reclaim").moved();

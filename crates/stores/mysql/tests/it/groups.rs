@@ -1,4 +1,4 @@
-//! Ordered groups on a real server: plans, and a column and indexes for each mode.
+//! Ordered groups on a real server: query plans, and a column and indexes for each mode.
 
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Column as _, Row as _};
 
 use crate::server::{Server, claim, settlement, with_database};
 
-/// The contract as a lane has it that sets `group.on_error`.
+/// The contract of a lane that sets `group.on_error`.
 fn outbox(on_error: &str) -> Contract {
     let over: toml::Table = format!("[group]\non_error = {on_error:?}").parse().expect("TOML");
     let text = Contract::builtin("outbox").expect("a contract of ours");
@@ -18,7 +18,7 @@ fn outbox(on_error: &str) -> Contract {
         .expect("a lane may override it")
 }
 
-/// The numbers from 1 to `last`, as `seq`; MySQL has no tables of them, and its recursive queries end at 1,000.
+/// The numbers from 1 to `last`, as `seq`; MySQL has no sequence tables, and limits recursive queries to 1,000 rows.
 pub fn numbers(last: i64) -> String {
     let digits = (0..5).map(|at| format!("{DIGITS} AS d{at}")).collect::<Vec<_>>().join(" CROSS JOIN ");
     let sum = "d0.n + 10 * d1.n + 100 * d2.n + 1000 * d3.n + 10000 * d4.n + 1";
@@ -28,7 +28,7 @@ pub fn numbers(last: i64) -> String {
 const DIGITS: &str = "(SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL \
                       SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)";
 
-/// `keys` groups of `rows` rows each, all due; the row's number is its place.
+/// Inserts `keys` groups of `rows` rows each, all due; a row's number is its position.
 async fn insert(server: &Server, keys: i64, rows: i64) {
     server
         .run(&format!(
@@ -40,7 +40,7 @@ async fn insert(server: &Server, keys: i64, rows: i64) {
         .await;
 }
 
-/// Of each line of the plan: the table, how it is read, by which key, and what else is said.
+/// For each line of the plan: the table, the access type, the key, and the extra information.
 async fn plan(server: &Server, step: &Step) -> Vec<[String; 4]> {
     let mut sql = step.sql.clone();
     for bind in &step.binds {
@@ -124,7 +124,7 @@ async fn o8_a_lane_that_blocks_gets_a_column_of_its_own() {
         let dead = settlement(&head[0].lease, Transition::Dead);
         assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
         assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
-        // A lane that only waits goes on with the same table.
+        // A lane in mode `wait` works on the same table.
         let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");
         assert_eq!(claim(&waits, 10).await.len(), 1);
     })
@@ -136,7 +136,7 @@ async fn o8_a_group_that_another_worker_is_claiming_is_left_alone() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2, 2).await;
-        // What a claim holds before it reads the run: the first row of the group, which is row 1 here.
+        // The lock that a claim holds before it reads the run: the first row of the group, here row 1.
         let mut other = server.sql.begin().await.expect("a transaction");
         sqlx::query("SELECT id FROM outbox WHERE id = 1 FOR UPDATE")
             .fetch_all(&mut *other)

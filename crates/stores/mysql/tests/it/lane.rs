@@ -7,7 +7,7 @@ use postrider_seams::store::{Held, Reclaimed, Settlement, Store as _, SweepKind}
 
 use crate::server::{claim, settlement, with_database};
 
-/// What the tests look at, in one line.
+/// The columns that the tests compare, in one line.
 const ROW: &str = "SELECT CONCAT_WS('|', status, retry_count, COALESCE(last_error, '-'), \
     COALESCE(provider_message_id, '-'), sent_at IS NOT NULL, \
     ROUND(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), next_attempt_at) / 1000000), COALESCE(claimed_by, '-')) \
@@ -134,7 +134,7 @@ async fn operators_browse_count_and_requeue() {
         assert_eq!(ids, ["7", "6", "5", "4", "3", "2", "1"]);
         let counts = store.census().await.expect("census");
         assert!(counts.iter().any(|count| count.state == "failed" && count.rows == 3), "{counts:?}");
-        // Three keys are padded to four: the repeated one must not count twice.
+        // Three keys are padded to four: the repeated key must not count twice.
         let which = Which::Ids(vec!["1".into(), "2".into(), "3".into()]);
         assert_eq!(store.requeue(&which).await.expect("requeue"), 3);
         assert_eq!(store.requeue(&which).await.expect("again"), 0);

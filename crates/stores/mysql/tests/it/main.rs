@@ -1,5 +1,4 @@
-//! The MySQL and MariaDB store against a real server. Rows are checked by SQL of the tests' own, never through the
-//! store.
+//! Tests of the MySQL and MariaDB store on a real server. They check rows with their own SQL, never through the store.
 
 mod collision;
 mod emails;

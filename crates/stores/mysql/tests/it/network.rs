@@ -1,4 +1,4 @@
-//! Networks that fail: connections whose peer is gone without a word, and servers that become read-only.
+//! Network failures: connections whose peer disappears silently, and servers that become read-only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::server::{Server, contract, settlement, with_database};
 
-/// What the lane may lose: the store works again this long after its connections were lost.
+/// Time within which the store works again after its connections were lost.
 const GOES_ON: Duration = Duration::from_secs(10);
 
 /// A proxy to the test's server, and the URL through it.
@@ -32,7 +32,7 @@ async fn opened(server: &Server, url: &str) -> Arc<MysqlStore> {
     database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
 }
 
-/// Opens several connections: calls at once have one each.
+/// Opens several connections: concurrent calls use one each.
 async fn fill(store: &MysqlStore) {
     let calls = (0..6).map(|_| store.paused("test"));
     for paused in futures::future::join_all(calls).await {
@@ -40,7 +40,7 @@ async fn fill(store: &MysqlStore) {
     }
 }
 
-/// Claims until the store answers; every failure is the database's, never the row's.
+/// Claims until the store answers; every error is transient.
 async fn claimed_again(store: &MysqlStore, limit: u32) -> Vec<Claimed> {
     loop {
         match store.claim(&Want { limit }).await {
@@ -60,7 +60,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
         fill(&store).await;
         proxy.freeze();
         let lost = Instant::now();
-        // Every verb ends, and the first that moves rows finds a way: none of the idle connections is tried.
+        // Every call ends, and the first one that moves rows reconnects: no idle connection is tried.
         let moves: Vec<_> = before.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
         let settled = async {
             loop {
@@ -90,7 +90,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
             Some("20"),
             "every row once"
         );
-        // Maintenance may wait for longer, but not for ever.
+        // Maintenance may wait longer, but not forever.
         assert!(lost.elapsed() < Duration::from_secs(45), "{:?}", lost.elapsed());
     })
     .await;
@@ -107,7 +107,7 @@ async fn a_store_whose_server_vanished_goes_on_within_ten_seconds() {
         let lost = Instant::now();
         assert_eq!(claimed_again(&store, 10).await.len(), 10);
         assert!(lost.elapsed() < GOES_ON, "{:?}", lost.elapsed());
-        // New connections lead nowhere as well, for a while.
+        // New connections fail as well, for a while.
         proxy.black_hole();
         let error = store.claim(&Want { limit: 10 }).await.expect_err("nobody answers");
         assert_eq!(error.class, Class::Transient, "{error}");
@@ -121,7 +121,7 @@ async fn a_store_whose_server_vanished_goes_on_within_ten_seconds() {
     .await;
 }
 
-/// A server of its own: read-only is a setting of all of it.
+/// Uses a separate server: read-only is a global setting.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     use sqlx::{Connection as _, Executor as _};

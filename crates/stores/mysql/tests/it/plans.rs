@@ -1,5 +1,5 @@
-//! What the statements of a lane with pools, turns and a queue read of a large backlog, as the server itself counts it: what
-//! they take, and no row of those that wait for something else.
+//! Rows that the statements of a lane with pools, fair queue and external queue read from a large backlog, as the
+//! server counts them: only the rows they return, none of those that wait for something else.
 
 use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_sql::{Bind, Script, Step};
@@ -13,8 +13,9 @@ fn backlog() -> i64 {
     std::env::var("POSTRIDER_BACKLOG").ok().and_then(|text| text.parse().ok()).unwrap_or(40_000)
 }
 
-/// Every kind of row that a statement could stumble over: finished, on the queue, in groups and in a paused pool (with and
-/// without a mark), to be tried again later, dead, for later. Then ten of each kind that somebody looks for.
+/// Inserts rows of every kind that a statement should not read: finished, on the queue, in groups and in a paused pool
+/// (with and without a mark), to be retried later, dead, scheduled. Then ten rows of each kind that a statement
+/// selects.
 async fn fill(server: &Server) {
     let columns = "id, `code`, target_url, payload, client_id, `status`, `mode`, message_group, dispatch_pool_id, \
                    attempt_count, queued_at, next_attempt_at, scheduled_for, expires_at, created_at";
@@ -72,7 +73,7 @@ fn filled(step: &Step) -> String {
     sql
 }
 
-/// Rows, of tables and of indexes, that a step reads.
+/// Returns the number of rows, of tables and indexes, that a step reads.
 async fn reads(server: &Server, sql: &str) -> u64 {
     let mut change = server.sql.begin().await.expect("a transaction");
     let before = handled(&mut change).await;
@@ -82,7 +83,7 @@ async fn reads(server: &Server, sql: &str) -> u64 {
     read
 }
 
-/// How the server goes about it: table, kind of look, index, rows, and what it does besides.
+/// Returns the query plan: table, access type, index, rows, and extra information.
 async fn plan(server: &Server, sql: &str) -> String {
     let explain = format!("EXPLAIN FORMAT=TRADITIONAL {sql}");
     let rows = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_all(&server.sql).await.expect("a plan");

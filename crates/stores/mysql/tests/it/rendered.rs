@@ -60,7 +60,7 @@ fn fence_value(time: bool) -> Value {
     Value::Text(if time { "2026-01-01 00:00:00" } else { "1" }.to_owned())
 }
 
-/// A key that its column admits.
+/// A key that the key column accepts.
 fn key_of(contract: &str) -> &'static str {
     match contract {
         "emails" => "00000000-0000-0000-0000-000000000001",

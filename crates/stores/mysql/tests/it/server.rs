@@ -1,4 +1,5 @@
-//! A database for each test, made on the server that `cargo xtask test` starts, and dropped however the test ends.
+//! A database for each test, on the server that `cargo xtask test` starts; dropped when the test ends, even if it
+//! fails.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use postrider_store_mysql::{Database, MysqlStore, Settings};
 use sqlx::mysql::{MySqlConnection, MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 
-/// One test's database, and a connection pool of the test's own.
+/// The database of one test, and the test's own connection pool.
 #[derive(Clone)]
 pub struct Server {
     pub url: String,
@@ -30,7 +31,7 @@ async fn admin(statement: String) {
     connection.execute(AssertSqlSafe(statement)).await.expect("an administrator's statement");
 }
 
-/// Runs a test with a database of its own.
+/// Runs a test with its own database.
 pub async fn with_database<T, F>(test: T)
 where
     T: FnOnce(Server) -> F,
@@ -58,7 +59,7 @@ impl Server {
         Database::connect(&Settings::new(&self.url)).expect("settings")
     }
 
-    /// A migrated table and a store on it.
+    /// Migrates a table and opens a store on it.
     pub async fn open(&self, name: &str, stage: &str) -> Arc<MysqlStore> {
         let database = self.database();
         database.migration(contract(name)).apply(Options::default()).await.expect("migrate");
@@ -73,13 +74,13 @@ impl Server {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.sql).await.expect(statement);
     }
 
-    /// One value, as text.
+    /// Returns one value as text.
     pub async fn text(&self, query: &str) -> Option<String> {
         let query = format!("SELECT CAST(({query}) AS CHAR)");
         sqlx::query_scalar(AssertSqlSafe(query.as_str())).fetch_one(&self.sql).await.expect(&query)
     }
 
-    /// Rows that are due at once, the first one longest.
+    /// Inserts rows that are due now, the first one for the longest time.
     pub async fn insert_mails(&self, rows: i64) {
         for from in (0..rows).step_by(500) {
             let values: Vec<String> = (from + 1..=rows.min(from + 500))

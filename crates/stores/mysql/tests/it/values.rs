@@ -47,8 +47,8 @@ async fn a_large_row_comes_without_its_fields_and_is_loaded() {
     .await;
 }
 
-/// MySQL's unreadable time is the zero date, which a server in a lax mode lets through. It is before every other time: no row
-/// waits for ever because of it.
+/// MySQL's invalid time is the zero date, which a server in a lax mode accepts. It is before every other time: no row
+/// waits forever because of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn g05_zero_dates_keep_no_row_waiting() {
     with_database(|server| async move {
