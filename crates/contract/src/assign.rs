@@ -1,66 +1,69 @@
-//! What each move writes: the rules of the language that have no key of their own, in one place.
+//! Column assignments of every transition: the rules of the contract language that have no key of their own.
 //!
-//! Owns: the list of column = value of every move. Must not: know a dialect; stores turn a [`Set`] into SQL or into a
-//! change in memory. Invariant: a column is assigned at most once, and the writes satisfy the target state.
+//! Owns: the list of `column = value` pairs of every transition. Must not: know an SQL dialect; stores translate a
+//! [`Set`] into SQL or into a change in memory. Invariant: a column is assigned at most once, and the assignments
+//! satisfy the conditions of the target state.
 
 use crate::{
     Claimed, Condition, Contract, Count, Defer, Expr, LeaseBy, Literal, Role, Stage, StateId, Sweep,
     Transition,
 };
 
-/// What an expired lease leaves in the error column.
+/// The error text of a row whose lease expired.
 pub const LEASE_EXPIRED: &str = "lease expired: the worker that held it is gone";
-/// What the sweep of ready rows without an attempt left says.
+/// The error text of a ready row that the sweep ends because it has no attempts left.
 pub const ATTEMPTS_SPENT: &str = "attempts spent";
-/// The member of the error column's JSON that counts expired leases, where the contract has them counted there.
+/// The member of the error column's JSON that counts expired leases (contracts with `lease.poison`).
 pub const TAKEOVERS: &str = "takeovers";
-/// What a row that was taken over too often is failed with.
+/// The error code of a row that was reclaimed too often.
 pub const POISON: &str = "poison";
+/// The error message that goes with [`POISON`].
 pub const POISON_MESSAGE: &str = "taken over too often: its workers died, or lost it, while they held it";
-/// The owner of a row whose lock stands for "not before T".
+/// The owner value of a row whose lock only means "not before T".
 pub const DEFERRED_OWNER: &str = "deferred";
 
-/// One move of rows in `from` (any of them). `to` is `None` where the state does not change.
+/// One transition of rows that are in any of the states `from`. `to` is `None` where the state does not change.
 #[derive(Debug, Clone, Copy)]
 pub struct Move<'a> {
     pub stage: &'a Stage,
     pub transition: Transition,
     pub from: &'a [StateId],
     pub to: Option<StateId>,
-    /// The contract's sweep that makes it; none for the sweep of spent rows, which every stage has.
+    /// The contract's sweep that makes this move; `None` for the built-in sweep of rows without attempts left.
     pub sweep: Option<&'a Sweep>,
 }
 
+/// One column and the value that a move writes into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
     pub column: String,
     pub set: Set,
 }
 
-/// What a column gets.
+/// The value that a move writes into a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Set {
     Null,
     Literal(Literal),
-    /// The first where no attempt was made on the row, else the second.
+    /// The first literal if no attempt was made on the row, else the second.
     ByAttempts(Literal, Literal),
     /// The database's clock.
     Now,
-    /// The database's clock, but always later than what the column holds.
+    /// The database's clock, but always later than the column's current value.
     NowLater,
-    /// Now + the lease, but always later than what the column holds.
+    /// Now + the lease duration, but always later than the column's current value.
     LeaseEnd,
     /// Now + the settlement's delay.
     AfterDelay,
-    /// Now + the settlement's delay - the lease: a lock that runs out when the delay is over.
+    /// Now + the settlement's delay - the lease duration: a lock that expires when the delay is over.
     LockForDelay,
-    /// What it holds; now where that is NULL.
+    /// The column's current value; now if that is NULL.
     NowIfNull,
     /// 9999-12-31.
     Never,
-    /// One more; NULL is 0.
+    /// The current value plus one; NULL counts as 0.
     Increment,
-    /// One less, never below 0: a counted claim that came to no try.
+    /// The current value minus one, at least 0: takes back a counted claim that led to no attempt.
     Decrement,
     /// This worker's id.
     Worker,
@@ -68,21 +71,21 @@ pub enum Set {
     Reason,
     /// The settlement's receipt.
     Receipt,
-    /// What it holds (NULL is 0) + the value (NULL is 0).
+    /// The current value plus the given one; NULL counts as 0 in both.
     Plus(Expr),
     Expr(Expr),
-    /// The column's JSON with one more in [`TAKEOVERS`]; as it is where the lock only stood for "not before T".
+    /// The column's JSON with [`TAKEOVERS`] incremented; unchanged where the lock only meant "not before T".
     TakeOver,
-    /// A JSON object with the code [`POISON`], its message and the take-overs, this one included.
+    /// A JSON object with the code [`POISON`], its message and the number of take-overs, including this one.
     Poisoned,
-    /// The value; what the column holds where the value is NULL (`?` in a `[write]`).
+    /// The value; the column's current value if it is NULL (`?` in a `[write]`).
     ExprOrKeep(Expr),
-    /// What the column holds; the value where that is NULL.
+    /// The column's current value; the given one if that is NULL.
     ExprIfNull(Expr),
 }
 
 impl Contract {
-    /// The move that a claim, or the end of one, makes. A row that is deferred by its lock stays claimed.
+    /// Returns the move that starts or ends a claim. A row that is deferred by its lock stays in the claimed state.
     pub fn lease_move<'a>(&self, stage: &'a Stage, transition: Transition) -> Move<'a> {
         let claimed = match &stage.claimed {
             Claimed::State(held) => std::slice::from_ref(held),
@@ -93,13 +96,15 @@ impl Contract {
         Move { stage, transition, from, to: if locks { None } else { stage.target(transition) }, sweep: None }
     }
 
-    /// What becomes of an expired lease: back to `stage.retry`, or to `stage.dead` where its attempts are spent.
+    /// Returns the move of an expired lease to `to`: `stage.retry`, or `stage.dead` if no attempts are left.
     pub fn reclaim_move<'a>(&self, stage: &'a Stage, to: StateId) -> Move<'a> {
         Move { to: Some(to), ..self.lease_move(stage, Transition::Reclaimed) }
     }
 
-    /// The column from which a lease is counted, where a claimed row may have no time in it: rows that another program
-    /// claimed before the column was there. They are given the time at which they are first seen.
+    /// Returns the claim time column if claimed rows may have NULL there, and leases are counted from it.
+    ///
+    /// Such rows were claimed by another program before the column existed. They get the time at which they are first
+    /// seen.
     pub fn stamped(&self, stage: &Stage) -> Option<&str> {
         let Claimed::State(held) = stage.claimed else { return None };
         let column = self.column(Role::ClaimedAt).filter(|_| stage.lease.by == LeaseBy::Time)?;
@@ -110,11 +115,12 @@ impl Contract {
         (!self.state(held).conditions.iter().any(told)).then_some(column)
     }
 
-    /// Ready rows that have no attempt left.
+    /// Returns the move of ready rows that have no attempts left to the stage's dead state.
     pub fn spent_move<'a>(&self, stage: &'a Stage) -> Move<'a> {
         Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead), sweep: None }
     }
 
+    /// Returns the move of one of the contract's own sweeps.
     pub fn sweep_move<'a>(&self, stage: &'a Stage, sweep: &'a Sweep) -> Move<'a> {
         Move {
             stage,
@@ -125,7 +131,7 @@ impl Contract {
         }
     }
 
-    /// One pair of an operator's move: `Requeued`, `Cancelled` or `Completed`.
+    /// Returns the move for one `from`/`to` pair of an operator's transition: `Requeued`, `Cancelled` or `Completed`.
     pub fn operator_move<'a>(
         &self,
         stage: &'a Stage,
@@ -135,7 +141,7 @@ impl Contract {
         Move { stage, transition, from: std::slice::from_ref(from), to: Some(*to), sweep: None }
     }
 
-    /// What a move writes, in the order of the table's roles, then the contract's own writes.
+    /// Returns the assignments of a move: by role first, then the contract's own writes.
     pub fn assignments(&self, step: &Move<'_>) -> Vec<Assignment> {
         let mut list = List::default();
         self.assign_state(step, &mut list);
@@ -149,7 +155,7 @@ impl Contract {
         list.0
     }
 
-    /// What prolonging a lease writes.
+    /// Returns the assignments that extend a lease.
     pub fn extension(&self, stage: &Stage) -> Vec<Assignment> {
         let mut list = List::default();
         match (
@@ -170,10 +176,10 @@ impl Contract {
         list.0
     }
 
-    /// Does the stage lead into another one by this move? Its counters start afresh there.
+    /// Whether this move takes the row into another stage, where its counters start again.
     pub fn enters_another_stage(&self, step: &Move<'_>) -> bool {
         let Some(to) = step.to else { return false };
-        // A worker that is gone, or a row with no attempt left, ends a stage as well as a settle does.
+        // An expired lease, or a row without attempts left, ends a stage just as a settle does.
         let ends = match step.transition {
             Transition::Reclaimed => true,
             Transition::Swept => step.sweep.is_none(),
@@ -197,7 +203,7 @@ impl Contract {
                 Condition::Is(literal) => list.put(column, self.literal_of(step, column, literal)),
                 Condition::Null(true) => list.put(column, Set::Null),
                 Condition::Never(true) => list.put(column, Set::Never),
-                // A time that must be there: the lease's and the due time's own rules write it, or it stays.
+                // The column must not be NULL: the rules for lease and due time write it, or its value is kept.
                 Condition::Null(false) => list.put(column, Set::NowIfNull),
                 Condition::Never(false) if self.may_be_never(step, column) => list.put(column, Set::Now),
                 Condition::Never(false) => {}
@@ -205,7 +211,7 @@ impl Contract {
         }
     }
 
-    /// A row that is handed back or put off untried keeps the state that it had, where the contract names it.
+    /// Keeps the original state of a row that is released or deferred without an attempt (`stage.untried`).
     fn literal_of(&self, step: &Move<'_>, column: &str, literal: &Literal) -> Set {
         let back = matches!(step.transition, Transition::Deferred | Transition::Released);
         let untried = step.stage.untried.filter(|_| back && step.to == Some(step.stage.retry));
@@ -227,7 +233,7 @@ impl Contract {
         step.from.iter().any(|state| self.state(*state).conditions.contains(&never))
     }
 
-    /// The contract's own writes: a sweep's, then those of one transition, over those of `failed`.
+    /// Adds the contract's own writes: those of `failed`, then those of one transition, then those of the sweep.
     fn assign_own(&self, step: &Move<'_>, list: &mut List) {
         let spent = step.transition == Transition::Swept && step.sweep.is_none();
         let mut put = |column: &str, value: &Expr| {
@@ -250,7 +256,7 @@ impl Contract {
         }
     }
 
-    /// Moves that no delivery made have no outcome: its code is the cause, its message the reason, the rest NULL.
+    /// Replaces `$outcome` in moves without a delivery: the code is the cause, the message the reason, the rest NULL.
     fn without_outcome(&self, step: &Move<'_>, value: &Expr) -> Expr {
         let code = match (step.transition, step.to) {
             (Transition::Reclaimed, _) => "lease_expired",
@@ -271,8 +277,10 @@ impl Contract {
         }
     }
 
-    /// Is this state where another stage's failures end, or its mails that some recipients refused? Then the row's error
-    /// says why, or who, and a stage that goes on from there (a callback) leaves it alone.
+    /// Whether failed rows of another stage, or mails that some recipients refused, end in this state.
+    ///
+    /// The row's error then says why it failed or who refused it, and a stage that continues from there (a callback)
+    /// leaves the error alone.
     pub fn tells_of_failure(&self, state: StateId) -> bool {
         let taken_up = self.stages.iter().any(|stage| stage.ready.contains(&state));
         let failed = |stage: &Stage| {
@@ -282,8 +290,8 @@ impl Contract {
         taken_up && self.stages.iter().any(failed)
     }
 
-    /// Does the error of a delivered row name the recipients that refused the mail for good? Where the table keeps the
-    /// result of each recipient they are there, and a delivery empties the error.
+    /// Whether the error of a delivered row names the recipients that permanently refused the mail. If the table has a
+    /// column for the result of each recipient, they are recorded there, and a delivery clears the error.
     fn records_refusals(&self, stage: &Stage) -> bool {
         stage.sends_mail() && !self.keeps_recipient_results()
     }
@@ -349,7 +357,7 @@ impl Contract {
         list.put(attempts, set);
     }
 
-    /// Error, receipt and the times that tell of a finished try.
+    /// Assigns the error, the receipt and the times of a finished attempt.
     fn assign_record(&self, step: &Move<'_>, list: &mut List) {
         let tried = step.transition == Transition::Delivered || step.transition.is_failure();
         let spent = step.transition == Transition::Reclaimed && step.stage.lease.spend;
@@ -393,12 +401,12 @@ impl Contract {
         }
     }
 
-    /// Every write bumps the version and says when.
+    /// Increments the version and sets the time of the last change, in every write.
     fn assign_marks(&self, step: &Move<'_>, list: &mut List) {
         self.put_role(Role::Version, Set::Increment, list);
         let Some(updated) = self.column(Role::Updated) else { return };
         if step.transition == Transition::Claimed {
-            // The same column may be the claim time, which has a stricter rule.
+            // The same column may hold the claim time, which has a stricter rule.
             list.put_new(updated, Set::Now);
         } else {
             list.put(updated, Set::Now);
@@ -413,7 +421,7 @@ impl Contract {
 }
 
 impl Expr {
-    /// Written with a `?`: in a `[write]` the column then keeps what it holds.
+    /// Whether the value was written with a `?`: in a `[write]` the column then keeps its current value.
     fn may_be_absent(&self) -> bool {
         match self {
             Self::Reason { optional }
@@ -439,7 +447,7 @@ impl List {
         self.0.iter().find(|known| known.column == column).map(|known| &known.set)
     }
 
-    /// The later rule wins.
+    /// Sets the column, replacing an earlier rule.
     pub(crate) fn put(&mut self, column: &str, set: Set) {
         match self.0.iter_mut().find(|known| known.column == column) {
             Some(known) => known.set = set,

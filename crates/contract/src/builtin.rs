@@ -1,4 +1,4 @@
-//! The five contracts that come with the product.
+//! The five built-in contracts.
 
 use crate::Contract;
 
@@ -11,11 +11,12 @@ const BUILTINS: [(&str, &str); 5] = [
 ];
 
 impl Contract {
-    /// The text of a contract that comes with the product.
+    /// Returns the TOML text of a built-in contract; `None` if there is none of that name.
     pub fn builtin(name: &str) -> Option<&'static str> {
         BUILTINS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
+    /// Returns the names of the built-in contracts.
     pub fn builtin_names() -> impl Iterator<Item = &'static str> {
         BUILTINS.iter().map(|(name, _)| *name)
     }

@@ -1,4 +1,4 @@
-//! What a crash costs a row. Pure: every store asks this one function.
+//! The cost of a worker crash to a row. Pure; every store calls the same functions.
 //!
 //! A row is *begun* when it is about to be handed to the transport. Only begun rows are counted when their worker dies;
 //! rows that were merely held come back at no cost. Crashes are counted apart from attempts: after
@@ -10,38 +10,39 @@ use std::time::Duration;
 
 use crate::Stage;
 
-/// A row that was begun at so many crashes in a row is a suspect: it is delivered alone.
+/// The number of consecutive crashes after which a row is a suspect and is delivered alone.
 pub const SUSPECT_CRASHES: u32 = 2;
 
-/// A row is given up after so many crashes in a row at the earliest.
+/// The smallest number of consecutive crashes after which a row may end dead.
 pub const LEAST_CRASHES: u32 = 7;
 
-/// How long a new suspect waits after its last crash; each further crash doubles it.
+/// Time that a new suspect waits after its last crash; each further crash doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
 
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// Microseconds that a crash may be ahead of the clock and still count: a clock that was set back must not hold a row for ever.
+/// Microseconds by which a crash time may be ahead of the clock and still count. A clock that was set back must not
+/// hold back a row for ever.
 const MOST_AHEAD: i64 = 60_000_000;
 
-/// What the error column of a row says that its crashes ended.
+/// The error text of a row that ended dead because of its crashes.
 pub const CRASHED: &str =
     "poison: its workers died several times while they delivered it, the last times alone";
 
-/// What becomes of a begun row whose worker is gone.
+/// The consequence for a row whose worker died while delivering it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
-    /// It spends an attempt, or is noted where the contract notes take-overs.
+    /// It costs an attempt, or is counted as a take-over where the contract counts those.
     Charged,
-    /// It has one attempt left: a crash never spends the last one.
+    /// It costs nothing because one attempt is left: a crash never uses up the last one.
     Spared,
-    /// A suspect that has killed its worker too often.
+    /// The row is a suspect whose worker crashed too often.
     Dead,
 }
 
 impl Crash {
-    /// `crashes` were counted before this one. `last`: by the row's own counters this charge would end it. `limit`: the
-    /// attempts that the row may have.
+    /// Returns the consequence of one more crash. `crashes` does not include it. `last`: by the row's own counters this
+    /// charge would end it. `limit`: the row's maximum number of attempts.
     pub fn of(stage: &Stage, crashes: u32, last: bool, limit: u32) -> Self {
         let may_end = if stage.lease.spend {
             crashes.saturating_add(1) >= limit
@@ -58,8 +59,8 @@ impl Crash {
     }
 }
 
-/// How long a row still waits before it may be tried: nothing unless it is a suspect. `since` are the microseconds since its
-/// last crash, by the database's clock.
+/// Returns how long a row still waits before its next attempt: zero unless it is a suspect. `since` is the number of
+/// microseconds since its last crash, by the database's clock.
 pub fn wait_after_crashes(crashes: u32, since: i64) -> Duration {
     if crashes < SUSPECT_CRASHES || since < -MOST_AHEAD {
         return Duration::ZERO;
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(wait_after_crashes(2, i64::MIN), Duration::ZERO, "a crash of the future is not followed");
     }
 
-    /// The shortest time in which crashes can end a row: all waits before its lone tries together.
+    /// The shortest time in which crashes can end a row is the sum of all waits before its lone attempts.
     #[test]
     fn m07_kills_within_minutes_cannot_end_a_row() {
         let waits: Duration = (0..LEAST_CRASHES).map(|crashes| wait_after_crashes(crashes, 0)).sum();

@@ -1,58 +1,58 @@
-//! From a row's counters and what happened to its next state. Pure: the engine, the simulator and the console all
-//! call this one function, so what is shown is what will be done.
+//! Decides a row's next transition from its counters and the result of an attempt. Pure: the engine, the simulator and
+//! the console call the same function, so the console shows what the engine will do.
 
 use std::time::Duration;
 
 use crate::{Asked, Power, Schedule, Stage, Transition, Uncertain};
 
-/// The longest wait after a failure that a target can ask for.
+/// The longest wait after a failure that a target can ask for; longer ones are cut to it.
 pub const LONGEST_WISH: Duration = Duration::from_hours(24);
 
-/// Added to any clock of today, this is still a time that every database can hold.
+/// The longest delay. Added to the current time, the result still fits into every database's time type.
 const LONGEST_DELAY: Duration = Duration::from_hours(3_650 * 24);
 
-/// What the decision needs to know of a row.
+/// The columns of a row that the decision depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// The counter as the claim read it.
+    /// The attempt counter, as the claim read it.
     pub attempts: u32,
-    /// The row's own maximum, where the contract has a column for it.
+    /// The row's own maximum; `None` if the contract has no column for it.
     pub max_attempts: Option<u32>,
-    /// What the row's schedule column holds: a name, or a JSON list of seconds.
+    /// The value of the row's schedule column: a schedule name, or a JSON list of seconds.
     pub schedule: Option<String>,
 }
 
-/// What a try came to, without the words.
+/// The kind of result of an attempt, without its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Got {
     Delivered,
     Retryable,
     Rejected,
     Skipped,
-    /// Never tried.
+    /// No attempt was made.
     Deferred,
-    /// The relay refuses us, not the row: handed back free.
+    /// The relay refuses our account, not this row: the row is handed back at no cost.
     Refused,
-    /// Sent, no answer.
+    /// The message was sent, but no answer came.
     Uncertain,
 }
 
-/// What happened, as far as the decision goes.
+/// The result of an attempt, as far as the decision needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     pub got: Got,
-    /// "Not before": from the target (Retry-After) or the composer (a window).
+    /// Minimum wait, from the target (`Retry-After`) or the composer (a delivery window).
     pub after: Option<Duration>,
-    /// Some recipients have it already. Then a refusal of all the others for good ends the row as delivered, with the
-    /// refused ones on record; anything that may still be tried is tried for the others alone.
+    /// Some recipients have received it already. If all others refuse it permanently, the row ends as delivered and the
+    /// refusals are recorded; otherwise only the remaining recipients are tried again.
     pub partly: bool,
 }
 
-/// The move to make. A delay, never a time: the store adds it to the database's clock.
+/// The transition to make, with a delay. It holds no time: the store adds the delay to the database's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     pub transition: Transition,
-    /// For `Retry` and `Deferred`.
+    /// Zero except for `Retry` and `Deferred`.
     pub delay: Duration,
 }
 
@@ -84,7 +84,7 @@ impl Stage {
         }
     }
 
-    /// At the limit a strict contract knows only success and `dead`.
+    /// Returns `dead` instead of `end` if the contract is strict and this was the last attempt.
     fn unless_strict(&self, row: &Counters, end: Transition) -> Transition {
         if self.attempts.strict && self.is_last(row) { Transition::Dead } else { end }
     }
@@ -102,14 +102,14 @@ impl Stage {
         Decision { transition: Transition::Retry, delay }
     }
 
-    /// Is a failure of the try under way the row's last?
+    /// Whether a failure of the current attempt would be the row's last.
     pub fn is_last(&self, row: &Counters) -> bool {
-        // A row claimed under `count = "claims"` has already paid for this try.
+        // With `count = "claims"` the claim has already counted this attempt.
         let paid = u32::from(self.attempts.count != crate::Count::Claims);
         row.attempts.saturating_add(paid) >= row.max_attempts.unwrap_or(self.attempts.max)
     }
 
-    /// The wait after the failure of the try under way.
+    /// Returns the wait after a failure of the current attempt.
     pub fn delay(&self, row: &Counters, chance: f64) -> Duration {
         let paid = u32::from(self.attempts.count != crate::Count::Claims);
         let tries = row.attempts.saturating_add(paid);
@@ -125,7 +125,7 @@ impl Stage {
     }
 }
 
-/// A row's own schedule: a JSON list of seconds.
+/// Parses the row's own schedule: a JSON list of seconds.
 fn listed_seconds(text: &str) -> Option<Schedule> {
     let seconds: Vec<f64> = serde_json::from_str(text).ok()?;
     let delays: Option<Vec<Duration>> =
@@ -138,7 +138,7 @@ fn listed_seconds(text: &str) -> Option<Schedule> {
 }
 
 impl Schedule {
-    /// The wait after `tries` tries (at least one). `chance` is uniform in -1..=1.
+    /// Returns the wait after `tries` attempts (at least one). `chance` is uniform in -1..=1.
     pub fn delay(&self, tries: u32, chance: f64) -> Duration {
         let (planned, jitter) = match self {
             Self::Exponential { base, factor, power, cap, jitter } => {
@@ -156,7 +156,7 @@ impl Schedule {
                 (cap.map_or(planned, |cap| planned.min(cap)).as_secs_f64(), *jitter)
             }
         };
-        // The cap comes before the jitter: the specification's formula, so a delay may exceed the cap by the jitter.
+        // The specification's formula applies the cap before the jitter, so a delay may exceed the cap by the jitter.
         let jittered = planned * (1.0 + jitter * chance.clamp(-1.0, 1.0));
         Duration::try_from_secs_f64(jittered.max(0.0)).unwrap_or(LONGEST_DELAY).min(LONGEST_DELAY)
     }

@@ -1,4 +1,4 @@
-//! Reads durations, for contracts and for settings alike: `30s`, and the ISO 8601 form that Java and others write, `PT30S`.
+//! Parses durations of contracts and settings: `30s`, or the ISO 8601 form `PT30S`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ const EXPECTED: &str = "a duration is a whole number and a unit, such as \"500ms
 
 const NANOS: u64 = 1_000_000_000;
 
-/// A duration as people or other programs write it, or the reason why it is none.
+/// Parses a duration; the error says what is expected.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     if text.starts_with(['P', 'p']) {
         return iso(&text[1..].to_ascii_uppercase());
@@ -24,8 +24,8 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or("too long")
 }
 
-/// What follows the `P`: weeks and days, then after a `T` hours, minutes and seconds, each at most once. Years and
-/// months have no fixed length.
+/// Parses what follows the `P`: weeks and days, then after a `T` hours, minutes and seconds, each at most once. Years
+/// and months are refused because they have no fixed length.
 fn iso(text: &str) -> Result<Duration, &'static str> {
     let (days, time) = match text.split_once('T') {
         Some((days, time)) if !time.is_empty() => (days, time),
@@ -43,7 +43,7 @@ fn iso(text: &str) -> Result<Duration, &'static str> {
     days.checked_add(time).ok_or("too long")
 }
 
-/// The sum of numbers with their units, which come in the order of `units`. Only seconds may have a fraction.
+/// Returns the sum of numbers with units, which must be in the order of `units`. Only seconds may have a fraction.
 fn parts(mut text: &str, mut units: &[(char, u64)]) -> Result<Duration, &'static str> {
     let mut sum = Duration::ZERO;
     while !text.is_empty() {
@@ -63,14 +63,14 @@ fn parts(mut text: &str, mut units: &[(char, u64)]) -> Result<Duration, &'static
     Ok(sum)
 }
 
-/// The whole number at the start, and what follows it.
+/// Splits off the whole number at the start.
 fn number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at(digits);
     Some((number.parse().ok()?, rest))
 }
 
-/// One to nine digits of a second, and what follows them.
+/// Splits off the fraction of a second at the start: one to nine digits.
 fn fraction_of(text: &str) -> Option<(Duration, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (value, rest) = number(text).filter(|_| digits <= 9)?;

@@ -1,22 +1,22 @@
-//! The state machine of a contract as a graph: for the proof, for the console, for `contract show`.
+//! The state machine of a contract as a graph, for `verify`, the console and `contract show`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::{Claimed, Contract, Defer, Stage, StateId, Transition};
 
-/// From, by, to.
+/// A transition between two states: from, by, to.
 pub type Edge = (StateId, Transition, StateId);
 
 impl Transition {
-    /// Only a person makes it.
+    /// Whether only an operator makes this transition.
     pub fn is_by_hand(self) -> bool {
         matches!(self, Self::Requeued | Self::Cancelled | Self::Completed)
     }
 }
 
 impl Contract {
-    /// Every move that a row can make between two states, each once, in the order of the states.
+    /// Returns every transition between two states once, ordered by state.
     pub fn edges(&self) -> Vec<Edge> {
         let mut edges: BTreeSet<Edge> = BTreeSet::new();
         for stage in &self.stages {
@@ -61,23 +61,23 @@ impl Contract {
         edges.extend(stage.ready.iter().map(|ready| (*ready, Transition::Swept, stage.dead)));
     }
 
-    /// Does a lane take rows from this state?
+    /// Whether a lane claims rows in this state.
     pub fn is_ready(&self, state: StateId) -> bool {
         self.stages.iter().any(|stage| stage.ready.contains(&state))
     }
 
-    /// Does a worker hold the rows in this state?
+    /// Whether rows in this state are held by a worker.
     pub fn is_claimed(&self, state: StateId) -> bool {
         self.stages.iter().any(|stage| stage.claimed == Claimed::State(state))
     }
 
-    /// Nothing but an operator moves a row from here. The ready state of an optional stage is final where that stage
-    /// does not run, but not here.
+    /// Whether only an operator moves a row out of this state. The ready state of an optional stage counts as not final
+    /// here, although it is final on a lane without that stage.
     pub fn is_final(&self, state: StateId) -> bool {
         !self.edges().iter().any(|(from, transition, _)| *from == state && !transition.is_by_hand())
     }
 
-    /// The state machine as a Mermaid diagram. Dotted labels in brackets are an operator's.
+    /// Returns the state machine as a Mermaid diagram. Labels in brackets are an operator's transitions.
     pub fn mermaid(&self) -> String {
         let mut text = String::from("stateDiagram-v2\n");
         for (index, state) in self.states.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Contract {
         text
     }
 
-    /// Where producers put rows.
+    /// Whether the application inserts rows in this state.
     fn is_entry(&self, state: StateId) -> bool {
         let reached = self
             .edges()

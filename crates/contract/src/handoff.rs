@@ -1,7 +1,7 @@
-//! Hand-off to an external queue: which sweeps are its pollers, and which column tells that a row is on the queue.
+//! Hand-off to an external queue: which sweeps publish and take back rows, and which column records the publication.
 //!
-//! Invariant of a contract that is `queued`: the mark of a ready row is NULL exactly while the queue is not believed to
-//! have a pointer to it. Moves back to be tried again clear it; whoever publishes the row sets it.
+//! Invariant of a contract that is `queued`: the mark of a ready row is NULL exactly while the queue is assumed to have
+//! no pointer to the row. Transitions back to a ready state clear the mark; the queue publisher sets it.
 
 use crate::assign::{Assignment, List};
 use crate::{Contract, Move, Role, Set, Stage, StateId, Sweep, Transition, When};
@@ -9,17 +9,18 @@ use crate::{Contract, Move, Role, Set, Stage, StateId, Sweep, Transition, When};
 /// The parts of a contract that concern an external queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Handoff<'a> {
-    /// The sweep that publishes: an index into `contract.sweeps`.
+    /// The sweep that publishes rows: an index into `contract.sweeps`.
     pub offer: usize,
-    /// The sweep that takes back what the queue seems to have lost.
+    /// The sweep that takes back rows whose pointers the queue seems to have lost: an index into `contract.sweeps`.
     pub stale: usize,
-    /// When the row was last published.
+    /// The column with the time at which the row was last published.
     pub mark: &'a str,
 }
 
 impl Contract {
-    /// What of the contract concerns a queue, if a lane of this stage can have one: a sweep that publishes rows into a
-    /// ready state, and one that takes them back from there after a time.
+    /// Returns the sweeps and the column for an external queue, or `None` if a lane of this stage cannot have one.
+    ///
+    /// A stage can have one if a sweep publishes rows into a ready state and another takes them back after a time.
     pub fn handoff(&self, stage: &Stage) -> Option<Handoff<'_>> {
         let offers = |sweep: &Sweep| sweep.publish && stage.ready.contains(&sweep.to);
         let offer = self.sweeps.iter().position(offers)?;
@@ -34,19 +35,20 @@ impl Contract {
         })
     }
 
-    /// The contract as a lane with an external queue runs it.
+    /// Returns the contract as a lane with an external queue runs it.
     #[must_use]
     pub fn with_queue(mut self) -> Self {
         self.queued = true;
         self
     }
 
-    /// The same, where the lane has a queue.
+    /// Returns [`Self::handoff`] if the lane has an external queue, else `None`.
     pub fn queue_of(&self, stage: &Stage) -> Option<Handoff<'_>> {
         self.handoff(stage).filter(|_| self.queued)
     }
 
-    /// The move that no state changes by: a row that is published, or that the queue turned out not to have.
+    /// Returns the move that only sets or clears the mark: the row was published, or the queue turned out not to have
+    /// it.
     pub fn mark_move<'a>(&self, stage: &'a Stage, state: &'a StateId) -> Move<'a> {
         Move {
             stage,
@@ -57,7 +59,7 @@ impl Contract {
         }
     }
 
-    /// What such a move writes.
+    /// Returns the assignments that set the mark (`published`) or clear it.
     pub fn marks(&self, mark: &str, published: bool) -> Vec<Assignment> {
         let mut list = List::default();
         list.put(mark, if published { Set::Now } else { Set::Null });
@@ -66,7 +68,7 @@ impl Contract {
         list.into()
     }
 
-    /// Back to be tried again: the queue has no pointer to it.
+    /// Clears the mark where the row becomes ready again: the queue has no pointer to it.
     pub(crate) fn assign_mark(&self, step: &Move<'_>, list: &mut List) {
         let Some(handoff) = self.queue_of(step.stage) else { return };
         let back = match step.transition {

@@ -1,8 +1,9 @@
-//! Ordered groups: which rows keep their order, and what a row does to those of its group behind it.
+//! Group order: which rows keep their order, and when a row holds back later rows of its group.
 
 use crate::{Claimed, Group, Hold, OnError, Stage, StateId, Transition};
 
 impl Hold {
+    /// Returns the name of this mode in contracts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Parallel => "parallel",
@@ -12,18 +13,19 @@ impl Hold {
         }
     }
 
+    /// Returns the mode of that name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Parallel, Self::Next, Self::Wait, Self::Block].into_iter().find(|hold| hold.name() == name)
     }
 }
 
 impl Group {
-    /// Does any row of it keep an order?
+    /// Whether any row of a group can keep an order.
     pub fn keeps_order(&self) -> bool {
         self.on_error != OnError::Always(Hold::Parallel)
     }
 
-    /// What a row says whose mode column holds `value`.
+    /// Returns the mode of a row whose mode column holds `value`. An unlisted value or NULL is `Block`.
     pub fn hold(&self, value: Option<&str>) -> Hold {
         match &self.on_error {
             OnError::Always(hold) => *hold,
@@ -33,7 +35,7 @@ impl Group {
         }
     }
 
-    /// May a row of it have this mode?
+    /// Whether a row can have this mode.
     pub fn may(&self, hold: Hold) -> bool {
         match &self.on_error {
             OnError::Always(always) => *always == hold,
@@ -46,7 +48,7 @@ impl Group {
 }
 
 impl Stage {
-    /// The states in which a row of this mode can hold back those behind it.
+    /// Returns the states in which a row of this mode can hold back later rows of its group.
     pub fn live(&self, hold: Hold) -> Vec<StateId> {
         if hold == Hold::Parallel {
             return Vec::new();
@@ -66,7 +68,8 @@ impl Stage {
         states
     }
 
-    /// Where a row ends that only an operator can help: a blocking group waits for it. What was skipped needs nobody.
+    /// Returns the failed states that only an operator resolves: a blocking group waits there. Skipped rows do not
+    /// block.
     pub fn stopped(&self) -> Vec<StateId> {
         let mut states = vec![self.dead];
         if self.rejected != self.dead {
@@ -75,11 +78,11 @@ impl Stage {
         states
     }
 
-    /// Does a row of this mode hold back those behind it after this end of its claim?
+    /// Whether a row of this mode still holds back later rows after this transition ended its claim.
     pub fn holds(&self, hold: Hold, transition: Transition) -> bool {
         match (hold, transition) {
             (Hold::Parallel, _) | (_, Transition::Delivered) => false,
-            // Never tried, so it is still the first.
+            // No attempt was made, so the row is still the first.
             (_, Transition::Deferred | Transition::Released) => true,
             (Hold::Next, _) => false,
             (_, Transition::Retry) => true,

@@ -1,26 +1,27 @@
-//! Layers: what a lane or the environment says over a contract's own file.
+//! Layers: values from a lane or the environment that override those of a contract's file.
 
 use std::collections::BTreeMap;
 
-/// Values to merge over a contract, and how to name them to the person who wrote them.
+/// Values to merge over a contract, and the names under which their author knows them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Layer {
-    /// Where the values come from: a file's name, `environment`.
+    /// The source of the values: a file name, or `environment`.
     pub origin: String,
-    /// Put before each key in messages: `lanes.mail`.
+    /// The prefix of each key in messages: `lanes.mail`.
     pub prefix: String,
-    /// The same keys as a contract. A table merges, anything else replaces; `stage.NAME` reaches one stage.
+    /// The same keys as in a contract. Tables are merged, other values replaced; `stage.NAME` addresses one stage.
     pub values: toml::Table,
-    /// Contract key → the outside name that set it, for messages.
+    /// Contract key → the external name that set it, for messages.
     pub(crate) names: BTreeMap<String, String>,
 }
 
 impl Layer {
+    /// Creates a layer; keys are called `prefix.key` in messages.
     pub fn new(origin: impl Into<String>, prefix: impl Into<String>, values: toml::Table) -> Self {
         Self { origin: origin.into(), prefix: prefix.into(), values, names: BTreeMap::new() }
     }
 
-    /// The key as its author knows it.
+    /// Returns the key as its author knows it.
     pub(crate) fn label(&self, key: &str) -> String {
         if let Some(name) = self.names.get(key) {
             return name.clone();

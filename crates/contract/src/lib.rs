@@ -1,8 +1,8 @@
-//! The contract language: what a table means, as data.
+//! The contract language: describes as data what the columns and states of a table mean.
 //!
-//! Owns: the TOML language (`parse`), the proof that its state machine is sound (`verify`), and the pure decision
-//! from a row's counters and an outcome to its next state (`decide`). Must not: touch a database, a clock, a file or
-//! a runtime. Invariant: a [`Contract`] in hand is well formed; every way to make one goes through [`Contract::parse`].
+//! Owns: the TOML language (`parse`), the checks that its state machine is valid (`verify`), and the pure decision from
+//! a row's counters and an outcome to its next state (`decide`). Must not: use a database, a clock, a file or an async
+//! runtime. Invariant: every [`Contract`] value is valid, because only [`Contract::parse`] and its variants create one.
 
 mod assign;
 mod builtin;

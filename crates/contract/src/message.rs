@@ -1,18 +1,19 @@
-//! What a composer reads, and what a transport's word is kept of.
+//! The fields that a composer reads, and how the results of single recipients are stored.
 
 use crate::{Column, Contract, Expr, MessageField, Stage, Transition, Write};
 
-/// The composer's field with what became of each recipient so far.
+/// The composer field with the result of each recipient so far.
 pub const RESULTS: &str = "results";
 
-/// The value of an outcome in which the engine hands the store what it must remember of a mail's recipients: a JSON list,
-/// present only where they fared differently. A store writes it in the same transaction as the move, and gives it back
-/// with the next claim as the field [`RESULTS`].
+/// The outcome field that carries the results of a mail's recipients from the engine to the store.
+///
+/// It is a JSON list, present only if the recipients' results differ. The store writes it in the same transaction as
+/// the move, and returns it with the next claim as the field [`RESULTS`].
 pub const REMEMBERED: &str = "remembered_recipients";
 
 impl Contract {
-    /// Every field that the composer reads, under its name, with its column: `to`, `headers.deal_id`, … in a fixed
-    /// order, which is the order of `Fields` and of a claimed row's layout.
+    /// Returns every composer field with its column: `to`, `headers.deal_id`, … The order is fixed: `Fields` and the
+    /// layout of a claimed row use it too.
     pub fn message_columns(&self) -> Vec<(String, String)> {
         let mut columns = Vec::new();
         for (field, source) in &self.message {
@@ -28,8 +29,8 @@ impl Contract {
         columns
     }
 
-    /// Does a retry keep who has the message already (`$outcome.recipients`) in the column that the composer reads as
-    /// `results`? Without that the store needs another place for it: see [`REMEMBERED`].
+    /// Whether a retry stores the recipients' results (`$outcome.recipients`) in the column that the composer reads as
+    /// `results`. If not, the store needs another place for them: see [`REMEMBERED`].
     pub fn keeps_recipient_results(&self) -> bool {
         let read = match self.message.get(RESULTS) {
             Some(MessageField::Column(column)) => &column.name,
@@ -42,18 +43,19 @@ impl Contract {
         })
     }
 
-    /// Does a column of the row keep who has the message already, whether the contract says so or the store?
+    /// Whether a column of the row stores the recipients' results, by the contract or by the store.
     pub fn remembers_recipients(&self) -> bool {
         let remembered = |value: &Expr| matches!(value, Expr::Outcome { field, .. } if field == REMEMBERED);
         self.keeps_recipient_results() || self.writes.iter().any(|write| remembered(&write.value))
     }
 
-    /// Must the store itself remember who has a mail of this stage, because the table has no column for it?
+    /// Whether the store must keep the recipients' results of this stage itself, because the table has no column for
+    /// them.
     pub fn needs_recipient_memory(&self, stage: &Stage) -> bool {
         stage.sends_mail() && !self.message.contains_key(RESULTS)
     }
 
-    /// The contract with a column in which the store remembers who has a mail: for stores whose rows can take any column.
+    /// Returns the contract with `column` added for the recipients' results: for stores whose rows accept any column.
     #[must_use]
     pub fn remembering_recipients(mut self, column: &str) -> Self {
         if !self.stages.iter().any(|stage| self.needs_recipient_memory(stage)) {
@@ -70,7 +72,7 @@ impl Contract {
 }
 
 impl Stage {
-    /// Does this stage send mails, which may have several recipients?
+    /// Whether this stage sends mails, which may have several recipients.
     pub fn sends_mail(&self) -> bool {
         matches!(self.composer.as_str(), "email" | "raw_eml")
     }

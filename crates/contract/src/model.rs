@@ -1,4 +1,4 @@
-//! The checked form of a contract: every name resolved, every default filled in, every stage complete in itself.
+//! The checked form of a contract: names resolved, defaults filled in, every stage complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,7 +15,7 @@ pub use moves::*;
 pub use role::Role;
 pub use rules::*;
 
-/// What one table means.
+/// A checked contract: the meaning of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contract {
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Contract {
     /// Composer field → column(s).
     pub message: BTreeMap<String, MessageField>,
     pub states: Vec<State>,
-    /// States that the application itself makes, besides the ready ones.
+    /// States that the application inserts rows in, in addition to the ready ones.
     pub producer: Vec<StateId>,
     pub stages: Vec<Stage>,
     pub due: Due,
@@ -42,24 +42,25 @@ pub struct Contract {
     pub writes: Vec<Write>,
     pub joins: Vec<Join>,
     pub tallies: Vec<Tally>,
-    /// What a lane does unless it is told otherwise.
+    /// Defaults for the lane that runs this contract.
     pub lane: LaneSettings,
-    /// Names that dashboards already use for a lane's figures, beside our own.
+    /// Metric aliases: names that existing dashboards use, exported in addition to our own.
     pub metrics: BTreeMap<Metric, String>,
-    /// A name that operators already use (an environment variable) → the contract key that it sets.
+    /// Existing setting name (an environment variable) → the contract key that it sets.
     pub settings: BTreeMap<String, String>,
     pub dynamodb: Option<DynamoDb>,
-    /// The lane that runs it has an external queue. No key says so: lanes do.
+    /// Whether the lane has an external queue. Set by [`Contract::with_queue`], not by a key of the contract.
     pub queued: bool,
 }
 
+/// The version of a contract. A build reads one major version of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     pub major: u32,
     pub minor: u32,
 }
 
-/// The table and its one-column key.
+/// The table and its key, which is one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     pub schema: Option<String>,
@@ -68,39 +69,39 @@ pub struct Table {
     pub time: TimeForm,
 }
 
-/// How times are stored.
+/// The format in which times are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeForm {
-    /// The database's own type; on SQLite any of its usual forms, written back in the form found.
+    /// The database's own type; on SQLite any of its usual formats, written back in the format found.
     Native,
     EpochSeconds,
     EpochMillis,
     Iso8601,
 }
 
-/// A column by its name; an optional one (`"name?"`) is used where the table has it.
+/// A column name; an optional column (`"name?"`) is used if the table has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Column {
     pub name: String,
     pub optional: bool,
 }
 
-/// The columns that play a role. `Role::Id` is always there: it is `table.id`.
+/// The columns by role. `Role::Id` is not among them: it is `table.id`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns(pub BTreeMap<Role, Column>);
 
 impl Columns {
-    /// The name of the column that plays `role`, if any.
+    /// Returns the column of `role`, if the table has one.
     pub fn get(&self, role: Role) -> Option<&str> {
         self.0.get(&role).map(|column| column.name.as_str())
     }
 }
 
-/// What a composer reads under one of its field names.
+/// The source of a composer field: one column, or several under inner names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageField {
     Column(Column),
-    /// A table of them: inner name → column.
+    /// Inner name → column.
     Columns(BTreeMap<String, Column>),
 }
 
@@ -108,22 +109,24 @@ pub enum MessageField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateId(pub usize);
 
-/// A state is what its columns hold. States are disjoint.
+/// A state: conditions on columns. No row can be in two states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub name: String,
-    /// All of them hold. The status column comes first.
+    /// Conditions that must all hold. The one on the status column comes first.
     pub conditions: Vec<(String, Condition)>,
 }
 
+/// A condition on one column. `Null` and `Never` with `false` are the negations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     Is(Literal),
     Null(bool),
-    /// 9999-12-31, for due columns where NULL means now.
+    /// The time 9999-12-31, for due columns where NULL means now.
     Never(bool),
 }
 
+/// A constant of a contract.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     Bool(bool),
@@ -132,7 +135,7 @@ pub enum Literal {
     Text(String),
 }
 
-/// One step of a table's life; one lane runs one stage.
+/// One step of a row's life; one lane runs one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     pub name: String,
@@ -140,29 +143,30 @@ pub struct Stage {
     pub ready: Vec<StateId>,
     pub claimed: Claimed,
     pub delivered: StateId,
-    /// Also where release, defer and reclaim go.
+    /// The state after a retry; also after a release, deferral or reclaim.
     pub retry: StateId,
-    /// Where release and defer go instead, for a row that no attempt was made on: it keeps its state.
+    /// The state after a release or deferral of a row without any attempt, so that it keeps its state.
     pub untried: Option<StateId>,
     pub dead: StateId,
     pub rejected: StateId,
     pub skipped: StateId,
     pub uncertain: Uncertain,
-    /// It may have no transport; its ready state is then final.
+    /// The stage may have no transport; its ready state is then final.
     pub optional: bool,
     pub attempts: Attempts,
     pub retry_rule: Retry,
     pub lease: Lease,
 }
 
+/// The state of a claimed row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
     State(StateId),
-    /// The state does not change: the due time moves on (`lease.by = "due"`).
+    /// The state does not change; the claim moves the due time ahead (`lease.by = "due"`).
     Same,
 }
 
-/// What to do with a message that was sent and never answered.
+/// The rule for a message that was sent but never acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uncertain {
     Retry,
@@ -171,34 +175,37 @@ pub enum Uncertain {
 }
 
 impl Contract {
+    /// Returns the state with this id, which must be of this contract.
     pub fn state(&self, id: StateId) -> &State {
         &self.states[id.0]
     }
 
+    /// Returns the id of the state of that name, if there is one.
     pub fn state_named(&self, name: &str) -> Option<StateId> {
         self.states.iter().position(|state| state.name == name).map(StateId)
     }
 
+    /// Returns the stage of that name, if there is one.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
     }
 
-    /// Are its rows claimed by shares: by pool, and turn and turn about?
+    /// Whether claims share capacity: by pool limits or by a fair queue.
     pub fn has_shares(&self) -> bool {
         self.claim.fair.is_some() || (self.pool.is_some() && self.column(Role::Pool).is_some())
     }
 
-    /// The history in which tries are counted, because the table has no column for them.
+    /// Returns the history table in which attempts are counted, if the table has no column for them.
     pub fn counted_history(&self) -> Option<&History> {
         self.history.as_ref().filter(|_| self.column(Role::Attempts).is_none())
     }
 
-    /// The column that plays `role`; the id's is the table's key.
+    /// Returns the column of `role`; for `Role::Id` the table's key.
     pub fn column(&self, role: Role) -> Option<&str> {
         if role == Role::Id { Some(&self.table.id) } else { self.columns.get(role) }
     }
 
-    /// The tables beside its own: those that moves insert into, those that are joined, and where pools have their limits.
+    /// Returns the other tables that the contract uses: those of effects and joins, and the one with the pool limits.
     pub fn related_tables(&self) -> BTreeSet<&str> {
         let filled = self.effects.iter().map(|effect| effect.table.as_str());
         let joined = self.joins.iter().map(|join| join.table.as_str());
@@ -207,7 +214,7 @@ impl Contract {
 }
 
 impl Stage {
-    /// Where `transition` leads from this stage; `None` for those that stages do not define.
+    /// Returns the target state of `transition` in this stage; `None` if stages do not define it.
     pub fn target(&self, transition: Transition) -> Option<StateId> {
         Some(match transition {
             Transition::Claimed => match self.claimed {

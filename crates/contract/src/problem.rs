@@ -1,18 +1,18 @@
-//! Mistakes in a contract, all of them at once, each with its place and its remedy.
+//! Mistakes in a contract: all of them are reported at once, each with its place and how to fix it.
 
 use std::fmt;
 
-/// One mistake.
+/// One mistake in a contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, or whatever the wrong value came from (`environment`).
+    /// The file, or another source of the invalid value (`environment`).
     pub origin: String,
-    /// Line and column, from 1; none for a value that came from outside the file.
+    /// Line and column, from 1; `None` for a value that does not come from the file.
     pub place: Option<(usize, usize)>,
-    /// The key, as a person would look for it: `retry.jitter`, `lanes.mail.columns.attempts`, `DISPATCH_MAX_ATTEMPTS`.
+    /// The key as its author knows it: `retry.jitter`, `lanes.mail.columns.attempts`, `DISPATCH_MAX_ATTEMPTS`.
     pub key: String,
     pub what: String,
-    /// What would be right; empty where `what` says it all.
+    /// How to fix it; empty if `what` already says so.
     pub remedy: String,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Problem {
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// `None` if there is nothing to complain about.
+    /// Sorts the mistakes; returns `None` if there are none.
     pub fn new(mut problems: Vec<Problem>) -> Option<Self> {
         if problems.is_empty() {
             return None;
@@ -55,10 +55,12 @@ impl Problems {
         Some(Self(problems))
     }
 
+    /// Iterates over the mistakes, in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }
 
+    /// Returns the mistakes, in the order of the file.
     pub fn into_vec(self) -> Vec<Problem> {
         self.0
     }
@@ -73,7 +75,7 @@ impl<'a> IntoIterator for &'a Problems {
     }
 }
 
-/// One line each: place, key, what is wrong and the remedy, in columns.
+/// Prints one line per mistake, in columns: place, key, what is wrong, how to fix it.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |measure: fn(&Problem) -> usize| self.0.iter().map(measure).max().unwrap_or(0);

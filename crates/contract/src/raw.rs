@@ -1,14 +1,14 @@
-//! The raw form: a tree of TOML values that remembers where each came from, with layers merged over it.
+//! The raw form of a contract: a tree of TOML values with the source of each, and layers merged over it.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::Layer;
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A byte of the file.
+    /// A byte offset in the file.
     File(usize),
     /// An index into the layers.
     Layer(usize),
@@ -26,7 +26,7 @@ pub(crate) enum Raw {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// A TOML date-time, or a number beyond 64 bits: nothing here takes one.
+    /// A TOML date-time, or a number beyond 64 bits: no key accepts one.
     Other(&'static str),
     List(Vec<Node>),
     /// In the order of the file.
@@ -41,6 +41,7 @@ pub(crate) struct Entry {
 }
 
 impl Raw {
+    /// Returns the kind of value as messages call it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -54,7 +55,7 @@ impl Raw {
     }
 }
 
-/// The root of a parsed file.
+/// Builds the tree of a parsed file.
 pub(crate) fn from_file(table: &Spanned<DeTable<'_>>) -> Node {
     Node { place: Place::File(table.span().start), value: Raw::Table(entries_of(table.get_ref())) }
 }
@@ -91,12 +92,12 @@ fn node_of(value: &Spanned<DeValue<'_>>, key: usize) -> Node {
         }
         DeValue::Table(table) => Raw::Table(entries_of(table)),
     };
-    // A dotted or headed table has the span of its first mention: the key is where a person looks.
+    // The span of a dotted or headed table is its first mention. Report the key instead.
     let start = if matches!(raw, Raw::Table(_)) { key } else { value.span().start };
     Node { place: Place::File(start), value: raw }
 }
 
-/// Merges a layer over `base`.
+/// Merges a layer over `base`; the layer's values win.
 pub(crate) fn merge(base: &mut Node, layer: &Layer, index: usize) {
     merge_table(base, &layer.values, Place::Layer(index));
 }
@@ -133,7 +134,7 @@ fn merge_value(base: &mut Node, over: &toml::Value, place: Place) {
     }
 }
 
-/// A list element that the layer names and the file lacks: kept, so that checking can complain about it.
+/// Adds a list element that the layer names but the file lacks, so that the checks can report it.
 fn named(name: &str, value: &toml::Value, place: Place) -> Node {
     let mut node = from_value(value, place);
     if let Raw::Table(entries) = &mut node.value {
@@ -162,7 +163,7 @@ fn from_value(value: &toml::Value, place: Place) -> Node {
 }
 
 impl Node {
-    /// What a list element calls itself.
+    /// Returns the name of a list element: its key `name` or `as`.
     pub fn name(&self) -> Option<&str> {
         let Raw::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == "name" || entry.key == "as").and_then(|entry| {
@@ -173,7 +174,7 @@ impl Node {
         })
     }
 
-    /// The value under a dotted path of tables.
+    /// Returns the value under a dotted path of tables.
     pub fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| match &node.value {
             Raw::Table(entries) => entries.iter().find(|entry| entry.key == *key).map(|entry| &entry.node),

@@ -1,4 +1,4 @@
-//! Reading the raw tree key by key: every value with its key path, every mistake noted, reading goes on.
+//! Reads the raw tree key by key. Every value knows its key path; mistakes are collected and reading continues.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use crate::{Layer, Literal};
 
 #[cfg(test)]
 thread_local! {
-    /// Every key that was asked for, so that a test can compare the list of keys with them.
+    /// Every key that was read, so that a test can compare it with the list of keys.
     pub(crate) static ASKED: RefCell<std::collections::BTreeSet<String>> = RefCell::default();
 }
 
-/// Collects mistakes, and knows where each key stands.
+/// Collects mistakes, and knows the place of each key.
 pub(crate) struct Log<'a> {
     file: &'a str,
     text: &'a str,
@@ -25,15 +25,17 @@ pub(crate) struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
+    /// Creates an empty log; `file` only names the source in messages.
     pub fn new(file: &'a str, text: &'a str, layers: &'a [Layer]) -> Self {
         Self { file, text, layers, places: BTreeMap::new(), problems: RefCell::default() }
     }
 
-    /// Remembers the place of every key below `root`, so that later checks can name keys alone.
+    /// Records the place of every key below `root`, so that later checks can refer to keys alone.
     pub fn learn(&mut self, root: &Node) {
         learn(&mut self.places, "", root);
     }
 
+    /// Reports a mistake at a place.
     pub fn at(&self, place: Place, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
         let (origin, place, key) = match place {
             Place::File(offset) => {
@@ -48,7 +50,7 @@ impl<'a> Log<'a> {
         self.problems.borrow_mut().push(Problem { origin, place, key, what, remedy });
     }
 
-    /// A mistake at a key, wherever it stands; a key that is not there counts as the nearest one above it.
+    /// Reports a mistake at a key; an absent key is reported at the nearest one above it.
     pub fn key(&self, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
         let mut near = key;
         let place = loop {
@@ -63,17 +65,18 @@ impl<'a> Log<'a> {
         self.at(place, key, what, remedy);
     }
 
-    /// Is the key given anywhere?
+    /// Whether the key is given in the file or a layer.
     pub fn knows(&self, key: &str) -> bool {
         self.places.contains_key(key)
     }
 
-    /// Of keys that are wrong together, the one that was set from outside the file; else the first.
+    /// Returns, of keys that conflict, the one that a layer set; else the first.
     pub fn outermost(&self, keys: &[String]) -> String {
         let outside = keys.iter().find(|key| matches!(self.places.get(*key), Some(Place::Layer(_))));
         outside.or(keys.first()).cloned().unwrap_or_default()
     }
 
+    /// Returns the collected mistakes, in the order in which they were found.
     pub fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }
@@ -103,7 +106,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// `stage.send` where the element has a name, else `sweep.2`, from 1.
+/// Returns the path of a list element: `stage.send` if it has a name, else `sweep.2`, from 1.
 fn element(path: &str, index: usize, item: &Node) -> String {
     match item.name() {
         Some(name) => join(path, name),
@@ -121,7 +124,7 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// A table being read. Whatever is not asked for by the time of [`Scope::finish`] is unknown, and a mistake.
+/// A table being read. A key that was not read before [`Scope::finish`] is reported as unknown.
 pub(crate) struct Scope<'a> {
     pub log: &'a Log<'a>,
     pub path: String,
@@ -140,6 +143,7 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Scope<'a> {
+    /// Creates the scope of the file's root table.
     pub fn root(log: &'a Log<'a>, node: &'a Node) -> Self {
         let entries: &[Entry] = if let Raw::Table(entries) = &node.value { entries } else { &[] };
         Self {
@@ -152,7 +156,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The value under `key`, if it is there.
+    /// Returns the value of `key`, if it is given.
     pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
         #[cfg(test)]
         ASKED.with_borrow_mut(|asked| asked.insert(join(&self.path, key)));
@@ -161,7 +165,7 @@ impl<'a> Scope<'a> {
         Some(Item { log: self.log, path: join(&self.path, key), node: &entry.node })
     }
 
-    /// The value under `key`; a mistake if it is not there.
+    /// Returns the value of `key`; reports a mistake if it is not given.
     pub fn need(&self, key: &'static str, remedy: &str) -> Option<Item<'a>> {
         let found = self.get(key);
         if found.is_none() {
@@ -170,7 +174,7 @@ impl<'a> Scope<'a> {
         found
     }
 
-    /// Every entry, for tables whose keys are the user's own.
+    /// Returns every entry, for tables whose keys the user chooses.
     pub fn all(&self) -> impl Iterator<Item = (&'a str, Item<'a>)> + '_ {
         self.open.set(true);
         self.entries.iter().map(|entry| {
@@ -179,11 +183,12 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// Returns the table under `key`; `None` if it is absent, or is not a table (reported).
     pub fn scope(&self, key: &'static str) -> Option<Scope<'a>> {
         self.get(key)?.scope()
     }
 
-    /// Complains about every key that nobody asked for.
+    /// Reports every key that was not read.
     pub fn finish(&self) {
         if self.open.get() {
             return;
@@ -199,6 +204,7 @@ impl<'a> Scope<'a> {
 }
 
 impl<'a> Item<'a> {
+    /// Reports a mistake at this value.
     pub fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
         self.log.at(self.node.place, &self.path, what, remedy);
     }
@@ -208,6 +214,7 @@ impl<'a> Item<'a> {
         None
     }
 
+    /// Returns the text; any other kind of value is reported.
     pub fn text(&self) -> Option<&'a str> {
         match &self.node.value {
             Raw::Text(text) => Some(text),
@@ -215,6 +222,7 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Returns the boolean; any other kind of value is reported.
     pub fn truth(&self) -> Option<bool> {
         match self.node.value {
             Raw::Bool(truth) => Some(truth),
@@ -222,7 +230,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A whole number in a range.
+    /// Returns the whole number; one outside the range is reported.
     pub fn number(&self, range: std::ops::RangeInclusive<u32>) -> Option<u32> {
         let Raw::Int(number) = self.node.value else { return self.expected("a whole number") };
         match u32::try_from(number) {
@@ -237,7 +245,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A number in a range.
+    /// Returns the number; one outside the range is reported.
     #[expect(clippy::cast_precision_loss, reason = "a whole number where a fraction is asked for is small")]
     pub fn fraction(&self, range: std::ops::RangeInclusive<f64>) -> Option<f64> {
         let number = match self.node.value {
@@ -255,6 +263,7 @@ impl<'a> Item<'a> {
         None
     }
 
+    /// Returns the duration, at most [`LONGEST`]; anything else is reported.
     pub fn duration(&self) -> Option<Duration> {
         match &self.node.value {
             Raw::Text(text) => match crate::duration(text) {
@@ -276,6 +285,7 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Returns the duration; zero is reported.
     pub fn positive(&self) -> Option<Duration> {
         let duration = self.duration()?;
         if duration.is_zero() {
@@ -285,6 +295,7 @@ impl<'a> Item<'a> {
         Some(duration)
     }
 
+    /// Returns the constant; a list or table is reported.
     pub fn literal(&self) -> Option<Literal> {
         match &self.node.value {
             Raw::Text(text) => Some(Literal::Text(text.clone())),
@@ -295,7 +306,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// One of a few words.
+    /// Returns the choice whose word this is; any other word is reported.
     pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = choices.iter().find(|(word, _)| *word == text);
@@ -306,10 +317,12 @@ impl<'a> Item<'a> {
         found.map(|(_, value)| *value)
     }
 
+    /// Whether the value is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.node.value, Raw::Table(_))
     }
 
+    /// Returns the table; any other kind of value is reported.
     pub fn scope(&self) -> Option<Scope<'a>> {
         match &self.node.value {
             Raw::Table(entries) => Some(Scope {
@@ -324,7 +337,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The elements of a list, or the value alone where one is as good as a list of one.
+    /// Returns the elements of a list; a single value counts as a list of one.
     pub fn one_or_many(&self) -> Vec<Item<'a>> {
         match &self.node.value {
             Raw::List(items) => self.elements(items),
@@ -332,6 +345,7 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Returns the elements of a list; any other kind of value is reported.
     pub fn list(&self) -> Option<Vec<Item<'a>>> {
         match &self.node.value {
             Raw::List(items) => Some(self.elements(items)),
@@ -348,5 +362,5 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Ten years: nothing in a contract waits longer, and sums stay far from any database's limits.
+/// The longest duration in a contract, ten years: sums stay far below the limits of every database.
 const LONGEST: Duration = Duration::from_hours(3_650 * 24);

@@ -1,4 +1,4 @@
-//! A contract against the columns that a table really has.
+//! Adapts a contract to the columns that a table has.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,11 +8,11 @@ use crate::{
     Stage, StateId, When,
 };
 
-/// A column that the contract needs and the table lacks.
+/// A column that the contract requires and the table lacks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Missing {
     pub column: String,
-    /// The key of the contract that needs it.
+    /// The contract key that requires it.
     pub needed_by: String,
 }
 
@@ -23,10 +23,13 @@ impl fmt::Display for Missing {
 }
 
 impl Contract {
-    /// The contract as this table can run it: optional columns that are absent are gone, with all that only they made
-    /// possible. Without `lease_until` a lease lasts [`crate::Lease::without`]; without a due column rows fall due by
-    /// their last change; without a counter tries are counted in the history. An optional stage whose states can't be told
-    /// apart any more is left out, unless a counter tells its dead rows from its ready ones.
+    /// Returns the contract as this table can run it: without the absent optional columns and everything that needs
+    /// them.
+    ///
+    /// Without `lease_until` a lease lasts [`crate::Lease::without`]; without a due column rows are due by the time of
+    /// their last change; without an attempts column attempts are counted in the history. An optional stage whose
+    /// states are no longer distinct is dropped, unless an attempts column distinguishes its dead rows from its ready
+    /// ones. Returns the missing required columns as the error.
     pub fn resolve(&self, present: &BTreeSet<String>) -> Result<Self, Vec<Missing>> {
         let has = |name: &str| present.contains(name);
         let mut missing: BTreeSet<Missing> = BTreeSet::new();
@@ -46,12 +49,12 @@ impl Contract {
         if missing.is_empty() { Ok(contract) } else { Err(missing.into_iter().collect()) }
     }
 
-    /// Columns that the table must have, with the key that asks for each.
+    /// Returns the columns that the table must have, each with the key that requires it.
     fn required(&self) -> Vec<(String, String)> {
         let mut found = vec![(self.table.id.clone(), "table.id".to_owned())];
         let mut need = |column: &str, key: String| found.push((column.to_owned(), key));
         for (role, column) in &self.columns.0 {
-            // Where nothing else counts the tries a row would be tried for ever without the column.
+            // If no history counts attempts either, a row would be retried for ever without this column.
             let counts = *role == Role::Attempts && self.history.is_none();
             if !column.optional || counts {
                 need(&column.name, format!("columns.{role}"));
@@ -139,7 +142,7 @@ impl Contract {
         }
     }
 
-    /// Names of the columns that the table may lack.
+    /// Returns the names of the columns that the table may lack.
     fn optional_names(&self) -> BTreeSet<String> {
         let roles = self.columns.0.values();
         let fields = self.message.values().flat_map(|field| match field {
@@ -178,7 +181,7 @@ impl Contract {
         });
         self.writes.retain(|write| !gone(&write.column));
         self.sweeps.iter_mut().for_each(|sweep| sweep.writes.retain(|(column, _)| !gone(column)));
-        // A sweep is known by its place in the list, so only the last ones can go.
+        // Sweeps are identified by their position in the list, so only the last ones can be removed.
         while self.sweeps.last().and_then(|last| last.when.column()).is_some_and(|column| !has(column)) {
             self.sweeps.pop();
         }
@@ -190,7 +193,7 @@ impl Contract {
         }
     }
 
-    /// No due column: due = the last change + the delay for the attempts so far. A computed time can't be jittered.
+    /// Computes the due time without a due column: the last change + the delay for the attempts so far, without jitter.
     fn due_by_last_change(&mut self) {
         let since = [Role::Attempted, Role::Updated, Role::ClaimedAt];
         self.due.after = self.due.after.or(since.into_iter().find(|role| self.columns.get(*role).is_some()));
@@ -204,8 +207,8 @@ impl Contract {
         }
     }
 
-    /// Conditions on absent columns: an absent column is NULL, so they hold always or never. States that can't be any
-    /// more go, and the stages and moves that need them.
+    /// Removes conditions on absent columns. Such a column reads as NULL, so a condition on it holds always or never.
+    /// States that have become impossible are removed with the stages and moves that need them.
     fn drop_states(&mut self, has: &impl Fn(&str) -> bool, missing: &mut BTreeSet<Missing>) {
         let mut impossible: Vec<(StateId, String)> = Vec::new();
         for (index, state) in self.states.iter_mut().enumerate() {
@@ -239,8 +242,8 @@ impl Contract {
         }
     }
 
-    /// An end that can't be told from the state before it is that state: the counter alone tells that the row is spent, and
-    /// nobody claims it. A requeue then leads from the state to itself.
+    /// Replaces a dead state that is no longer distinct from the state before it by that state. Only the attempts
+    /// column then shows that a row is finished, and no lane claims it. A requeue leads from the state to itself.
     fn stand_in(&mut self, impossible: &[(StateId, String)]) {
         let gone = |state: StateId| impossible.iter().any(|(known, _)| *known == state);
         for stage in self.stages.iter_mut().filter(|stage| stage.optional && !gone(stage.retry)) {
@@ -315,7 +318,7 @@ impl Stage {
     }
 }
 
-/// Columns of the row that a value reads and that must be there.
+/// Collects the columns of the row that a value reads and that must exist.
 fn rows(value: &Expr, key: &str, found: &mut Vec<(String, String)>) {
     match value {
         Expr::Row { column, optional: false } => found.push((column.clone(), key.to_owned())),

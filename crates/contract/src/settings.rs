@@ -1,4 +1,4 @@
-//! Names that operators already use (`DISPATCH_MAX_ATTEMPTS`, `app.outbox.batchSize`) and the keys that they set.
+//! Existing setting names (`DISPATCH_MAX_ATTEMPTS`, `app.outbox.batchSize`) and the contract keys that they set.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::problem::Problem;
 use crate::{Contract, Layer, words};
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -16,7 +16,7 @@ enum Kind {
     Duration,
 }
 
-/// Every key that a contract's `[settings]` may name. `lane.…` belongs to the lane that runs the contract.
+/// Every key that a contract's `[settings]` may name. `lane.…` keys belong to the lane that runs the contract.
 const TARGETS: [(&str, Kind); 15] = [
     ("table.name", Kind::Text),
     ("attempts.max", Kind::Whole),
@@ -39,7 +39,7 @@ pub(crate) fn is_target(key: &str) -> bool {
     kind(key).is_some()
 }
 
-/// The remedy for a key that is none.
+/// Returns the remedy for an unknown key.
 pub(crate) fn targets(wrong: &str) -> String {
     words::meant(wrong, TARGETS.iter().map(|(key, _)| *key))
 }
@@ -51,16 +51,16 @@ fn kind(key: &str) -> Option<Kind> {
     TARGETS.iter().find(|(known, _)| *known == key).map(|(_, kind)| *kind)
 }
 
-/// What the outside said, split by who it is for.
+/// The values of external settings, split into those of the contract and those of the lane.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outside {
-    /// For [`Contract::parse_with`]; its ranges are checked there, under the outside names.
+    /// Values for [`Contract::parse_with`], which checks their ranges and reports them under the external names.
     pub layer: Layer,
-    /// For the lane.
+    /// Values for the lane.
     pub lane: LaneSettings,
 }
 
-/// What concerns the lane that runs the contract: its `[lane]` says the defaults, `lane.…` names them from outside.
+/// Settings of the lane that runs the contract: defaults from `[lane]`, or external settings for `lane.…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneSettings {
     pub poll: Option<Duration>,
@@ -70,11 +70,12 @@ pub struct LaneSettings {
 }
 
 impl Contract {
-    /// Looks up every outside name of `[settings]` (`lookup` is the environment, or a test's own). A dotted name is
-    /// also found as an environment variable: `app.outbox.pollInterval` as `APP_OUTBOX_POLL_INTERVAL` and
-    /// `APP_OUTBOX_POLLINTERVAL`. A plain number for a duration is seconds, milliseconds where the name says so; after a
-    /// dotted name it needs its unit. Answers what could be read and what could not, so that a caller can go on and tell
-    /// of every mistake at once.
+    /// Reads every external setting of `[settings]` with `lookup` (the environment, or a test's values).
+    ///
+    /// A dotted name is also found as an environment variable: `app.outbox.pollInterval` as `APP_OUTBOX_POLL_INTERVAL`
+    /// and `APP_OUTBOX_POLLINTERVAL`. A plain number for a duration means seconds, or milliseconds if the name says so;
+    /// under a dotted name it needs a unit. Returns the valid settings and the problems of the others, so that a caller
+    /// can report every mistake at once.
     pub fn outside(&self, origin: &str, lookup: impl Fn(&str) -> Option<String>) -> (Outside, Vec<Problem>) {
         let mut found = Outside { layer: Layer::new(origin, "", toml::Table::new()), ..Outside::default() };
         let mut problems = Vec::new();
@@ -89,7 +90,7 @@ impl Contract {
     }
 }
 
-/// The name itself; for a dotted one also its two spellings as an environment variable.
+/// Returns the name; for a dotted one also its two spellings as an environment variable.
 fn forms(setting: &str) -> Vec<String> {
     let mut forms = vec![setting.to_owned()];
     if setting.contains('.') {
@@ -132,9 +133,13 @@ impl Outside {
 }
 
 impl LaneSettings {
+    /// The allowed poll intervals.
     pub const POLLS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
+    /// The allowed delivery timeouts.
     pub const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+    /// The allowed numbers of concurrent deliveries.
     pub const CONCURRENCIES: RangeInclusive<u32> = 1..=10_000;
+    /// The allowed batch sizes.
     pub const BATCHES: RangeInclusive<u32> = 1..=1000;
 
     fn take(&mut self, key: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
@@ -152,7 +157,7 @@ fn whole(text: &str) -> Result<i64, Wrong> {
     text.parse().map_err(|_| (format!("{text:?} is no whole number"), "write for example 5".to_owned()))
 }
 
-/// The value, if it is one of those that a lane takes.
+/// Returns the value if it is in the range.
 fn within<T: PartialOrd + fmt::Debug, G: TryInto<T> + fmt::Debug + Copy>(
     range: &RangeInclusive<T>,
     given: G,
@@ -167,12 +172,13 @@ fn fraction(text: &str) -> Result<f64, Wrong> {
     number.ok_or_else(|| (format!("{text:?} is no number"), "write for example 0.2".to_owned()))
 }
 
-/// What a plain number means for a duration.
+/// The unit of a plain number for a duration.
 #[derive(Clone, Copy)]
 enum Unit {
     Seconds,
     Millis,
-    /// A dotted name comes from a world where it would be milliseconds: asking beats guessing wrong by a thousand.
+    /// A dotted name comes from a framework where a plain number may mean milliseconds: reject it rather than be wrong
+    /// by a factor of a thousand.
     Unsaid,
 }
 
@@ -189,7 +195,7 @@ impl Unit {
     }
 }
 
-/// A duration with its unit, or a plain number where the unit is clear.
+/// Parses a duration with its unit, or a plain number if the unit is known.
 fn duration(unit: Unit, text: &str) -> Result<Duration, Wrong> {
     let Ok(number) = text.parse::<i64>() else {
         return crate::duration(text)

@@ -1,8 +1,8 @@
-//! The moves that a row can make, under the names that contracts, metrics and history use.
+//! The transitions of a row, with the names that contracts, metrics and history use.
 
 use std::fmt;
 
-/// A move of one row. `[write]` and `[[effect]]` of a contract name these.
+/// A transition of one row. `[write]` and `[[effect]]` of a contract name these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transition {
     Claimed,
@@ -11,11 +11,11 @@ pub enum Transition {
     Dead,
     Rejected,
     Skipped,
-    /// Not before a later time; never tried, so it costs nothing.
+    /// Put off to a later time; no attempt was made, so it costs nothing.
     Deferred,
-    /// Handed back at once; never tried, so it costs nothing.
+    /// Handed back at once; no attempt was made, so it costs nothing.
     Released,
-    /// Its lease ran out: the worker that held it is gone.
+    /// The lease expired: the worker that held it is gone.
     Reclaimed,
     Swept,
     Requeued,
@@ -41,7 +41,7 @@ impl Transition {
         Self::Completed,
     ];
 
-    /// Those that end a claim, fenced by its lease: what a settle can ask for.
+    /// The transitions that end a claim and compare its fence: those that a settle can make.
     pub const SETTLES: [Self; 7] = [
         Self::Delivered,
         Self::Retry,
@@ -52,6 +52,7 @@ impl Transition {
         Self::Released,
     ];
 
+    /// Returns the name in contracts, metrics and history.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claimed => "claimed",
@@ -70,16 +71,17 @@ impl Transition {
         }
     }
 
+    /// Returns the transition of that name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|transition| transition.name() == name)
     }
 
-    /// Did a try end, whatever came of it?
+    /// Whether this transition ends an attempt, with any result.
     pub fn ends_a_try(self) -> bool {
         self == Self::Delivered || self.is_failure()
     }
 
-    /// Did a try end in anything but success?
+    /// Whether this transition ends an attempt without success.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Retry | Self::Dead | Self::Rejected | Self::Skipped)
     }

@@ -1,9 +1,9 @@
-//! The small words of the language: identifiers, and guesses at what was meant.
+//! Checks identifiers, and suggests the name that was probably meant.
 
-/// The longest name that every database takes.
+/// The longest name in bytes that every database accepts.
 const LONGEST_NAME: usize = 63;
 
-/// Is this a name that we can quote on every database?
+/// Checks that this is a name that can be quoted on every database.
 pub(crate) fn identifier(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("a name can't be empty".to_owned());
@@ -17,7 +17,7 @@ pub(crate) fn identifier(text: &str) -> Result<(), String> {
     }
 }
 
-/// The known word nearest to `wrong`, if it is near enough to be a slip.
+/// Returns the known word nearest to `wrong`, if it is near enough to be a typing mistake.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();
     known
@@ -28,7 +28,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, word)| word)
 }
 
-/// "did you mean `x`?", or the list of what there is.
+/// Returns "did you mean `x`?", or the list of known words.
 pub(crate) fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(wrong, known.iter().copied()) {
@@ -38,7 +38,7 @@ pub(crate) fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Edits (a swap of neighbours counts as one) between two words.
+/// Returns the number of edits between two words; swapping two neighbours counts as one.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

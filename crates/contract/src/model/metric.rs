@@ -1,27 +1,28 @@
-//! Figures of a lane that a contract may name as its users' dashboards already do.
+//! Metrics of a lane that a contract may export under an additional name (metric aliases).
 
-/// A figure that has a name of ours, and may have another beside it.
+/// A metric that may have an alias.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
-    /// Looks at the table, the empty ones too.
+    /// Polls of the table, including those that found no rows.
     Polls,
-    /// How long a look took.
+    /// Duration of a poll.
     PollSeconds,
     /// Rows delivered.
     Delivered,
     /// Rows that ended without a delivery.
     Dead,
-    /// Rows whose lease ran out and that were taken back.
+    /// Rows that were reclaimed because their lease expired.
     Reclaimed,
     /// Age of the oldest due row.
     LagSeconds,
 }
 
 impl Metric {
+    /// Every metric that may have an alias.
     pub const ALL: [Self; 6] =
         [Self::Polls, Self::PollSeconds, Self::Delivered, Self::Dead, Self::Reclaimed, Self::LagSeconds];
 
-    /// Its key in `[metrics]`.
+    /// Returns the metric's key in `[metrics]`.
     pub fn key(self) -> &'static str {
         match self {
             Self::Polls => "polls",
@@ -33,7 +34,7 @@ impl Metric {
         }
     }
 
-    /// How its name must end, as Prometheus wants it.
+    /// Returns the suffix that an alias must have by Prometheus conventions.
     pub fn ending(self) -> &'static str {
         match self {
             Self::PollSeconds | Self::LagSeconds => "_seconds",

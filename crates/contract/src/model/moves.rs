@@ -1,32 +1,32 @@
-//! What goes with a move, and the moves that no worker makes.
+//! Effects, writes and joins of a transition, and the transitions that no worker makes: sweeps, operator moves, purge.
 
 use std::time::Duration;
 
 use super::{Column, Literal, StateId};
 use crate::Transition;
 
-/// A timed move outside any lease.
+/// A timed move of rows that no worker holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// For lanes that override it.
+    /// The name by which a lane overrides it.
     pub name: Option<String>,
     pub from: Vec<StateId>,
     pub to: StateId,
     pub when: When,
     pub every: Duration,
     pub reason: Option<String>,
-    /// Hand the row to the lane's queue.
+    /// Whether to publish the row to the lane's external queue.
     pub publish: bool,
-    /// Only where the lane has an external queue.
+    /// Whether it runs only if the lane has an external queue.
     pub only_queued: bool,
-    /// A row that the sweep is about to take is not claimed, swept or not.
+    /// Whether a row to which this sweep applies cannot be claimed, even before the sweep runs.
     pub bars_claims: bool,
-    /// What this very sweep writes besides the state.
+    /// Columns that this sweep writes in addition to the state.
     pub writes: Vec<(Column, Expr)>,
 }
 
 impl Sweep {
-    /// How messages call it: by its name, else by its place in the file, from 1.
+    /// Returns the name for messages: its own, else its position in the file, from 1.
     pub(crate) fn path(&self, index: usize) -> String {
         match &self.name {
             Some(name) => format!("sweep.{name}"),
@@ -35,6 +35,7 @@ impl Sweep {
     }
 }
 
+/// The condition under which a sweep applies to a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum When {
     Always,
@@ -42,7 +43,7 @@ pub enum When {
         age: Duration,
         since: String,
     },
-    /// When the time in this column has passed. NULL means never, but for a `publish` sweep: at once.
+    /// Once the time in this column has passed. NULL means never; for a `publish` sweep it means at once.
     At {
         column: String,
     },
@@ -53,7 +54,7 @@ pub enum When {
 }
 
 impl When {
-    /// The column whose time decides.
+    /// Returns the column whose time decides, if any.
     pub fn column(&self) -> Option<&str> {
         match self {
             Self::Always => None,
@@ -64,21 +65,22 @@ impl When {
     }
 }
 
-/// An operator's move. A requeue with no `to` goes to the first ready state of the stage that ended there.
+/// An operator's move. Without `to` a requeue leads to the first ready state of the stage that ended there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorMove {
     pub moves: Vec<(StateId, StateId)>,
 }
 
+/// The rule by which the purge deletes rows of one state after a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     pub state: StateId,
     pub after: Duration,
-    /// Columns, the first that is not NULL counts.
+    /// Time columns; the first that is not NULL counts.
     pub since: Vec<String>,
 }
 
-/// A row inserted with the move, for fenced rows only, in the same transaction.
+/// A row that is inserted in the same transaction as a move, only if the fence matched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     pub on: Vec<Transition>,
@@ -86,24 +88,26 @@ pub struct Effect {
     pub values: Vec<(String, Expr)>,
 }
 
-/// The table in which an effect keeps every move of a row. Where the attempts column is missing, tries are counted there.
+/// The table in which an effect records every move of a row. Without an attempts column, attempts are counted there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     /// `name` or `schema.name`.
     pub table: String,
-    /// A whole number that grows with every line.
+    /// The column with a whole number that grows with every entry.
     pub order: String,
-    /// The columns that hold the row's key, the state it moved to, and why.
+    /// The column with the row's key.
     pub row: String,
+    /// The column with the state that the row moved to.
     pub state: String,
+    /// The column with the reason of the move.
     pub reason: String,
-    /// The column with the time of each line.
+    /// The column with the time of each entry.
     pub time: Option<String>,
-    /// Stages whose composer is told when the row came to them.
+    /// Stages whose composer gets the time at which the row entered the stage.
     pub tells: Vec<String>,
 }
 
-/// What a transition writes besides state, counters and due time.
+/// A column that a transition writes in addition to state, counters and due time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
     pub on: Vec<Transition>,
@@ -111,13 +115,14 @@ pub struct Write {
     pub value: Expr,
 }
 
+/// A value that a write or an effect computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Null,
     Literal(Literal),
     Now,
     Id,
-    /// The state that the row moved to, as its status column holds it.
+    /// The state that the row moved to, as in the status column.
     State,
     From,
     Reason {
@@ -142,34 +147,34 @@ pub enum Expr {
     Json(Vec<(String, Expr)>),
 }
 
-/// An equality join that feeds the composer, read after the claim.
+/// An equality join that supplies composer fields; it is read after the claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Join {
     pub alias: String,
     pub table: String,
     /// This table's column = (alias or `row`, column).
     pub on: Vec<(String, (String, String))>,
-    /// Those that may be absent read as NULL then.
+    /// Columns to read; optional ones that the table lacks are read as NULL.
     pub columns: Vec<Column>,
-    /// Without its table every column reads as NULL.
+    /// Whether the table may be absent; every column is then read as NULL.
     pub optional: bool,
 }
 
-/// How many other rows of the contract's own table have the same values as this one: a field of the composer, read with
-/// the joins after the claim.
+/// A composer field that counts other rows of the same table with the same values; read with the joins after the claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
-    /// The composer's name for it: `history.sent`.
+    /// The name of the composer field: `history.sent`.
     pub field: String,
-    /// Columns in which they are the same.
+    /// Columns whose values must be equal.
     pub same: Vec<String>,
     pub state: StateId,
-    /// Only those whose time in this column is younger.
+    /// Counts only rows whose time in this column is younger than this.
     pub within: Option<(Duration, String)>,
-    /// Only those that were claimed before this row, and not put off since.
+    /// Counts only rows that were claimed before this one and not deferred since.
     pub ahead: bool,
 }
 
+/// The table layout for the DynamoDB store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamoDb {
     pub layout: String,

@@ -1,8 +1,8 @@
-//! What a column is to us.
+//! Roles of columns: the purpose for which the engine uses a column.
 
 use std::fmt;
 
-/// What a column is to us.
+/// The purpose for which the engine uses a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     Id,
@@ -26,6 +26,7 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role.
     pub const ALL: [Self; 18] = [
         Self::Id,
         Self::Status,
@@ -47,6 +48,7 @@ impl Role {
         Self::Pool,
     ];
 
+    /// Returns the name of the role in contracts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -70,11 +72,12 @@ impl Role {
         }
     }
 
+    /// Returns the role of that name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// Does the column hold a time?
+    /// Whether the column holds a time.
     pub fn is_time(self) -> bool {
         matches!(
             self,

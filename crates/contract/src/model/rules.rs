@@ -1,4 +1,4 @@
-//! The rules of a stage: when rows are due, in which order they are taken, how leases, counters and waits work.
+//! The rules of a stage: when rows are due, the order of claims, leases, attempts and retries.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,68 +6,72 @@ use std::time::Duration;
 use super::{Column, Literal, Role};
 use crate::Transition;
 
+/// The rule by which a ready row is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// What NULL in the due column means.
+    /// The meaning of NULL in the due column.
     pub null: DueNull,
-    /// No due column: due = that role's time + the delay for `attempts`.
+    /// Without a due column: a row is due at the time of this role + the delay for its attempts.
     pub after: Option<Role>,
-    /// With `after`: a JSON column and its member that holds the seconds that a target asked for; the longer wait counts.
+    /// With `after`: where a target's requested delay is stored; the longer delay counts.
     pub wish: Option<Wish>,
     pub defer: Defer,
 }
 
-/// Seconds in a member of a JSON column.
+/// A delay in seconds, stored in a member of a JSON column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     pub column: String,
     pub member: String,
 }
 
+/// The meaning of NULL in the due column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueNull {
     Now,
     Never,
 }
 
-/// Where a row that is put off keeps "not before T".
+/// The place where a deferred row stores "not before T".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defer {
     /// In the due column.
     Due,
-    /// As a lock that runs out at T.
+    /// A lock that expires at T.
     Lease,
-    /// Nowhere: the row is due again at once.
+    /// Nowhere: the row is due again immediately.
     None,
 }
 
+/// The rule by which rows are claimed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub order: Vec<Order>,
     pub batch: u32,
-    /// Since `created`.
+    /// Minimum age since `created`.
     pub min_age: Duration,
-    /// Rows of others in the same table are left alone.
+    /// Claims only rows with these values; others in the same table are left alone.
     pub filter: Vec<(String, Literal)>,
-    /// Rows with different values here are claimed turn and turn about, however many of one wait.
+    /// Fair queue: rows with different values here are claimed round-robin, however many of one value wait.
     pub fair: Option<Column>,
 }
 
-/// The table that says how many rows of a pool may be in flight, and how many may go in a minute.
+/// The table with the limits of pools: rows in flight, and rows per minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     /// `name` or `schema.name`.
     pub table: String,
-    /// What the role `pool` of a row names.
+    /// The column with the pool's key, which a row's `pool` column refers to.
     pub id: String,
-    /// NULL: no limit.
+    /// The column with the maximum of rows in flight; NULL means no limit.
     pub concurrency: String,
-    /// In a minute; NULL: no limit.
+    /// The column with the maximum of rows per minute; NULL means no limit.
     pub rate: String,
-    /// While true, its rows wait.
+    /// The column that pauses the pool: while it is true, its rows wait.
     pub paused: String,
 }
 
+/// One key of the claim order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     pub role: Role,
@@ -75,90 +79,94 @@ pub struct Order {
     pub descending: bool,
 }
 
-/// Rows of one group are delivered in order, one at a time.
+/// Group order: rows of one group are delivered in order, one at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     pub by: String,
-    /// This value, besides NULL, means no group.
+    /// A value that means "no group", in addition to NULL.
     pub none: Option<Literal>,
-    /// Columns; the id is appended.
+    /// The columns that define the order; the id is appended.
     pub sequence: Vec<String>,
     pub on_error: OnError,
     pub run: u32,
 }
 
+/// The rule that decides what a failure does to later rows of the group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnError {
     Always(Hold),
-    /// The row says: column, and what each of its values means. An unlisted value is `Block`.
+    /// Decided by a column of the row: its name, and the mode for each value. An unlisted value is `Block`.
     ByColumn {
         column: String,
         values: BTreeMap<String, Hold>,
     },
 }
 
-/// What a failure does to the rows behind it.
+/// The effect of a failure on later rows of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// Order does not matter.
+    /// Rows do not wait for each other.
     Parallel,
-    /// The next goes after the head's first failure.
+    /// Later rows proceed after the first row's first failure.
     Next,
-    /// They wait while the head is being retried; a dead head lets them go.
+    /// Later rows wait while the first one is retried; they proceed if it ends dead.
     Wait,
-    /// They wait until an operator acts.
+    /// Later rows wait until an operator acts.
     Block,
 }
 
+/// The rule for leases of claimed rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub by: LeaseBy,
-    /// How long a claim holds. After [`Contract::resolve`] this is the one that the table at hand gets.
+    /// Duration of a claim. After [`Contract::resolve`] it is the one that applies to the table at hand.
     pub duration: Duration,
-    /// How long it holds where the table lacks the optional `lease_until`: nobody can extend it cheaply then.
+    /// Duration if the table lacks the optional `lease_until`: extending a lease is then expensive.
     pub without: Duration,
-    /// What a claim writes and every settle compares.
+    /// The roles that a claim writes and every settle compares.
     pub fence: Vec<Role>,
-    /// Does an expired lease cost an attempt?
+    /// Whether an expired lease costs an attempt.
     pub spend: bool,
-    /// Where it does not: expired leases are counted in the error column's JSON, and so many of them end the row.
+    /// Without `spend`: the number of expired leases, counted in the error column's JSON, that ends the row.
     pub poison: Option<u32>,
 }
 
+/// The columns that define when a lease expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseBy {
-    /// Claim time + `duration`, or the `lease_until` column where there is one.
+    /// Claim time + `duration`, or the time in the `lease_until` column if there is one.
     Time,
-    /// The due time is moved on.
+    /// The due time: the claim moves it ahead.
     Due,
 }
 
+/// The rule that counts attempts and limits them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempts {
     pub count: Count,
-    /// The failure with `attempts + 1 >= max` is the last; the `max_attempts` role overrides it per row.
+    /// The failure at which `attempts + 1 >= max` is the last; the `max_attempts` role overrides it per row.
     pub max: u32,
-    /// NULL is 0.
+    /// Whether the counter may be NULL, which counts as 0.
     pub nullable: bool,
-    /// At the limit every result but success is `dead`, a skip or a rejection too.
+    /// Whether every result except success is `dead` at the limit, including a skip or a rejection.
     pub strict: bool,
 }
 
-/// What adds one to the counter.
+/// The events that increment the attempt counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// Going back for another try; the last failure leaves it.
+    /// Each retry; the last failure is not counted.
     Retries,
     /// Any failure.
     Failures,
-    /// Any completed try, whatever came of it.
+    /// Each completed attempt, whatever its result.
     Attempts,
     /// Every claim.
     Claims,
 }
 
 impl Count {
-    /// Does this transition, which ends a claim, add one?
+    /// Whether this transition, which ends a claim, increments the counter.
     pub fn counts(self, transition: Transition) -> bool {
         match self {
             Self::Retries => transition == Transition::Retry,
@@ -169,36 +177,38 @@ impl Count {
     }
 }
 
+/// The rule for delays between attempts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retry {
     pub schedule: Schedule,
-    /// The row names its schedule (one of `named`), or holds a JSON list of seconds, in this column.
+    /// The column with the row's schedule: the name of one of `named`, or a JSON list of seconds.
     pub column: Option<String>,
     pub named: BTreeMap<String, Schedule>,
     pub asked: Asked,
 }
 
-/// What a delay that the target asked for does to the planned one.
+/// The effect of a delay that the target asked for on the planned one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Asked {
-    /// The longer of the two counts.
+    /// The longer of the two applies.
     #[default]
     Least,
-    /// It takes the place of the planned one.
+    /// The requested delay replaces the planned one.
     Exact,
-    /// The planned one holds, whatever the target asks for.
+    /// The requested delay is ignored.
     Ignore,
 }
 
-/// How long to wait before try `n + 1`, where n tries have been made.
+/// The delay before attempt `n + 1`, after n attempts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Schedule {
     /// `min(base * factor^power, cap) * (1 ± jitter * rand)`.
     Exponential { base: Duration, factor: f64, power: Power, cap: Duration, jitter: f64 },
-    /// The last repeats; each at most `cap`.
+    /// Fixed delays, each at most `cap`; the last one repeats.
     Delays { delays: Vec<Duration>, cap: Option<Duration>, jitter: f64 },
 }
 
+/// The exponent of an exponential schedule after `n` attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
     N,

@@ -1,4 +1,4 @@
-//! `[due]`, `[claim]` and `[group]`: which rows are next.
+//! Parses `[due]`, `[claim]`, `[group]` and `[pool]`: which rows are claimed next.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
     due
 }
 
-/// Earlier versions called it `memory`, and nothing was remembered there either.
+/// Parses `due.defer`. Earlier versions called `none` `memory`.
 fn defer(item: &Item<'_>) -> Option<Defer> {
     if matches!(&item.node.value, Raw::Text(text) if text == "memory") {
         item.wrong(
@@ -45,7 +45,7 @@ fn defer(item: &Item<'_>) -> Option<Defer> {
     item.choice(&[("due", Defer::Due), ("lease", Defer::Lease), ("none", Defer::None)])
 }
 
-/// `role_or_column.member`.
+/// Parses `role_or_column.member`.
 fn wish(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<Wish> {
     let text = item.text()?;
     let Some((column, member)) = text.split_once('.').filter(|(_, member)| is_field(member)) else {
@@ -115,7 +115,7 @@ pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Opti
     Some(Group { by: by?, none, sequence, on_error: on_error.unwrap_or(OnError::Always(Hold::Wait)), run })
 }
 
-/// `[pool]`: a table of limits, and its columns.
+/// Parses `[pool]`: the table with the limits, and its columns.
 pub(super) fn pool(scope: &Scope<'_>) -> Option<Pool> {
     let scope = scope.scope("pool")?;
     let table = scope.need("table", "name the table that holds the pools' limits").and_then(|item| {

@@ -1,4 +1,4 @@
-//! `[table]`, `[columns]`, `[message]`, and what a column's name means elsewhere in the file.
+//! Parses `[table]`, `[columns]` and `[message]`, and resolves column names in the rest of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,13 @@ use crate::reader::{Item, Scope};
 use crate::words;
 use crate::{Column, Columns, MessageField, Role, Table, TimeForm};
 
-/// What layers made of the file's column names.
+/// The column names of the file that layers have renamed.
 pub(crate) struct Names {
     renamed: BTreeMap<String, String>,
 }
 
 impl Names {
+    /// Compares the file (`base`) with the merged tree (`root`).
     pub fn new(base: &Node, root: &Node) -> Self {
         let (before, after) = (mapped(base), mapped(root));
         let still_used: BTreeSet<&String> = after.values().collect();
@@ -24,7 +25,7 @@ impl Names {
         Self { renamed }
     }
 
-    /// A column that a key or a value of the file mentions, under the name that it has in this lane.
+    /// Returns the column that a key or value mentions, under its name in this lane.
     pub fn column(&self, name: &str, item: &Item<'_>) -> String {
         let name = match item.node.place {
             Place::File(_) => self.renamed.get(name).map_or(name, String::as_str),
@@ -34,13 +35,13 @@ impl Names {
         name.to_owned()
     }
 
-    /// The same for a name that may end in `?`.
+    /// Returns the same for a name that may end in `?`.
     pub fn optional(&self, name: &str, item: &Item<'_>) -> Column {
         let (bare, optional) = split(name);
         Column { name: self.column(bare, item), optional }
     }
 
-    /// A role's column where the word is a role that has one, else a column.
+    /// Returns the role's column if the word is a role with a column, else the column of that name.
     pub fn role_or_column(&self, columns: &Columns, item: &Item<'_>) -> Option<String> {
         let text = item.text()?;
         let role = Role::from_name(text).and_then(|role| columns.get(role));
@@ -48,7 +49,7 @@ impl Names {
     }
 }
 
-/// Key path → column, for every key that gives a column its meaning.
+/// Returns key path → column for every key that assigns a meaning to a column.
 fn mapped(root: &Node) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for path in [&["columns"][..], &["message"], &["table", "id"]] {

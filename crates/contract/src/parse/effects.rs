@@ -1,4 +1,4 @@
-//! `[[effect]]`, `[write]`, `[[join]]`, and the values that they hold.
+//! Parses `[[effect]]`, `[write]` and `[[join]]`, and the values in them.
 
 use crate::raw::Raw;
 use crate::reader::{Item, Scope};
@@ -10,7 +10,7 @@ use super::columns::Names;
 const FAILED: [Transition; 4] =
     [Transition::Retry, Transition::Dead, Transition::Rejected, Transition::Skipped];
 
-/// A transition by name; `failed` is four of them.
+/// Returns the transition of that name; `failed` stands for four of them.
 fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
     if name == "failed" {
         return FAILED.to_vec();
@@ -83,7 +83,7 @@ pub(super) fn writes(scope: &Scope<'_>, names: &Names) -> Vec<Write> {
     found
 }
 
-/// `column = value` pairs; a column may end in `?`.
+/// Parses `column = value` pairs; a column may end in `?`.
 pub(super) fn assigned(scope: &Scope<'_>, names: &Names) -> Vec<(Column, Expr)> {
     scope
         .all()
@@ -112,7 +112,7 @@ fn json(item: &Item<'_>, names: &Names) -> Option<Expr> {
     Some(Expr::Json(members))
 }
 
-/// What follows the `$`.
+/// Parses a variable: the text after the `$`.
 fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
     const KNOWN: [&str; 12] = [
         "$now",

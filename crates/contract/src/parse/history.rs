@@ -1,10 +1,10 @@
-//! `[history]`: the table of an effect in which tries can be counted.
+//! Parses `[history]`: the table of an effect in which attempts can be counted.
 
 use crate::reader::{Item, Scope};
 use crate::words;
 use crate::{Effect, Expr, History, Stage, Transition};
 
-/// The moves that tell how often a row was tried, and since when.
+/// The transitions that the history must record to count the attempts of a row and to date them.
 const TOLD: [Transition; 6] = [
     Transition::Claimed,
     Transition::Retry,

@@ -1,5 +1,4 @@
-//! `[lane]` and `[metrics]`: what a lane of this contract does unless it is told otherwise, and the names under which
-//! its figures are known already.
+//! Parses `[lane]` and `[metrics]`: the defaults of a lane that runs this contract, and its metric aliases.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

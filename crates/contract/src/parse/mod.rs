@@ -1,5 +1,5 @@
-//! From TOML to the checked model. Owns the order of reading; each part of the language has a file of its own.
-//! Invariant: reading never stops at a mistake that leaves anything else to read.
+//! Parses a contract's TOML into the checked model. Owns the order of reading; each part of the language has its own
+//! file. Invariant: parsing continues after a mistake if anything else can still be read.
 
 mod claim;
 mod columns;
@@ -27,12 +27,12 @@ use states::States;
 const MAJOR: u32 = 1;
 
 impl Contract {
-    /// Reads and verifies a contract. `file` only names it in messages.
+    /// Parses and verifies a contract. `file` only names it in messages.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         Self::parse_with(file, text, &[])
     }
 
-    /// The same with layers merged over the file before anything is checked, the last one on top.
+    /// Parses and verifies a contract with layers merged over the file first; the last layer wins.
     ///
     /// A layer that renames the column of a role, of a message field or of the key renames it wherever the file
     /// mentions it (in states, writes, sweeps …).

@@ -1,4 +1,4 @@
-//! `[[sweep]]`, `[cancel]`, `[requeue]`, `[complete]` and `[retention]`: moves that no worker makes.
+//! Parses `[[sweep]]`, `[cancel]`, `[requeue]`, `[complete]` and `[retention]`: transitions that no worker makes.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
     }
 }
 
-/// What operators can do.
+/// The moves that operators can make.
 pub(super) struct Operator {
     pub cancel: Option<OperatorMove>,
     pub requeue: Option<OperatorMove>,
@@ -141,14 +141,14 @@ fn no_way_back(item: &Item<'_>) {
     );
 }
 
-/// The first ready state of the stage that ended in `from`; of the only stage where none did.
+/// Returns the first ready state of the stage that ended in `from`, or of the only stage if none ended there.
 fn ready_of(from: StateId, stages: &[Stage]) -> Option<StateId> {
     let ended = |stage: &&Stage| [stage.dead, stage.rejected, stage.skipped].contains(&from);
     let stage = stages.iter().find(ended).or(if let [only] = stages { Some(only) } else { None })?;
     stage.ready.first().copied()
 }
 
-/// From every end of a failure that no stage takes up, back to where its stage began.
+/// Returns the default requeue: from every failed state that no stage continues from, back to its stage's ready state.
 fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
     let mut moves: Vec<(StateId, StateId)> = Vec::new();
     for stage in stages {

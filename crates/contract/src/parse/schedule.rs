@@ -1,4 +1,4 @@
-//! `[attempts]`, `[retry]` and `[lease]`: at the top for every stage, or key by key in one.
+//! Parses `[attempts]`, `[retry]` and `[lease]`: at the top for every stage, or overridden key by key in a stage.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +17,7 @@ pub(super) struct RawAttempts {
 }
 
 impl RawAttempts {
+    /// Parses `[attempts]`; without the table no key is set.
     pub fn read(scope: Option<Scope<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
         let counts = [
@@ -35,6 +36,7 @@ impl RawAttempts {
         found
     }
 
+    /// Fills in the missing keys from `top`, then from the defaults: count failures, at most 5 attempts.
     pub fn over(self, top: Self) -> Attempts {
         Attempts {
             count: self.count.or(top.count).unwrap_or(Count::Failures),
@@ -56,6 +58,7 @@ pub(super) struct RawLease {
 }
 
 impl RawLease {
+    /// Parses `[lease]`; without the table no key is set.
     pub fn read(scope: Option<Scope<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
         let found = Self {
@@ -70,6 +73,7 @@ impl RawLease {
         found
     }
 
+    /// Fills in the missing keys from `top`, then from the defaults: by time, 5 minutes.
     pub fn over(self, top: &Self, columns: &Columns) -> Lease {
         let by = self.by.or(top.by).unwrap_or(LeaseBy::Time);
         let duration = self.duration.or(top.duration).unwrap_or(Duration::from_mins(5));
@@ -84,7 +88,7 @@ impl RawLease {
     }
 }
 
-/// Earlier versions accepted `exclusive`, and no code made it true: such a contract gets an answer of its own.
+/// Parses `lease.by`. Earlier versions accepted `exclusive`, which had no effect: it gets an error message of its own.
 fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
     if matches!(&item.node.value, Raw::Text(text) if text == "exclusive") {
         let remedy = "write \"time\" with a claimed_at column, or \"due\"; for one worker at a time add single = true to \
@@ -98,7 +102,7 @@ fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
     item.choice(&[("time", LeaseBy::Time), ("due", LeaseBy::Due)])
 }
 
-/// `version`, else `owner` and `claimed_at`, else `claimed_at`; columns that may be absent fence nothing.
+/// Returns the default fence: `version`, else `owner` and `claimed_at`, else `claimed_at`; never an optional column.
 fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<Role> {
     let sure = |role: Role| columns.0.get(&role).is_some_and(|column| !column.optional);
     let candidates: [&[Role]; 3] = match by {
@@ -110,7 +114,7 @@ fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<Role> {
     found.map(<[Role]>::to_vec).unwrap_or_default()
 }
 
-/// A role by its name.
+/// Parses the name of a role.
 pub(super) fn role(item: &Item<'_>) -> Option<Role> {
     let text = item.text()?;
     named_role(text, item)
@@ -125,7 +129,7 @@ pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<Role> {
     found
 }
 
-/// A duration, or `"lease"`: as long as a claim holds.
+/// A duration, or `"lease"`: the duration of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RawCap {
     Is(Duration),
@@ -141,7 +145,7 @@ impl RawCap {
     }
 }
 
-/// The numbers of one schedule, as far as they are given.
+/// The keys of one schedule, as far as they are given.
 #[derive(Default, Clone)]
 struct RawSchedule {
     base: Option<Duration>,
@@ -150,7 +154,7 @@ struct RawSchedule {
     cap: Option<RawCap>,
     jitter: Option<f64>,
     delays: Option<Vec<Duration>>,
-    /// `base` or `delays` stands there, be it wrong: then that has been told already.
+    /// Whether `base` or `delays` is given, even with an invalid value, which has then been reported already.
     given: bool,
 }
 
@@ -175,7 +179,7 @@ impl RawSchedule {
     }
 
     fn or(self, top: &Self) -> Self {
-        // A stage that picks the other kind of schedule has no use for the first kind's numbers.
+        // A stage with the other kind of schedule does not inherit the numbers of the first kind.
         let own_kind = self.given;
         let base = if own_kind { self.base } else { top.base };
         let delays = if own_kind { self.delays } else { top.delays.clone() };
@@ -229,7 +233,7 @@ pub(super) struct RawRetry {
 }
 
 impl RawRetry {
-    /// `scope` stays open: a stage's `[stage.retry]` also has `to`.
+    /// Parses the keys of `[retry]`. Leaves `scope` unfinished, because a stage's `[stage.retry]` also has `to`.
     pub fn read(scope: &Scope<'_>) -> Self {
         let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
         let column = scope.get("column").and_then(|item| {
@@ -252,7 +256,7 @@ impl RawRetry {
         Self { schedule, column, default, named, asked, path: Some(scope.path.clone()) }
     }
 
-    /// `lease` is how long a claim of the stage holds.
+    /// Fills in the missing keys from `top`, then from the defaults. `lease` is the duration of the stage's claims.
     pub fn over(self, top: &Self, scope: &Scope<'_>, lease: Duration) -> Retry {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());

@@ -1,4 +1,4 @@
-//! `[[stage]]`: one step of a row's life each, complete in itself once read.
+//! Parses `[[stage]]`: each is one step of a row's life, complete once it is parsed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{Claimed, Columns, Stage, StateId, Uncertain};
 use super::schedule::{RawAttempts, RawLease, RawRetry};
 use super::states::States;
 
-/// What stands at the top for every stage.
+/// The tables at the top of the file that apply to every stage.
 struct Top<'a> {
     composer: Option<&'a str>,
     attempts: RawAttempts,
@@ -119,7 +119,7 @@ fn composer(scope: &Scope<'_>, top: &Top<'_>) -> Option<String> {
     }
 }
 
-/// `retry = "state"`, or `[stage.retry]` with `to` and a schedule of its own.
+/// Parses `retry = "state"`, or `[stage.retry]` with `to` and its own schedule.
 fn retry(
     scope: &Scope<'_>,
     states: &mut States,

@@ -1,4 +1,4 @@
-//! `[states]`, and the states that are named by use alone.
+//! Parses `[states]`, and defines states that are only named elsewhere.
 
 use crate::reader::{Item, Scope};
 use crate::words;
@@ -6,14 +6,14 @@ use crate::{Columns, Condition, Literal, Role, State, StateId};
 
 use super::columns::Names;
 
-/// The states so far. A name that a stage, a sweep or an operator's move uses for the first time is the text of the
-/// status column.
+/// The states found so far. A name that is not in `[states]` means that text in the status column.
 pub(crate) struct States {
     status: Option<String>,
     pub list: Vec<State>,
 }
 
 impl States {
+    /// Parses `[states]`.
     pub fn read(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Self {
         let mut states = Self { status: columns.get(Role::Status).map(str::to_owned), list: Vec::new() };
         if let Some(described) = scope.scope("states") {
@@ -48,7 +48,7 @@ impl States {
             .all()
             .filter_map(|(column, item)| Some((names.column(column, &item), condition(&item)?)))
             .collect();
-        // The status column leads in every statement: indexes start with it.
+        // The status column comes first in every statement, because indexes start with it.
         found.sort_by_key(|(column, _)| self.status.as_ref() != Some(column));
         if found.is_empty() {
             scope.log.key(
@@ -60,7 +60,7 @@ impl States {
         found
     }
 
-    /// A state by name, made if need be.
+    /// Returns the state of that name; defines it if it is new.
     pub fn intern(&mut self, item: &Item<'_>) -> Option<StateId> {
         let name = item.text()?;
         if let Some(id) = self.find(name) {
@@ -79,12 +79,13 @@ impl States {
         Some(StateId(self.list.len() - 1))
     }
 
-    /// A state that must be there already.
+    /// Returns the state of that name; reports a mistake if it is not defined.
     pub fn known(&self, item: &Item<'_>) -> Option<StateId> {
         let name = item.text()?;
         self.known_name(name, item)
     }
 
+    /// Returns the state called `name`; reports a mistake at `item` if it is not defined.
     pub fn known_name(&self, name: &str, item: &Item<'_>) -> Option<StateId> {
         let found = self.find(name);
         if found.is_none() {
@@ -98,6 +99,7 @@ impl States {
         self.list.iter().position(|state| state.name == name).map(StateId)
     }
 
+    /// Parses `producer`: the states that the application inserts rows in; empty if not given.
     pub fn producer(&self, scope: &Scope<'_>) -> Vec<StateId> {
         let Some(item) = scope.get("producer") else { return Vec::new() };
         item.one_or_many().iter().filter_map(|item| self.known(item)).collect()

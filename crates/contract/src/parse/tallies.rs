@@ -1,4 +1,4 @@
-//! `[[count]]`: how many other rows of the same table are like this one.
+//! Parses `[[count]]`: composer fields that count similar rows of the same table.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn tally(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -
     Some(Tally { field: field?, same: same?, state: state?, within, ahead: ahead.unwrap_or(false) })
 }
 
-/// `within` + `since`; since the last attempt where nothing else is said.
+/// Parses `within` and `since`; `since` defaults to the last attempt.
 fn within(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<(Duration, String)> {
     let (within, since) = (scope.get("within"), scope.get("since"));
     let Some(within) = within else {

@@ -1,4 +1,5 @@
-//! Is every key of the language in the list of keys (tests/keys/keys.toml), whose effects the SQL crate's tests prove?
+//! Tests that every key of the language is in the list of keys (tests/keys/keys.toml); the SQL crate tests their
+//! effects.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::{Contract, Layer, Role};
 const BASE: &str = include_str!("../../tests/keys/base.toml");
 const KEYS: &str = include_str!("../../tests/keys/keys.toml");
 
-/// Tables whose keys are names of users, and lists whose elements have names.
+/// Tables whose keys users choose, and lists whose elements have names.
 const NAMED: [&str; 19] = [
     "stage",
     "sweep",
@@ -31,7 +32,7 @@ const NAMED: [&str; 19] = [
     "settings",
 ];
 
-/// `stage.run.ready` is `stage.*.ready`.
+/// Returns the general form of a path: `stage.*.ready` for `stage.run.ready`.
 fn general(path: &str) -> String {
     let mut found = String::new();
     for part in path.split('.') {
@@ -41,7 +42,7 @@ fn general(path: &str) -> String {
     found
 }
 
-/// What a stage may say for itself is the same key as at the top.
+/// Returns the top-level key for a key that a stage may override.
 fn at_the_top(key: &str) -> String {
     let inner = key.strip_prefix("stage.*.").unwrap_or_default();
     let shared = ["attempts", "lease", "retry"];
@@ -60,7 +61,7 @@ fn every_key_that_is_read_is_in_the_list_of_keys() {
                 .filter_map(|name| values.get(name)?.as_str())
                 .map(|text| Layer::new("keys.toml", key, text.parse().unwrap()))
                 .collect();
-            // Right or wrong, it asks for its keys.
+            // An invalid contract also reads its keys.
             let _ = Contract::parse_with("base.toml", BASE, &layers);
         }
     }

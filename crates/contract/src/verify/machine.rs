@@ -1,4 +1,4 @@
-//! Every state can be reached, none holds a row for ever, and final ones are left by an operator alone.
+//! Checks the state machine: every state is reachable, none holds a row for ever, only operators leave final states.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ impl Proof<'_> {
         self.sweeps();
         self.by_hand(&edges);
         self.retention();
-        // A stage that is wrong in itself would only echo below.
+        // If a stage is invalid, the checks below would only repeat its problems.
         if sound == self.contract.stages.len() {
             self.rounds(&edges);
             self.reached(&edges);
@@ -23,7 +23,7 @@ impl Proof<'_> {
         }
     }
 
-    /// A stage's own states: is it sound in itself?
+    /// Checks a stage's own states; returns whether they are valid.
     fn stage(&self, stage: &Stage, edges: &[Edge]) -> bool {
         let mut sound = true;
         let mut wrong = |at: &str, what: String, remedy: &str| {
@@ -42,7 +42,7 @@ impl Proof<'_> {
                 wrong(at, what, "end failed rows in a state of their own");
             }
         }
-        // What is left out is `dead`, and blamed there.
+        // A key that is not given defaults to `dead`, and is reported there.
         for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
             if stage.ready.contains(&end) {
                 let what =
@@ -85,7 +85,7 @@ impl Proof<'_> {
         sound
     }
 
-    /// Two stages can't take, or hold, rows in the same state.
+    /// Reports states that two stages claim from or hold rows in.
     fn shared(&self) {
         for (index, stage) in self.contract.stages.iter().enumerate() {
             for other in &self.contract.stages[..index] {
@@ -150,7 +150,7 @@ impl Proof<'_> {
         }
     }
 
-    /// A purge never touches live rows.
+    /// Checks that a purge never deletes rows that are still to be processed.
     fn retention(&self) {
         for retention in &self.contract.retention {
             let state = retention.state;
@@ -164,8 +164,8 @@ impl Proof<'_> {
         }
     }
 
-    /// From stage to stage and back again would be for ever. A round has a step from a later stage to an earlier one:
-    /// that is the one to blame.
+    /// Reports cycles between stages, which would never end. A cycle has a step from a later stage to an earlier one,
+    /// and that step is reported.
     fn rounds(&self, edges: &[Edge]) {
         let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
         for (index, stage) in self.contract.stages.iter().enumerate() {
@@ -191,7 +191,7 @@ impl Proof<'_> {
         }
     }
 
-    /// From every state a row comes to an end without an operator.
+    /// Checks that a row can reach an end from every state without an operator.
     fn stuck(&self, edges: &[Edge]) {
         let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
         for state in (0..self.contract.states.len()).map(StateId) {
@@ -208,7 +208,7 @@ impl Proof<'_> {
     }
 }
 
-/// Where a stage can end, by the key that says so.
+/// Returns the states in which a stage can end, each with its key.
 fn ends(stage: &Stage) -> [(&'static str, StateId); 4] {
     [
         ("delivered", stage.delivered),
@@ -218,7 +218,7 @@ fn ends(stage: &Stage) -> [(&'static str, StateId); 4] {
     ]
 }
 
-/// All states that can be reached, the starts included.
+/// Returns all reachable states, including the starts.
 fn reach<'a>(
     starts: impl IntoIterator<Item = StateId>,
     edges: impl IntoIterator<Item = &'a Edge>,

@@ -1,8 +1,9 @@
-//! The proof that a contract is sound. Pure: it looks at the model alone, and names keys; the log knows their lines.
+//! Checks that a contract is valid. Pure: it reads only the model and refers to keys; the log knows their lines.
 //!
-//! `states`: no row is in two states. `moves`: what each move writes makes the state it leads to. `values`: what a move writes is known then. `machine`: every
-//! state can be reached, none holds a row for ever, final ones are left by an operator alone. `roles`: each feature has
-//! the columns it needs, and each fence changes with every claim.
+//! `states`: no row is in two states. `moves`: the assignments of each move satisfy its target state. `values`: every
+//! value that a move writes is known at that time. `machine`: every state is reachable, none holds a row for ever, and
+//! only operators leave final states. `roles`: each feature has the columns that it needs, and each fence changes with
+//! every claim.
 
 mod machine;
 mod moves;
@@ -13,7 +14,7 @@ mod values;
 use crate::reader::Log;
 use crate::{Contract, Stage, StateId};
 
-/// The contract under proof.
+/// The contract being verified.
 struct Proof<'a> {
     contract: &'a Contract,
     log: &'a Log<'a>,
@@ -34,7 +35,7 @@ impl Proof<'_> {
         &self.contract.state(state).name
     }
 
-    /// The key under which a person finds the state: its description, or its first use.
+    /// Returns the key at which to report a state: its definition, or its first use.
     fn key_of(&self, state: StateId) -> String {
         let name = self.name(state);
         let described = format!("states.{name}");

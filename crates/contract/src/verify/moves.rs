@@ -1,10 +1,10 @@
-//! What each move writes makes the state that it leads to, and touches nothing that is not its own.
+//! Checks that each move's assignments satisfy its target state and leave reserved columns alone.
 
 use crate::{Condition, Contract, Count, Expr, Move, Role, Set, Stage, Transition};
 
 use super::{Proof, key};
 
-/// A move, and the key to blame.
+/// A move, and the key at which to report its problems.
 type Blamed<'a> = (String, Move<'a>);
 
 impl Proof<'_> {
@@ -47,7 +47,7 @@ impl Proof<'_> {
         }
     }
 
-    /// The state of untried rows is told from `retry` by literals alone, and by a counter that tells what was tried.
+    /// Checks that `untried` differs from `retry` only in literals, and that attempts (not claims) are counted.
     fn untried(&self, stage: &Stage) {
         let Some(untried) = stage.untried else { return };
         let retry = &self.contract.state(stage.retry).conditions;
@@ -70,7 +70,7 @@ impl Proof<'_> {
             }
             (Condition::Null(true), Some(Set::Null)) | (Condition::Never(true), Some(Set::Never)) => true,
             (Condition::Null(false), Some(set)) => self.is_set(set, column),
-            // Nothing else writes the end of time, and a move away from it writes now.
+            // Only this assignment writes 9999-12-31, and a move out of such a state writes now.
             (Condition::Never(false), set) => set != Some(&Set::Never),
             _ => false,
         }
@@ -94,7 +94,7 @@ impl Proof<'_> {
         }
     }
 
-    /// A `[write]` must leave alone what the machine itself lives on.
+    /// Checks that no `[write]` sets a column that the state machine depends on.
     fn writes(&self) {
         let owned =
             [Role::Id, Role::Status, Role::Attempts, Role::Version, Role::ClaimedAt, Role::LeaseUntil];
@@ -115,7 +115,7 @@ pub(super) fn write_key(write: &crate::Write) -> String {
     format!("write.{on}.{}{mark}", write.column.name)
 }
 
-/// Every move of the contract.
+/// Returns every move of the contract.
 pub(super) fn all_moves(contract: &Contract) -> Vec<Blamed<'_>> {
     let mut found: Vec<Blamed<'_>> = Vec::new();
     for stage in &contract.stages {

@@ -1,4 +1,4 @@
-//! Each feature has the columns it needs, and each fence changes with every claim.
+//! Checks that each feature has the columns that it needs, and that each fence changes with every claim.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl Proof<'_> {
         }
     }
 
-    /// A row that is being tried again must not look like one that waits for its next try.
+    /// Checks that a row in flight can be distinguished from a waiting one, for pools and groups.
     fn group(&self, stage: &Stage) {
         if self.contract.pool.is_some() && stage.claimed == Claimed::Same {
             let what = format!("a pool can't count the rows in flight of stage {}", stage.name);
@@ -57,12 +57,12 @@ impl Proof<'_> {
         self.contract.column(role)
     }
 
-    /// Is the column there on every table?
+    /// Whether the column is required, so that every table has it.
     fn sure(&self, role: Role) -> bool {
         self.contract.columns.0.get(&role).is_some_and(|column| !column.optional)
     }
 
-    /// Blames the key that asks for the role; where that is a default, the roles themselves.
+    /// Reports a missing role at the key that needs it; if that key is a default, at `columns.ROLE`.
     fn lacks(&self, at: &str, role: Role, why: &str) {
         let what = format!("no column plays the role `{role}`: {why}");
         let own = format!("columns.{role}");
@@ -70,7 +70,7 @@ impl Proof<'_> {
         self.log.key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
     }
 
-    /// A column plays one role, but for times that are written together.
+    /// Checks that a column has only one role, except for times that are written together.
     fn one_column_each(&self) {
         let mut by_column: BTreeMap<&str, Vec<Role>> = BTreeMap::new();
         for role in Role::ALL {
@@ -127,7 +127,7 @@ impl Proof<'_> {
         }
     }
 
-    /// A computed due time can't rest on a column that every settle clears.
+    /// Checks that a computed due time does not depend on a column that every settle clears.
     fn due_survives(&self, role: Role) {
         let Some(column) = self.column(role) else { return };
         let cleared = (column.to_owned(), Condition::Null(false));
@@ -180,7 +180,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Does every table tell how old a claim is?
+    /// Whether every table records how old a claim is.
     fn keeps_time(&self) -> bool {
         self.sure(Role::ClaimedAt) || self.sure(Role::LeaseUntil)
     }
@@ -262,7 +262,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Complains; answers whether it ever waits.
+    /// Checks a schedule; returns whether it ever waits.
     fn one_schedule(&self, path: &str, schedule: &Schedule) -> bool {
         let (waits, jitter) = match schedule {
             Schedule::Exponential { base, cap, jitter, .. } => {

@@ -1,4 +1,4 @@
-//! No row is in two states.
+//! Checks that no row can be in two states.
 
 use crate::{Condition, Literal, State};
 
@@ -17,7 +17,7 @@ impl Proof<'_> {
     }
 }
 
-/// Can one row satisfy both? Only a shared column can keep them apart.
+/// Whether one row can satisfy both. Only conditions on the same column can exclude each other.
 pub(super) fn overlap(a: &State, b: &State) -> bool {
     a.conditions.iter().all(|(column, first)| {
         let shared = b.conditions.iter().filter(|(other, _)| other == column);
@@ -29,7 +29,7 @@ fn compatible(a: &Condition, b: &Condition) -> bool {
     match (a, b) {
         (Condition::Is(a), Condition::Is(b)) => same(a, b),
         (Condition::Null(a), Condition::Null(b)) | (Condition::Never(a), Condition::Never(b)) => a == b,
-        // A column that holds a value, or the end of time, is not NULL.
+        // A column that holds a value or 9999-12-31 is not NULL.
         (Condition::Null(null), Condition::Is(_) | Condition::Never(true))
         | (Condition::Is(_) | Condition::Never(true), Condition::Null(null)) => !null,
         (Condition::Never(never), Condition::Is(_)) | (Condition::Is(_), Condition::Never(never)) => !never,
@@ -37,7 +37,7 @@ fn compatible(a: &Condition, b: &Condition) -> bool {
     }
 }
 
-/// A column has one type, so `1` and `"1"` are the same there.
+/// Whether two literals are equal in a column, which has one type: `1` equals `"1"`.
 fn same(a: &Literal, b: &Literal) -> bool {
     let text = |literal: &Literal| match literal {
         Literal::Bool(value) => i64::from(*value).to_string(),

@@ -1,4 +1,4 @@
-//! Values that a move has: what it writes, and what its effects insert, is known when it is made.
+//! Checks that every value that a move writes, or its effects insert, is known when the move is made.
 
 use crate::{Column, Expr, Move, Role, Transition};
 
@@ -6,7 +6,7 @@ use super::Proof;
 use super::moves::{all_moves, write_key};
 
 impl Proof<'_> {
-    /// `$outcome` and `$envelope` exist only where a delivery was tried.
+    /// Checks that `$outcome` and `$envelope` are used only where a delivery was attempted.
     pub(super) fn values(&self) {
         for write in &self.contract.writes {
             if let Some(on) = write.on.iter().find(|on| !has_outcome(**on) && needs_outcome(&write.value)) {
@@ -31,7 +31,7 @@ impl Proof<'_> {
         self.log.key(key, what, "end it with `?`, or leave that transition out");
     }
 
-    /// `$from` and `$claimed_at` are told by the move, and not every move can tell them.
+    /// Checks that `$from` and `$claimed_at` are used only in moves that know them.
     pub(super) fn told_values(&self) {
         let mut known = Vec::new();
         for (_, step) in all_moves(self.contract) {
@@ -52,7 +52,7 @@ impl Proof<'_> {
         }
     }
 
-    /// What goes with a move, each with the key to blame.
+    /// Returns the values of a move's writes and effects, each with the key at which to report it.
     fn values_of<'a>(&'a self, step: &Move<'a>) -> Vec<(String, &'a Expr)> {
         let on = step.transition;
         let writes = self.contract.writes.iter().filter(|write| write.on.contains(&on));
@@ -80,7 +80,7 @@ impl Proof<'_> {
         )
     }
 
-    /// A move that writes the column knows what it held from the fence alone.
+    /// Returns why `$claimed_at` is unknown: a move that writes the column knows its old value only from the fence.
     fn claimed_at_unknown(&self, step: &Move<'_>) -> Option<String> {
         let Some(column) = self.contract.column(Role::ClaimedAt) else {
             return Some("no column plays the role `claimed_at`".to_owned());
@@ -96,7 +96,7 @@ impl Proof<'_> {
     }
 }
 
-/// Is the value part of the other?
+/// Whether `value` contains `wanted`.
 fn holds(value: &Expr, wanted: &Expr) -> bool {
     match value {
         Expr::Json(members) => members.iter().any(|(_, value)| holds(value, wanted)),
@@ -108,7 +108,7 @@ fn settles(on: Transition) -> bool {
     Transition::SETTLES.contains(&on)
 }
 
-/// In a `[write]` sweeps and reclaims have a code and a message too.
+/// Whether a `[write]` on this transition has an outcome; sweeps and reclaims have a code and a message too.
 fn has_outcome(on: Transition) -> bool {
     settles(on) || matches!(on, Transition::Swept | Transition::Reclaimed)
 }

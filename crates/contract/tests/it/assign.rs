@@ -1,4 +1,4 @@
-//! What each move writes, for all five contracts.
+//! Tests the assignments of each move, for all five contracts.
 
 use postrider_contract::{Assignment, Condition, Contract, Expr, Literal, Move, Set, Transition};
 
@@ -89,7 +89,7 @@ fn m06_the_spent_sweep_keeps_the_last_error() {
 
 #[test]
 fn j02_a_release_into_retrying_always_has_a_due_time() {
-    // The bug that the proof met: a release into a state that demands a due time made rows dead.
+    // Regression: a release into a state that requires a due time made rows dead.
     let contract = builtin("dispatch_jobs");
     for transition in [Transition::Released, Transition::Deferred, Transition::Retry] {
         let step = settle(&contract, "deliver", transition);

@@ -1,4 +1,4 @@
-//! The five contracts parse, verify, and mean what their specifications say.
+//! Tests that the five built-in contracts parse, verify, and match their specifications.
 
 use std::time::Duration;
 

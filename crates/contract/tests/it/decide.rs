@@ -1,4 +1,4 @@
-//! The decision, against the numbers of the specifications and at random over all five contracts.
+//! Tests the decision against the numbers of the specifications, and with random input over all five contracts.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn after(attempts: u32) -> Counters {
     Counters { attempts, ..Counters::default() }
 }
 
-/// Milliseconds between the tries of one row that always fails, without jitter.
+/// Returns the milliseconds between the attempts of a row that always fails, without jitter.
 fn waits(stage: &Stage) -> Vec<u128> {
     (0..stage.attempts.max)
         .map(|attempts| stage.decide(&after(attempts), verdict(Got::Retryable), 0.0))

@@ -1,4 +1,4 @@
-//! Whatever is in a file, reading it ends in a contract or in a list of mistakes.
+//! Tests that parsing any text returns a contract or a list of mistakes.
 
 use postrider_contract::{Contract, Transition};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn any_text() -> impl Strategy<Value = &'static str> {
     prop::sample::select(texts)
 }
 
-/// What a slip of the hand, or of a merge, puts in.
+/// Text that a typing or merge mistake may insert.
 fn any_piece() -> impl Strategy<Value = String> {
     let pieces = [
         "\"\"",

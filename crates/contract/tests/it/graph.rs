@@ -1,4 +1,4 @@
-//! The state machine as a graph.
+//! Tests the graph of the state machine.
 
 use postrider_contract::{Contract, Transition};
 

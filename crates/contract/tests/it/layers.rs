@@ -1,4 +1,4 @@
-//! G4: a lane may give any column, state and number another name or value.
+//! G4: tests that a lane can override every column, state and number.
 
 use std::time::Duration;
 

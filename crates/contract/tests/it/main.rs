@@ -1,4 +1,4 @@
-//! One binary for the crate's tests.
+//! The integration tests of the crate, in one binary.
 
 mod assign;
 mod builtin;
@@ -14,13 +14,13 @@ mod soundness;
 
 use postrider_contract::{Contract, Problem};
 
-/// A built-in contract, which parses and verifies.
+/// Returns a built-in contract, parsed and verified.
 fn builtin(name: &str) -> Contract {
     let text = Contract::builtin(name).expect("a built-in");
     Contract::parse(&format!("{name}.toml"), text).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The mistakes of a built-in in which `from` was replaced by `to`.
+/// Returns the mistakes of a built-in contract in which `from` was replaced by `to`.
 fn broken(name: &str, from: &str, to: &str) -> Vec<Problem> {
     let text = Contract::builtin(name).expect("a built-in");
     assert!(text.contains(from), "{name} has no {from:?}");
@@ -28,7 +28,7 @@ fn broken(name: &str, from: &str, to: &str) -> Vec<Problem> {
     Contract::parse("c.toml", &text).err().map(postrider_contract::Problems::into_vec).unwrap_or_default()
 }
 
-/// The line, from 1, on which `part` of the replacement stands.
+/// Returns the line, from 1, of `part` in the replacement.
 fn line_of(name: &str, from: &str, to: &str, part: &str) -> usize {
     let text = Contract::builtin(name).expect("a built-in");
     let start = text.find(from).expect("what is replaced is there");

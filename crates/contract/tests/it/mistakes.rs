@@ -1,10 +1,10 @@
-//! Mistakes of writing: each is found, with its line, its key and its remedy, and none hides another.
+//! Tests that every mistake is reported with its line, its key and how to fix it, and that none hides another.
 
 use postrider_contract::Contract;
 
 use crate::{broken, line_of};
 
-/// Contract, what to replace, by what, the key that is wrong, a part of the message.
+/// Contract, text to replace, replacement, the wrong key, a part of the message.
 const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ("mail_outbox", "jitter = 0.2", "jiter = 0.2", "retry.jiter", "unknown key; did you mean `jitter`?"),
     ("mail_outbox", "jitter = 0.2", "jitter = 1.5", "retry.jitter", "1.5 is out of range; allowed: 0 to 1"),

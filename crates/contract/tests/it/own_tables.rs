@@ -1,4 +1,4 @@
-//! Tables of other shapes, in the words of their owners.
+//! Tests contracts for tables of other shapes.
 
 use postrider_contract::{Claimed, Condition, Contract, DueNull, LeaseBy, Literal, Role, Set, Transition};
 
@@ -52,7 +52,7 @@ null = "now"
 delays = ["1s", "1m"]
 "#;
 
-/// No claimed state at all: the due time moves on.
+/// No claimed state: the claim moves the due time ahead.
 const MOVED_DUE: &str = r#"
 contract = "moved"
 version  = "1.0"
@@ -95,7 +95,7 @@ base = "1s"
 delivered.done_at = "$now"
 "#;
 
-/// A boolean flag, a filter, priorities, and a stage with a schedule of its own.
+/// A boolean flag, a filter, priorities, and a stage with its own schedule.
 const FLAGS: &str = r#"
 contract = "flags"
 version  = "1.3"

@@ -1,4 +1,4 @@
-//! A contract against the columns that a table has.
+//! Tests the adaptation of a contract to the columns of a table.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn a_whole_table_changes_nothing() {
     }
 }
 
-/// Asks for what is missing until nothing is, then adds every optional column.
+/// Adds the missing columns until none is missing, then every optional column.
 fn all_columns(contract: &Contract) -> BTreeSet<String> {
     let mut present: BTreeSet<String> =
         contract.columns.0.values().map(|column| column.name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Names that operators already use.
+//! Tests existing setting names.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! What `verify` proves: a broken variant of a contract gives exactly that problem, at its line.
+//! Tests the checks of `verify`: each broken variant of a contract causes exactly one problem, at its line.
 
 use crate::{broken, line_of};
 
-/// Contract, what to replace, by what, the key that is wrong, a part of the message.
+/// Contract, text to replace, replacement, the wrong key, a part of the message.
 const UNSOUND: &[(&str, &str, &str, &str, &str)] = &[
     // States.
     (
