@@ -1,4 +1,5 @@
-//! Arena: one fresh table on one database, and the independent hands and eyes of the harness on it.
+//! Test arena: one fresh table on one database, and the harness's own access to it, independent of the store under
+//! test.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use postrider_seams::{Backend, Value};
 
 use crate::cell::{Cell, Row};
 
-/// Which store is on trial.
+/// The store under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Memory,
@@ -19,9 +20,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every store that is tested.
     pub const ALL: [Self; 5] = [Self::Memory, Self::Postgres, Self::MariaDb, Self::Sqlite, Self::DynamoDb];
 
-    /// The name in tests and in the table.
+    /// Returns the name in tests and in the generated table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -44,14 +46,15 @@ impl fmt::Display for Kind {
 pub struct TableColumn {
     pub name: String,
     pub kind: ColumnKind,
-    /// A row can't be inserted without it.
+    /// Whether a row cannot be inserted without it.
     pub required: bool,
-    /// The database computes it; nobody writes it.
+    /// Whether the database computes it, so that no statement writes it.
     pub generated: bool,
-    /// The most characters that it takes, where it is text with a limit.
+    /// Maximum length in characters; `None` if there is no limit.
     pub length: Option<usize>,
 }
 
+/// The type of a column, as far as the harness distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     Int,
@@ -61,7 +64,7 @@ pub enum ColumnKind {
     Json,
 }
 
-/// What a pool may have; `None` is no limit.
+/// The limits of a pool; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PoolLimits {
     pub concurrency: Option<i64>,
@@ -69,51 +72,51 @@ pub struct PoolLimits {
     pub paused: bool,
 }
 
-/// The table of pools, for a database that has none.
+/// The statement that creates the table of pools, for a database that has none.
 pub const CREATE_POOLS: &str = "CREATE TABLE dispatch_pools (id varchar(64) NOT NULL PRIMARY KEY, \
     concurrency integer, rate_per_minute integer, paused boolean NOT NULL)";
 
-/// One table, made for one trial, with its own connection that no store shares.
+/// One table, created for one trial, with the harness's own connection.
 #[async_trait]
 pub trait Arena: Send + Sync {
     fn kind(&self) -> Kind;
 
-    /// A store of its own for this worker, as another process would have it.
+    /// Opens a separate store for this worker, as another process would.
     async fn open(&self, worker: &str) -> Arc<dyn Backend>;
 
-    /// The columns of the contract's table.
+    /// Returns the columns of the contract's table.
     fn columns(&self) -> &[TableColumn];
 
-    /// The database's clock, in microseconds since 1970.
+    /// Returns the database's clock in microseconds since 1970.
     async fn now(&self) -> i64;
 
     /// Inserts rows as a producer would, in one transaction.
     async fn insert(&self, table: &str, rows: &[Row]);
 
-    /// Rows of any table, all columns; of one key if given.
+    /// Selects rows of any table with all columns, optionally only those with a key.
     async fn select(&self, table: &str, key: Option<(&str, &Cell)>) -> Vec<Row>;
 
-    /// Writes columns of one row, as another program would, past every fence.
+    /// Updates columns of one row without comparing the fence, as another program would.
     async fn update(&self, id: &Cell, changes: &Row);
 
-    /// What a store reads of a fence column, as it is now.
+    /// Returns the current value of a fence column, as a store reads it.
     async fn fence(&self, id: &Cell, column: &str) -> Value;
 
-    /// Writes a pool's limits, as its owner would.
+    /// Sets a pool's limits, as its owner would.
     async fn set_pool(&self, name: &str, limits: PoolLimits);
 
-    /// The trial is over: nothing of it is left.
+    /// Removes everything that the trial created.
     async fn close(&self) {}
 
-    /// A worker of somebody else's on the same table, where there is one for this database.
+    /// Returns a worker of another program on the same table, if there is one for this database.
     fn foreign(&self) -> Option<&dyn Foreign> {
         None
     }
 }
 
-/// A worker of somebody else's: it runs its own SQL, and knows nothing of ours.
+/// A worker of another program: it runs its own SQL and knows nothing of Postrider.
 #[async_trait]
 pub trait Foreign: Send + Sync {
-    /// Claims up to `limit` rows; answers their keys.
+    /// Claims up to `limit` rows; returns their keys.
     async fn claim(&self, limit: i64) -> Vec<Cell>;
 }

@@ -1,26 +1,28 @@
-//! A row as the harness sees it: the same on every database.
+//! Values and rows as the harness reads them, the same for every database.
 
 use std::collections::BTreeMap;
 
-/// Column → what it holds.
+/// Column name → value.
 pub type Row = BTreeMap<String, Cell>;
 
-/// One column of one row. Times are microseconds since 1970, whatever the database keeps.
+/// One column of one row. Times are microseconds since 1970, whatever the database stores.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
     Int(i64),
     Text(String),
     Time(i64),
-    /// To write text that is not valid UTF-8, where a database takes it.
+    /// Text that is not valid UTF-8, to be written to a database that accepts it.
     Bytes(Vec<u8>),
 }
 
 impl Cell {
+    /// Creates a text value.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
+    /// Returns the number; `None` for any other kind of value.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(int) => Some(*int),
@@ -28,6 +30,7 @@ impl Cell {
         }
     }
 
+    /// Returns the time in microseconds since 1970; `None` for any other kind of value.
     pub fn as_time(&self) -> Option<i64> {
         match self {
             Self::Time(micros) => Some(*micros),
@@ -35,6 +38,7 @@ impl Cell {
         }
     }
 
+    /// Returns the text; `None` for any other kind of value.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -42,6 +46,7 @@ impl Cell {
         }
     }
 
+    /// Whether the value is NULL.
     pub fn is_null(&self) -> bool {
         *self == Self::Null
     }

@@ -1,4 +1,4 @@
-//! What the specifications say, in figures of our own: never read from the contract under trial.
+//! Expected numbers of every contract, from its specification. They are never read from the contract under test.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use postrider_contract::{Role, Transition};
 
 use crate::subject::Subject;
 
-/// The numbers of one contract.
+/// The expected numbers of one contract.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
     contract: &'static str,
-    /// Tries in all, the first included.
+    /// Maximum number of attempts, including the first.
     pub tries: u32,
-    /// Seconds before the second try, the third, … with no jitter.
+    /// Seconds before the second attempt, the third, … without jitter.
     pub delays: &'static [u64],
     pub counts: Counts,
-    /// Does an expired lease cost an attempt?
+    /// Whether an expired lease costs an attempt.
     pub recovery_counts: bool,
-    /// A message column that takes a large text.
+    /// A message column that accepts a large text.
     pub large: Option<&'static str>,
 }
 
-/// What adds one to the counter.
+/// The events that increment the attempt counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
     GoingBack,
@@ -73,12 +73,13 @@ const ALL: [Expected; 5] = [
 ];
 
 impl Expected {
+    /// Returns the expected numbers of the subject's contract. Panics if they are not listed here.
     pub fn of(subject: &Subject) -> Self {
         let found = ALL.into_iter().find(|known| known.contract == subject.contract.name);
         found.expect("every contract has its figures here")
     }
 
-    /// Does this end of a claim add one?
+    /// Whether a claim that ends with this transition increments the counter.
     pub fn counts(&self, transition: Transition) -> bool {
         use Transition::{Dead, Delivered, Rejected, Retry, Skipped};
         match self.counts {
@@ -88,17 +89,18 @@ impl Expected {
         }
     }
 
-    /// What the counter holds when the last try has failed.
+    /// Returns the value of the counter after the last attempt has failed.
     pub fn spent(&self) -> u32 {
         if self.counts == Counts::GoingBack { self.tries - 1 } else { self.tries }
     }
 
-    /// Does the stage write the error column? A callback leaves alone what says why a mail failed, or who refused it.
+    /// Whether the stage writes the error column. A callback keeps the error that says why a mail failed, or who
+    /// refused it.
     pub fn writes_error(subject: &Subject) -> bool {
         subject.has(Role::Error) && !subject.name().ends_with("_callback")
     }
 
-    /// The wait after the n-th failure, from 1.
+    /// Returns the delay after the n-th failure, from 1.
     pub fn delay(&self, failure: u32) -> Duration {
         Duration::from_secs(self.delays[failure as usize - 1])
     }

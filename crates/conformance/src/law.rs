@@ -1,4 +1,4 @@
-//! The table of laws.
+//! The list of laws, with the rule of each in words.
 
 use futures::future::BoxFuture;
 
@@ -10,23 +10,23 @@ use crate::laws::{
 use crate::subject::Subject;
 use crate::trial::Trial;
 
-/// One rule that every store keeps for every contract.
+/// One rule that every store obeys for every contract.
 pub struct Law {
-    /// What it is about.
+    /// The module of the law, such as `claim`.
     pub theme: &'static str,
-    /// In tests and in the table.
+    /// The name in tests and in the generated table.
     pub name: &'static str,
-    /// In words.
+    /// The rule as a sentence.
     pub rule: &'static str,
-    /// Why it says nothing about this contract or store; `None` where it holds.
+    /// Returns why the law does not apply to this contract or store; `None` where it applies.
     pub silent: fn(&Subject, Kind) -> Option<&'static str>,
-    /// Panics where the law is broken.
+    /// Runs the law; panics if it is broken.
     pub run: for<'a> fn(&'a Trial) -> BoxFuture<'a, ()>,
 }
 
 macro_rules! laws {
     ($($group:ident :: $name:ident [$silent:expr] $rule:literal;)*) => {
-        /// All of them, in the order of a row's life.
+        /// All laws, in the order of a row's life.
         pub static LAWS: &[Law] = &[$(Law {
             theme: stringify!($group),
             name: stringify!($name),
@@ -38,12 +38,13 @@ macro_rules! laws {
 }
 
 impl Law {
+    /// Whether the law is about ordered groups.
     pub fn is_about_groups(&self) -> bool {
         self.theme.starts_with("group")
     }
 }
 
-/// For every contract and store.
+/// The law applies to every contract and store.
 fn always(_: &Subject, _: Kind) -> Option<&'static str> {
     None
 }

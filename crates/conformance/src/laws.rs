@@ -1,4 +1,4 @@
-//! The laws themselves, by theme. Each function is one law, under the name that the table gives it.
+//! The implementations of the laws, by theme. Each function is one law, with its name in the table.
 
 pub(crate) mod attempts;
 pub(crate) mod claim;

@@ -1,8 +1,8 @@
-//! Conformance: what every store must do for every contract, as one table of laws, and a simulator that runs the real
-//! engine under faults.
+//! The conformance suite: laws that every store must obey for every contract, and a simulator that runs the real engine
+//! under faults.
 //!
-//! Owns: the laws, the harness that they run in, the generated table of what holds where. Must not: ask a store about
-//! itself: what a law checks is read back by queries of the harness's own. Invariant: no law waits for time to pass;
+//! Owns: the laws, the harness in which they run, and the generated table of which law holds where. Must not: trust a
+//! store's own answers; the harness reads rows back with its own queries. Invariant: no law waits for time to pass;
 //! rows are aged instead.
 
 pub mod arena;

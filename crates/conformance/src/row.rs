@@ -1,4 +1,4 @@
-//! Rows as producers write them, and states as the harness itself reads them.
+//! Builds rows as producers write them, and determines states without the store.
 
 use postrider_contract::{Condition, Literal, Role, StateId};
 
@@ -12,18 +12,18 @@ pub(crate) const HOUR: i64 = 3600 * SECOND;
 /// 9999-12-31, in microseconds.
 pub(crate) const NEVER: i64 = 253_402_214_400 * SECOND;
 
-/// The key of the n-th row.
+/// Returns the key of the n-th row.
 pub(crate) fn key(columns: &[TableColumn], subject: &Subject, n: usize) -> Cell {
     let id = columns.iter().find(|column| column.name == subject.contract.table.id);
     filler(id.expect("a table has its key"), n, 0)
 }
 
-/// The n-th row, due since a minute, with all the columns that a careful producer writes.
+/// Returns the n-th row, due for a minute, with all the columns that a careful producer writes.
 pub(crate) fn ready(columns: &[TableColumn], subject: &Subject, n: usize, now: i64) -> Row {
     in_state(columns, subject, n, now, subject.ready())
 }
 
-/// The n-th row as if it had come to this state an hour ago.
+/// Returns the n-th row as if it had entered this state an hour ago.
 pub(crate) fn in_state(
     columns: &[TableColumn],
     subject: &Subject,
@@ -42,13 +42,13 @@ pub(crate) fn in_state(
     row
 }
 
-/// Only what the table does not do without, and what tells the state.
+/// Returns a row with only the required columns and those that define its state.
 pub(crate) fn bare(columns: &[TableColumn], subject: &Subject, n: usize, now: i64) -> Row {
     let needed = columns.iter().filter(|column| column.required && !column.generated);
     let mut row: Row = needed.map(|column| (column.name.clone(), filler(column, n, now))).collect();
     row.insert(subject.contract.table.id.clone(), key(columns, subject, n));
     row.insert(FOREIGN.to_owned(), Cell::text(format!("kept {n}")));
-    // Laws put a row into a group where they are about groups.
+    // Laws about groups set the group themselves.
     if let Some(by) = subject.contract.group.as_ref().and_then(|group| row.get_mut(&group.by)) {
         *by = Cell::Null;
     }
@@ -56,7 +56,7 @@ pub(crate) fn bare(columns: &[TableColumn], subject: &Subject, n: usize, now: i6
     row
 }
 
-/// Writes what the state's conditions demand.
+/// Sets the columns so that the state's conditions hold.
 pub(crate) fn put_state(row: &mut Row, subject: &Subject, state: StateId, now: i64) {
     for (column, condition) in &subject.contract.state(state).conditions {
         let cell = match condition {
@@ -70,7 +70,7 @@ pub(crate) fn put_state(row: &mut Row, subject: &Subject, state: StateId, now: i
     }
 }
 
-/// The state that a row is in, by what its columns hold.
+/// Returns the state of a row, by the values of its columns.
 pub(crate) fn state_of(subject: &Subject, row: &Row) -> Option<StateId> {
     let holds = |(column, condition): &(String, Condition)| {
         let cell = row.get(column).unwrap_or(&Cell::Null);
@@ -99,7 +99,7 @@ fn of_literal(literal: &Literal) -> Cell {
     }
 }
 
-/// Something that fits the column, and differs from row to row.
+/// Returns a value that fits the column and differs from row to row.
 fn filler(column: &TableColumn, n: usize, now: i64) -> Cell {
     match column.kind {
         ColumnKind::Int => Cell::Int(i64::try_from(n).expect("tests have few rows")),

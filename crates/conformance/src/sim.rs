@@ -1,7 +1,7 @@
 //! The simulator: the real engine on the memory store, under a paused clock and seeded faults.
 //!
-//! Owns: the faults, and the check of what they left behind. Must not: touch the engine's insides; it sees what a
-//! database and a relay would see. Invariant: a run is decided by its seed alone, so a failure can be replayed.
+//! Owns: the faults, and the checks of the result. Must not: access internals of the engine; it only sees what a
+//! database and a relay would see. Invariant: a run depends on its seed alone, so that a failure can be replayed.
 
 mod chance;
 mod journal;
@@ -16,20 +16,20 @@ pub use journal::{Event, Journal};
 
 use crate::subject::Subject;
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub seed: u64,
     pub subject: String,
     pub crashes: usize,
-    /// Messages that the target took, more often than once included.
+    /// Messages that the target accepted, including duplicates.
     pub taken: usize,
     pub duplicates: usize,
-    /// Everything that happened, in order.
+    /// All events, in order.
     pub events: Vec<Event>,
 }
 
-/// Runs one seed; the error says which promise was broken, and for which row.
+/// Runs one seed; the error names the broken guarantee and the row.
 pub fn run(subject: &Subject, seed: u64) -> Result<Report, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -1,4 +1,4 @@
-//! Subject: one stage of one contract, and what the laws need to know of it.
+//! Test subject: one stage of one contract, and the properties of it that laws need.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +20,12 @@ fn parse(name: &str, layers: &[Layer]) -> Contract {
 pub struct Subject {
     pub contract: Contract,
     pub stage: usize,
-    /// What a lane says of its groups instead of the contract.
+    /// The lane's `group.on_error`, if it overrides the contract's.
     pub on_error: Option<&'static str>,
 }
 
 impl Subject {
-    /// Every stage of every contract that comes with the product, as a lane with an external queue runs it where it can
-    /// have one.
+    /// Returns every stage of every built-in contract, with an external queue where the stage can have one.
     pub fn all() -> Vec<Self> {
         Contract::builtin_names()
             .map(|name| parse(name, &[]).with_queue())
@@ -40,7 +39,7 @@ impl Subject {
             .collect()
     }
 
-    /// Lanes that say otherwise what a failure does to the rows behind it: what the laws of groups are about.
+    /// Returns lanes that override what a failure does to later rows of the group, for the laws about groups.
     pub fn varied() -> Vec<Self> {
         let vary = |name, on_error: &'static str| {
             let text = format!("[group]\non_error = {on_error:?}");
@@ -51,7 +50,7 @@ impl Subject {
         vec![vary("outbox", "block"), vary("outbox", "next"), vary("dispatch_jobs", "wait")]
     }
 
-    /// The stage as this store runs it; `None` where it does not: DynamoDB has the layout of one contract.
+    /// Returns the stage as this store runs it; `None` if it cannot: DynamoDB has the layout of one contract only.
     pub fn on(self, kind: Kind) -> Option<Self> {
         if kind != Kind::DynamoDb {
             return Some(self);
@@ -59,34 +58,38 @@ impl Subject {
         postrider_store_dynamodb::adapted(self.contract).ok().map(|contract| Self { contract, ..self })
     }
 
-    /// `mail_outbox::dispatch`.
+    /// Returns the name in tests: `mail_outbox::dispatch`.
     pub fn name(&self) -> String {
         let name = format!("{}::{}", self.contract.name, self.stage().name);
         self.on_error.map_or_else(|| name.clone(), |on_error| format!("{name}::{on_error}"))
     }
 
+    /// Returns the stage under test.
     pub fn stage(&self) -> &Stage {
         &self.contract.stages[self.stage]
     }
 
+    /// Returns the column of `role`, if the contract has one.
     pub fn column(&self, role: Role) -> Option<&str> {
         self.contract.column(role)
     }
 
+    /// Whether the contract has a column of `role`.
     pub fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }
 
-    /// The state that the tests' rows start in.
+    /// Returns the state in which the tests' rows start.
     pub fn ready(&self) -> StateId {
         self.stage().ready[0]
     }
 
-    /// Where a row goes that is handed back or put off before its first attempt.
+    /// Returns the state of a row that is released or deferred before its first attempt.
     pub fn untried(&self) -> StateId {
         self.stage().untried.unwrap_or(self.stage().retry)
     }
 
+    /// Returns the state of a claimed row; the ready state if a claim does not change it.
     pub fn claimed(&self) -> StateId {
         match self.stage().claimed {
             Claimed::State(state) => state,
@@ -94,11 +97,12 @@ impl Subject {
         }
     }
 
+    /// Returns the name of a state in the contract.
     pub fn state_name(&self, state: StateId) -> &str {
         &self.contract.state(state).name
     }
 
-    /// Columns that hold a time.
+    /// Returns the columns that hold a time.
     pub fn time_columns(&self) -> BTreeSet<String> {
         let contract = &self.contract;
         let roles = Role::ALL.into_iter().filter(|role| role.is_time());
@@ -120,7 +124,7 @@ impl Subject {
         columns
     }
 
-    /// Does this state begin another stage?
+    /// Whether this state is a ready state of another stage.
     pub fn begins_another_stage(&self, state: StateId) -> bool {
         let others = self.contract.stages.iter().enumerate().filter(|(index, _)| *index != self.stage);
         others.into_iter().any(|(_, stage)| stage.ready.contains(&state))

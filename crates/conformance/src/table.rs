@@ -1,4 +1,4 @@
-//! The table in docs: which law holds for which contract on which store, from the same list that the tests run.
+//! Generates the table in the documentation: which law holds for which contract on which store, from the list of laws.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ The laws of groups hold as well for lanes that say otherwise what a failure does
 this contract (the reasons are below).
 ";
 
-/// The whole page.
+/// Returns the whole page as Markdown.
 pub fn page() -> String {
     let subjects = Subject::all();
     let mut page = HEAD.to_owned();
@@ -63,12 +63,12 @@ fn cell(law: &Law, subject: &Subject) -> String {
     }
 }
 
-/// Why the law says nothing about this stage on this store.
+/// Returns why the law does not apply to this stage on this store.
 fn silence(law: &Law, subject: &Subject, kind: Kind) -> Option<&'static str> {
     subject.clone().on(kind).and_then(|subject| (law.silent)(&subject, kind))
 }
 
-/// Each reason once, under its law.
+/// Returns the reasons why each law does not apply, each once.
 fn reasons(subjects: &[Subject]) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut found: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
     for law in LAWS {

@@ -1,4 +1,4 @@
-//! Trial: a law's hands. A worker acts through the store; everything else goes around it.
+//! Helpers for laws: workers act through the store, everything else bypasses it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,32 +15,34 @@ use crate::expected::Expected;
 use crate::row::{self, NEVER};
 use crate::subject::Subject;
 
-/// One law on one subject in one arena.
+/// One run of a law on one subject in one arena.
 pub struct Trial {
     pub subject: Subject,
     pub arena: Box<dyn Arena>,
 }
 
-/// One worker: a store of its own.
+/// One worker, with its own store.
 pub struct Worker {
     pub store: Arc<dyn Backend>,
 }
 
-/// How far two clocks may differ: whole-second columns, and a slow machine.
+/// Microseconds by which two clocks may differ: columns with whole seconds, and slow machines.
 pub(crate) const TOLERANCE: i64 = 5 * row::SECOND;
 
 impl Trial {
+    /// Opens a store for the worker of that name.
     pub async fn worker(&self, name: &str) -> Worker {
         Worker { store: self.arena.open(name).await }
     }
 
+    /// Inserts a row; returns its key.
     pub async fn put(&self, row: Row) -> Cell {
         let id = row[&self.subject.contract.table.id].clone();
         self.arena.insert(&self.subject.contract.table.name, &[row]).await;
         id
     }
 
-    /// Rows 1 to `count`, ready and due.
+    /// Inserts rows 1 to `count`, ready and due; returns their keys.
     pub async fn put_ready(&self, count: usize) -> Vec<Cell> {
         let now = self.arena.now().await;
         let rows: Vec<Row> =
@@ -49,56 +51,62 @@ impl Trial {
         rows.into_iter().map(|row| row[&self.subject.contract.table.id].clone()).collect()
     }
 
-    /// The n-th ready row, for the law to change before it puts it.
+    /// Returns the n-th ready row, not inserted yet, so that the law can change it.
     pub async fn ready_row(&self, n: usize) -> Row {
         row::ready(self.arena.columns(), &self.subject, n, self.arena.now().await)
     }
 
-    /// The n-th row, placed in a state.
+    /// Returns the n-th row in a state, not inserted yet.
     pub async fn row_in(&self, n: usize, state: StateId) -> Row {
         row::in_state(self.arena.columns(), &self.subject, n, self.arena.now().await, state)
     }
 
-    /// A ready row, claimed by this worker.
+    /// Inserts a ready row and claims it with this worker.
     pub async fn claimed_by(&self, worker: &Worker, n: usize) -> (Cell, Claimed) {
         let id = self.put(self.ready_row(n).await).await;
         (id, worker.claim_one().await)
     }
 
+    /// Reads a row; panics if it does not exist.
     pub async fn row(&self, id: &Cell) -> Row {
         self.find(id).await.unwrap_or_else(|| panic!("row {id:?} is gone"))
     }
 
+    /// Reads a row; `None` if it does not exist.
     pub async fn find(&self, id: &Cell) -> Option<Row> {
         let table = &self.subject.contract.table;
         self.arena.select(&table.name, Some((&table.id, id))).await.pop()
     }
 
+    /// Reads all rows of the table.
     pub async fn rows(&self) -> Vec<Row> {
         self.arena.select(&self.subject.contract.table.name, None).await
     }
 
+    /// Reads the state of a row; panics if it is in none.
     pub async fn state(&self, id: &Cell) -> StateId {
         let row = self.row(id).await;
         row::state_of(&self.subject, &row).unwrap_or_else(|| panic!("a row in no state: {row:?}"))
     }
 
+    /// Asserts that the row is in this state.
     pub async fn assert_state(&self, id: &Cell, expected: StateId) {
         let (found, wanted) = (self.state(id).await, expected);
         let name = |state| self.subject.state_name(state);
         assert_eq!(found, wanted, "the row is {}, should be {}", name(found), name(wanted));
     }
 
-    /// What a role's column holds; NULL where there is none.
+    /// Returns the value of a role's column; NULL if there is no such column.
     pub fn role<'a>(&self, row: &'a Row, role: Role) -> &'a Cell {
         self.subject.column(role).and_then(|column| row.get(column)).unwrap_or(&Cell::Null)
     }
 
+    /// Reads the attempt counter of a row; 0 if it is NULL.
     pub async fn attempts(&self, id: &Cell) -> i64 {
         self.role(&self.row(id).await, Role::Attempts).as_int().unwrap_or(0)
     }
 
-    /// The error column tells `why`; a stage that leaves the column alone has left it empty.
+    /// Asserts that the error column contains `why`, or is empty if the stage does not write it.
     pub fn assert_error(&self, row: &Row, why: &str) {
         let error = self.role(row, Role::Error).as_text().unwrap_or_default();
         if Expected::writes_error(&self.subject) {
@@ -108,45 +116,46 @@ impl Trial {
         }
     }
 
+    /// Updates one column without comparing the fence.
     pub async fn set(&self, id: &Cell, column: &str, cell: Cell) {
         self.arena.update(id, &Row::from([(column.to_owned(), cell)])).await;
     }
 
-    /// Moves a row as another program would: what tells its state is written, all else stays.
+    /// Moves a row to a state as another program would: writes only the columns that define the state.
     pub async fn move_by_hand(&self, id: &Cell, state: StateId) {
         let mut moved = Row::new();
         row::put_state(&mut moved, &self.subject, state, self.arena.now().await);
         self.arena.update(id, &moved).await;
     }
 
-    /// Out of the way of the rows to come.
+    /// Moves a row to the delivered state, so that it does not interfere with later rows.
     pub async fn expel(&self, id: &Cell) {
         self.move_by_hand(id, self.subject.stage().delivered).await;
     }
 
-    /// As if `by` had passed for this row: all its times move into the past.
+    /// Ages a row as if `by` had passed: all its times move into the past.
     pub async fn age(&self, id: &Cell, by: Duration) {
         let columns: Vec<String> = self.subject.time_columns().into_iter().collect();
         self.shift(id, &columns, by).await;
     }
 
-    /// As if the lease had been running for `by` longer.
+    /// Ages a lease as if it had been running for `by` longer.
     pub async fn age_lease(&self, id: &Cell, by: Duration) {
         let role = if self.subject.has(Role::LeaseUntil) { Role::LeaseUntil } else { Role::ClaimedAt };
         let column = self.subject.column(role).expect("a lease by time has a column for it");
         self.shift(id, &[column.to_owned()], by).await;
     }
 
-    /// As if the worker that holds it had been gone for long.
+    /// Ages a lease until it has expired, as if its worker were gone.
     pub async fn expire(&self, id: &Cell) {
         self.age_lease(id, self.subject.stage().lease.duration + Duration::from_secs(10)).await;
     }
 
-    /// As if the worker had died while it delivered the row: begun, and its lease has run out.
+    /// Simulates a worker that died during the delivery of the row: the row is begun and its lease has expired.
     pub async fn crash(&self, worker: &Worker, id: &Cell, claimed: &Claimed) {
         assert_eq!(worker.begin(&claimed.lease).await, Held::Held, "it is held");
         self.expire(id).await;
-        // Where the lease's time is part of the fence, the row's age has changed it: so the mark is made to fit.
+        // If the claim time is part of the fence, `expire` has changed it: record the row as begun with the new fence.
         let mut aged = claimed.lease.clone();
         for (role, value) in self.subject.stage().lease.fence.iter().zip(&mut aged.fence) {
             if *role == Role::ClaimedAt && !self.subject.has(Role::LeaseUntil) {
@@ -172,12 +181,12 @@ impl Trial {
         }
     }
 
-    /// What the contract decides for a row whose try failed for now, with no jitter.
+    /// Returns the contract's decision for the result of an attempt, without jitter.
     pub fn decide(&self, claimed: &Claimed, got: Got) -> Decision {
         self.subject.stage().decide(&claimed.counters, Verdict { got, after: None, partly: false }, 0.0)
     }
 
-    /// Which of `ids` is this?
+    /// Whether `row` is the key `id`.
     pub fn is(&self, id: &Cell, row: &RowId) -> bool {
         match (id, row) {
             (Cell::Int(id), RowId::Int(row)) => id == row,
@@ -188,68 +197,78 @@ impl Trial {
 }
 
 impl Worker {
-    /// As many as `limit`, trying again where the store says that it would help.
+    /// Claims up to `limit` rows; repeats the call after a transient error.
     pub async fn claim(&self, limit: u32) -> Vec<Claimed> {
         let want = Want { limit };
         patiently(|| self.store.claim(&want)).await
     }
 
+    /// Claims one row; panics if there is none.
     pub async fn claim_one(&self) -> Claimed {
         let mut rows = self.claim(1).await;
         assert_eq!(rows.len(), 1, "there is one row to claim");
         rows.pop().expect("there is one")
     }
 
+    /// Settles rows; repeats the call after a transient error.
     pub async fn settle(&self, moves: &[Settlement]) -> Vec<Held> {
         patiently(|| self.store.settle(moves)).await
     }
 
+    /// Settles a claimed row with this transition.
     pub async fn end(&self, claimed: &Claimed, transition: Transition) -> Held {
         self.settle_one(settlement(&claimed.lease, transition)).await
     }
 
+    /// Settles a lease with this transition.
     pub async fn end_lease(&self, lease: &Lease, transition: Transition) -> Held {
         self.settle_one(settlement(lease, transition)).await
     }
 
+    /// Settles one row; returns whether its lease was held.
     pub async fn settle_one(&self, settlement: Settlement) -> Held {
         let answers = self.settle(&[settlement]).await;
         assert_eq!(answers.len(), 1, "one answer per settlement");
         answers[0]
     }
 
+    /// Extends a lease; `None` if it was lost.
     pub async fn extend(&self, lease: &Lease) -> Option<Lease> {
         let mut answers = patiently(|| self.store.extend(std::slice::from_ref(lease))).await;
         assert_eq!(answers.len(), 1, "one answer per lease");
         answers.pop().expect("there is one")
     }
 
-    /// Marks one row as begun, and nothing else.
+    /// Marks one row as begun, and no others.
     pub async fn begin(&self, lease: &Lease) -> Held {
         let answers = patiently(|| self.store.begin(std::slice::from_ref(lease), &[])).await;
         assert_eq!(answers.len(), 1, "one answer per lease");
         answers[0]
     }
 
+    /// Reclaims up to 100 rows whose lease has expired.
     pub async fn reclaim(&self) -> Reclaimed {
         patiently(|| self.store.reclaim(100)).await
     }
 
+    /// Runs a sweep over up to 100 rows; returns how many it moved.
     pub async fn sweep(&self, kind: SweepKind) -> u64 {
         patiently(|| self.store.sweep(kind, 100)).await
     }
 
+    /// Deletes up to 100 rows by the contract's retention; returns how many.
     pub async fn purge(&self) -> u64 {
         patiently(|| self.store.purge(100)).await
     }
 
+    /// Requeues one row as an operator would; returns how many rows moved.
     pub async fn requeue(&self, id: &Cell) -> u64 {
         let which = one(id);
         patiently(|| self.store.requeue(&which)).await
     }
 }
 
-/// The operator means this row.
+/// Selects this row for an operator's move.
 pub(crate) fn one(id: &Cell) -> Which {
     Which::Ids(vec![match id {
         Cell::Int(id) => id.to_string(),
@@ -258,7 +277,7 @@ pub(crate) fn one(id: &Cell) -> Which {
     }])
 }
 
-/// A settlement with all that any contract may want to write.
+/// Returns a settlement with every value that a contract may write.
 pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
     let text = |text: &str| Value::Text(text.to_owned());
     let failed = transition.is_failure();
@@ -284,7 +303,7 @@ pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
     }
 }
 
-/// What the engine does with a store that is away for a moment.
+/// Repeats a call while the store returns transient errors, as the engine does; panics after 200 of them.
 pub(crate) async fn patiently<T, F, R>(ask: F) -> T
 where
     F: Fn() -> R,

@@ -1,4 +1,4 @@
-//! Counting: what costs an attempt, which failure is the last, how long to wait.
+//! Laws of counting: what costs an attempt, which failure is the last, how long a retry waits.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ pub(crate) async fn attempts_exact(trial: &Trial) {
     many_free_ends(trial, &worker).await;
 }
 
-/// However often a row is handed back, it costs nothing.
+/// Checks that releasing or deferring a row many times costs nothing.
 async fn many_free_ends(trial: &Trial, worker: &Worker) {
     let id = trial.put(trial.ready_row(50).await).await;
     for transition in [Transition::Released, Transition::Deferred, Transition::Released] {
@@ -76,7 +76,7 @@ async fn many_free_ends(trial: &Trial, worker: &Worker) {
     assert_eq!(trial.attempts(&id).await, 0);
 }
 
-/// Fails a row until it is dead; answers the claims it took.
+/// Fails a row until it is dead; returns the number of claims.
 async fn fail_until_dead(trial: &Trial, worker: &Worker, id: &Cell) -> u32 {
     for tries in 1..=20 {
         let claimed = worker.claim_one().await;
@@ -128,7 +128,7 @@ pub(crate) async fn backoff(trial: &Trial) {
     }
 }
 
-/// By the column, or where there is none, by the time that it is computed from.
+/// Checks the due time: by its column, or by the time from which it is computed.
 async fn assert_due_in(trial: &Trial, id: &Cell, wait: Duration) {
     let (row, now) = (trial.row(id).await, trial.arena.now().await);
     let wait = i64::try_from(wait.as_micros()).expect("short");

@@ -1,4 +1,4 @@
-//! Who gets which rows, and in which order.
+//! Laws of claims: which worker claims which rows, and in which order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const WORKERS: usize = 8;
 const ROWS: usize = 600;
 
 pub(crate) async fn exclusive_claim(trial: &Trial) {
-    // The emulator copies its whole table for every transaction.
+    // The emulator copies the whole table for every transaction, so use fewer rows.
     let rows = if trial.arena.kind() == Kind::DynamoDb { ROWS / 10 } else { ROWS };
     trial.put_ready(rows).await;
     let names: Vec<String> = (0..WORKERS).map(|n| format!("worker-{n}")).collect();
@@ -38,7 +38,7 @@ pub(crate) async fn exclusive_claim(trial: &Trial) {
 async fn drain(worker: Worker) -> Vec<String> {
     let mut taken = Vec::new();
     let mut empty = 0;
-    // An empty answer may only mean that the others hold the rows in question right now.
+    // An empty claim may only mean that other workers hold these rows at the moment.
     while empty < 5 {
         let rows = worker.claim(25).await;
         empty = if rows.is_empty() { empty + 1 } else { 0 };
@@ -61,7 +61,7 @@ pub(crate) async fn claim_order(trial: &Trial) {
     let order = trial.subject.contract.claim.order.clone();
     let now = trial.arena.now().await;
     let mut rows = Vec::new();
-    // Keys and times run against each other, and every time is shared by two rows.
+    // Keys and times are in opposite order, and two rows share each time.
     for n in 1..=10_i64 {
         let mut row = trial.ready_row(usize::try_from(n).expect("small")).await;
         for role in [Role::Due, Role::Created, Role::Updated] {
@@ -138,7 +138,7 @@ pub(crate) async fn other_states_are_left_alone(trial: &Trial) {
         if stage.ready.contains(&state) || state == trial.subject.claimed() {
             continue;
         }
-        // Everything but the state invites: due, expired, spent.
+        // Except for its state, the row could be claimed, reclaimed or swept: due, expired, out of attempts.
         let mut row = trial.row_in(index + 1, state).await;
         for role in [Role::ClaimedAt, Role::LeaseUntil, Role::Attempted] {
             if let Some(column) = trial.subject.column(role) {
@@ -166,7 +166,7 @@ pub(crate) async fn other_states_are_left_alone(trial: &Trial) {
     }
 }
 
-/// Gives a copied row its own values where the table wants them unique.
+/// Gives a copied row its own values in unique columns.
 async fn refill(trial: &Trial, row: &mut Row, n: usize) {
     let fresh = row::bare(trial.arena.columns(), &trial.subject, n, trial.arena.now().await);
     let states: BTreeSet<&String> = trial
@@ -191,7 +191,7 @@ pub(crate) async fn minimum_age(trial: &Trial) {
     let worker = trial.worker("a").await;
     let mut row = trial.ready_row(1).await;
     let created = trial.subject.column(Role::Created).expect("an age is since `created`").to_owned();
-    // Not yet as old as it must be, however slow the machine: written by a clock that is ahead.
+    // A creation time ahead of the clock, so that the row is too young even on a slow machine.
     row.insert(created.clone(), Cell::Time(trial.arena.now().await + 30 * SECOND));
     let id = trial.put(row).await;
     assert!(worker.claim(10).await.is_empty(), "too young");
@@ -225,13 +225,13 @@ pub(crate) fn no_bars(subject: &Subject, _: Kind) -> Option<&'static str> {
 }
 
 impl Trial {
-    /// The sweeps of the contract that bar claims, by their index.
+    /// Returns the indexes of the contract's sweeps that bar claims.
     pub(super) fn bars(&self) -> Vec<usize> {
         let sweeps = self.subject.contract.sweeps.iter().enumerate();
         sweeps.filter(|(_, sweep)| sweep.bars_claims).map(|(index, _)| index).collect()
     }
 
-    /// The sweep is about to take the row, or (not `taken`) it is an hour from its time.
+    /// Sets the row's time so that the sweep applies now (`taken`), or only in an hour.
     pub(super) async fn bar(&self, sweep: usize, row: &mut Row, taken: bool) {
         let sweep = &self.subject.contract.sweeps[sweep];
         let past = if taken { HOUR } else { -HOUR };

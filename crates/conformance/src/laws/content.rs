@@ -1,4 +1,4 @@
-//! What is in the columns: ours, and the others'.
+//! Laws of column contents: what is written to the contract's columns, and that others are left alone.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::expected::Expected;
 use crate::subject::Subject;
 use crate::trial::{Trial, one, patiently, settlement};
 
-/// Columns that some verb may write: roles, conditions of states, the contract's own writes.
+/// Returns the columns that a verb may write: roles, conditions of states, the contract's own writes.
 fn mapped(subject: &Subject) -> BTreeSet<String> {
     let contract = &subject.contract;
     let written = [
@@ -43,7 +43,7 @@ fn mapped(subject: &Subject) -> BTreeSet<String> {
 pub(crate) async fn unmapped_columns(trial: &Trial) {
     let worker = trial.worker("a").await;
     let mut ours = mapped(&trial.subject);
-    // What the database computes of our columns changes with them.
+    // Columns that the database computes from ours change with them.
     let computed = trial.arena.columns().iter().filter(|column| column.generated);
     ours.extend(computed.map(|column| column.name.clone()));
     let foreign =
@@ -70,7 +70,7 @@ pub(crate) async fn unmapped_columns(trial: &Trial) {
     worker.reclaim().await;
     assert_eq!(foreign(trial.row(&id).await), before, "by the reclaim");
     trial.expel(&id).await;
-    // Every state, old and spent: whatever the sweeps and operators move.
+    // Rows in every state, old and without attempts left: all that sweeps and operators can move.
     for index in 0..trial.subject.contract.states.len() {
         let mut row = trial.row_in(100 + index, StateId(index)).await;
         row.insert(trial.subject.column(Role::Attempts).expect("counted").to_owned(), Cell::Int(9));
@@ -82,7 +82,7 @@ pub(crate) async fn unmapped_columns(trial: &Trial) {
             worker.sweep(SweepKind::Contract(sweep)).await;
         }
         worker.requeue(&id).await;
-        // Where there is no cancelled state this is an error, and another law's.
+        // Without a cancelled state this is an error, which another law checks.
         let _ = worker.store.cancel(&one(&id)).await;
         assert_eq!(
             foreign(trial.row(&id).await),
@@ -128,7 +128,7 @@ pub(crate) async fn text_is_verbatim(trial: &Trial) {
     assert_eq!(trial.role(&row, Role::Error).as_text(), Some(AWKWARD), "on the way back");
 }
 
-/// The composer's name for a column.
+/// Returns the composer's field name for a column.
 fn field_of(trial: &Trial, column: &str) -> String {
     let fields = trial.subject.contract.message_columns();
     fields.into_iter().find(|(_, known)| known == column).expect("it is a message column").0
@@ -142,7 +142,7 @@ pub(crate) async fn large_rows(trial: &Trial) {
     let worker = trial.worker("a").await;
     let column = Expected::of(&trial.subject).large.expect("checked");
     let size = usize::try_from(INLINE_LIMIT).expect("small") * 4;
-    // A JSON string: a text column takes it too.
+    // A JSON string is valid in a text column too.
     let text = format!("\"{}\"", "0123456789abcdef".repeat(size / 16));
     for (n, body) in [(1, text.as_str()), (2, "\"small\"")] {
         let mut row = trial.ready_row(n).await;

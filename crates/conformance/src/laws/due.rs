@@ -1,4 +1,4 @@
-//! When a row is due.
+//! Laws of due times.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::row::{HOUR, SECOND};
 use crate::subject::Subject;
 use crate::trial::Trial;
 
-/// Makes the n-th row one that falls due in `wait` from now.
+/// Inserts the n-th row so that it is due in `wait` from now.
 async fn put_due_in(trial: &Trial, n: usize, wait: Duration) -> Cell {
     let now = trial.arena.now().await;
     let wait = i64::try_from(wait.as_micros()).expect("short");
@@ -18,7 +18,7 @@ async fn put_due_in(trial: &Trial, n: usize, wait: Duration) -> Cell {
     if let Some(due) = trial.subject.column(Role::Due) {
         row.insert(due.to_owned(), Cell::Time(now + wait));
     } else {
-        // Computed from the last attempt: one failure waits for nothing, two for two seconds.
+        // Computed from the last attempt: after one failure no wait, after two failures two seconds.
         let after = trial.subject.contract.due.after.expect("a due time is kept or computed");
         let after = trial.subject.column(after).expect("it is computed from a column").to_owned();
         let attempts = trial.subject.column(Role::Attempts).expect("it is computed from attempts");

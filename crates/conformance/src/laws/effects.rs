@@ -1,4 +1,4 @@
-//! Rows that moves insert elsewhere.
+//! Laws of effects: rows that transitions insert into other tables.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ pub(crate) fn no_effects(subject: &Subject, kind: Kind) -> Option<&'static str> 
     subject.contract.effects.is_empty().then_some("no effects")
 }
 
-/// How many rows this transition inserts for one row.
+/// Returns how many rows this transition inserts for one row.
 fn wanted(trial: &Trial, transition: Transition) -> usize {
     trial.subject.contract.effects.iter().filter(|effect| effect.on.contains(&transition)).count()
 }
 
-/// The column of the effect's table that says which row it is about, and that row's value for it.
+/// Returns the column of the effect's table that identifies the row, and its value.
 fn link(trial: &Trial, effect: &Effect, row: &Row) -> Option<(String, Cell)> {
     effect.values.iter().find_map(|(column, value)| match value {
         Expr::Id => Some((column.clone(), row[&trial.subject.contract.table.id].clone())),
@@ -31,7 +31,7 @@ fn link(trial: &Trial, effect: &Effect, row: &Row) -> Option<(String, Cell)> {
     })
 }
 
-/// Rows about this row, over all tables that effects write.
+/// Returns the inserted rows for this row, over all tables of effects.
 async fn about(trial: &Trial, row: &Row) -> Vec<Row> {
     let mut found = Vec::new();
     let mut seen = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) async fn effects_with_the_move(trial: &Trial) {
     by_recovery(trial).await;
 }
 
-/// What the specification wants to read in the history.
+/// Checks the values that the specification requires in the history.
 fn assert_values(trial: &Trial, transition: Transition, after: &Row, inserted: &Row) {
     let status = trial.role(after, postrider_contract::Role::Status);
     let attempts = trial.role(after, postrider_contract::Role::Attempts);

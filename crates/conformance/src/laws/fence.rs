@@ -1,4 +1,4 @@
-//! The fence: who lost the lease can't write.
+//! Laws of the fence: a worker that lost its lease cannot write.
 
 use postrider_contract::{Role, Transition};
 use postrider_seams::store::Held;
@@ -10,7 +10,7 @@ use crate::row::SECOND;
 use crate::subject::Subject;
 use crate::trial::{Trial, Worker, settlement};
 
-/// Nothing that this lease asks for is done.
+/// Asserts that every call with this lease is rejected and changes nothing.
 async fn assert_void(trial: &Trial, worker: &Worker, id: &Cell, lease: &Lease, why: &str) {
     let before = trial.row(id).await;
     for transition in Transition::SETTLES {
@@ -38,12 +38,12 @@ pub(crate) async fn stale_after_reclaim(trial: &Trial) {
 pub(crate) async fn stale_within_a_tick(trial: &Trial) {
     let (first, second) = (trial.worker("first").await, trial.worker("second").await);
     let (id, mut old) = trial.claimed_by(&first, 1).await;
-    // An owner in the fence tells workers apart, and no worker holds a row twice; a time alone tells every claim apart.
+    // An owner in the fence distinguishes workers, and no worker holds a row twice; a time alone distinguishes claims.
     let by_owner = trial.subject.stage().lease.fence.contains(&Role::Owner);
     for turn in 0..6 {
         let other = if by_owner { turn % 2 == 0 } else { turn % 4 > 1 };
         let worker = if other { &second } else { &first };
-        // Any worker may present a lease: the fence, not the connection, is the right to settle.
+        // Any worker may use a lease: the fence gives the right to settle, not the connection.
         assert_eq!(worker.end(&old, Transition::Released).await, Held::Held);
         let new: Claimed = worker.claim_one().await;
         assert_ne!(new.lease.fence, old.lease.fence, "each claim has a fence of its own");

@@ -1,4 +1,4 @@
-//! Somebody else's worker on the same table.
+//! Laws for a worker of another program on the same table.
 
 use std::collections::BTreeSet;
 

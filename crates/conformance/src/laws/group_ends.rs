@@ -1,4 +1,4 @@
-//! How runs of ordered groups end, and end badly: released, deferred, cut short, lost to others, moved by operators.
+//! Laws of how runs of ordered groups end: released, deferred, cut short, reclaimed, moved by operators.
 
 use postrider_contract::{Hold, Transition};
 use postrider_seams::store::{Held, Settlement};
@@ -17,7 +17,7 @@ pub(crate) fn no_cancel(subject: &Subject, kind: Kind) -> Option<&'static str> {
 pub(crate) async fn crashed_run_is_recovered_in_order(trial: &Trial) {
     let (gone, heir) = (trial.worker("gone").await, trial.worker("heir").await);
     let mode = modes(&trial.subject)[0];
-    // Leases may end from the front or from the back: neither half goes before the other is back.
+    // Leases may expire from the front or the back: neither half is claimed before the other is reclaimed.
     for (name, early) in [("a", 0..2), ("b", 2..4)] {
         let ids = trial.put_group(name, 4, mode).await;
         let all: Vec<_> = ids.iter().collect();
@@ -52,7 +52,7 @@ pub(crate) async fn released_run_comes_again(trial: &Trial) {
         for id in &ids {
             assert_eq!(trial.attempts(id).await, 0, "what was never tried has spent nothing");
         }
-        // Half of it done, the rest handed back.
+        // Half of the run is delivered, the rest is handed back.
         assert_eq!(two.end(&run[0], Transition::Delivered).await, Held::Held);
         end_with_rest(&two, &run[1..], Transition::Released).await;
         trial.assert_rows(&one.claim(10).await, &all[1..]);
@@ -91,7 +91,7 @@ pub(crate) async fn lost_head_hands_back_the_rest(trial: &Trial) {
     assert_eq!(slow.settle_one(late.clone()).await, Held::Lost, "another took it back meanwhile");
     let again = heir.claim(10).await;
     trial.assert_rows(&again, &ids.iter().collect::<Vec<_>>());
-    // Now all leases of the first claim are void: a repeated settlement changes nothing.
+    // All leases of the first claim are void now: a repeated settlement changes nothing.
     assert_eq!(slow.settle_one(late).await, Held::Lost);
     for row in &again {
         assert_eq!(
@@ -134,7 +134,7 @@ pub(crate) async fn cancelled_head_lets_go(trial: &Trial) {
         assert_eq!(worker.store.cancel(&one(&ids[0])).await.expect("there is a cancelled state"), 1);
         let run = worker.claim(10).await;
         trial.assert_rows(&run, &[&ids[1], &ids[2]]);
-        // In flight, it wins over the settle under way.
+        // A cancel of a row in flight wins over the settle that follows.
         assert_eq!(worker.store.cancel(&one(&ids[1])).await.expect("there is a cancelled state"), 1);
         assert_eq!(worker.end(&run[0], Transition::Delivered).await, Held::Lost);
         assert!(worker.claim(10).await.is_empty(), "the last of the run is still in flight");

@@ -1,4 +1,4 @@
-//! Ordered groups under fire: many workers, failures in the middle of runs, and an oracle that saw every delivery.
+//! Stress test of ordered groups: many workers, failures in the middle of runs, and an oracle that sees every delivery.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::groups::holding;
 use crate::cell::Cell;
 use crate::trial::{Trial, Worker, settlement};
 
-/// What the oracle knows of a group: who has it, and what was delivered.
+/// The oracle's record of a group: its holder, and the rows delivered.
 #[derive(Default)]
 struct Seen {
     held_by: Option<String>,
@@ -55,7 +55,7 @@ fn shown(id: &Cell) -> String {
     }
 }
 
-/// Claims and delivers; every third row fails once, and hands back the rest of its run.
+/// Claims and delivers; every third row fails once and hands back the rest of its run.
 async fn work(
     worker: &Worker,
     n: usize,
@@ -115,7 +115,7 @@ async fn deliver_run(
         oracle.lock().expect("no worker panicked").entry(key.to_owned()).or_default().delivered.push(id);
         moves.push(settlement(&row.lease, Transition::Delivered));
     }
-    // Before the last settle nobody can have the group; after it anybody may.
+    // Before the last settle no other worker can hold the group; after it any worker may.
     oracle.lock().expect("no worker panicked").entry(key.to_owned()).or_default().held_by = None;
     let held = worker.settle(&moves).await;
     assert!(held.iter().all(|held| *held == Held::Held), "nobody else had the rows");

@@ -1,4 +1,4 @@
-//! Groups by their keys: odd ones, very many of them, and new ones among those that are held.
+//! Laws of group keys: unusual keys, very many keys, and new keys among held ones.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::cell::Cell;
 use crate::row::HOUR;
 use crate::trial::Trial;
 
-/// What keys can be made of. MySQL's usual collations take no heed of case or of a blank at the end.
+/// Unusual characters in keys. MySQL's default collations ignore case and trailing blanks.
 const ODD: [&str; 9] =
     ["0", "NULL", "a'b\"c\\d`e", "%_", "$1", "{\"k\": [1]}", "two words", "line\nbreak", "Ünïcødé 🚚"];
 
@@ -22,7 +22,7 @@ pub(crate) async fn odd_keys(trial: &Trial) {
     for key in ODD.into_iter().chain(["", &long]) {
         groups.insert(key, trial.put_group(key, 2, mode).await);
     }
-    // One at a time, so that each group is once where the next claim starts from.
+    // One at a time, so that each group once is the one where the next claim starts.
     let mut got: Vec<_> = Vec::new();
     for _ in 0..groups.len() * 2 {
         let row = worker.claim_one().await;
@@ -62,7 +62,7 @@ pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
         }
     }
     assert_eq!(order.len(), GROUPS);
-    // Keys run against the order: see `grouped`.
+    // Keys are in the opposite order: see `grouped`.
     let id = |row: &crate::cell::Row| match &row[&trial.subject.contract.table.id] {
         Cell::Int(id) => id.to_string(),
         Cell::Text(id) => id.clone(),
@@ -74,7 +74,7 @@ pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
 }
 
 pub(crate) async fn new_group_among_held_ones(trial: &Trial) {
-    // More than one claim looks at: only the newest rows can tell of it so soon.
+    // More rows than one claim reads: only the newest rows show the new group this soon.
     const HELD: usize = 2500;
     let worker = trial.worker("one").await;
     let mode = modes(&trial.subject)[0];

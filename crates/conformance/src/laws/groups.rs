@@ -1,4 +1,4 @@
-//! Ordered groups: rows of one group one after another, in their order; groups do not wait for each other.
+//! Laws of ordered groups: rows of one group are delivered one at a time in order; groups do not wait for each other.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::trial::{Trial, Worker, one, settlement};
 
 pub(super) const LATER: Duration = Duration::from_mins(15);
 
-/// The modes that keep an order and that this contract has.
+/// Returns the contract's modes that keep an order.
 pub(super) fn modes(subject: &Subject) -> Vec<Hold> {
     let Some(group) = &subject.contract.group else { return Vec::new() };
     let holds = [Hold::Next, Hold::Wait, Hold::Block].into_iter();
@@ -49,13 +49,13 @@ pub(crate) fn no_expiry(subject: &Subject, kind: Kind) -> Option<&'static str> {
     no_block(subject, kind).or(none.then_some("no time at which a row is over"))
 }
 
-/// The modes in which a row that is tried again holds back the others.
+/// Returns the modes in which a row that is retried holds back later rows.
 pub(super) fn holding(trial: &Trial) -> Vec<Hold> {
     modes(&trial.subject).into_iter().filter(|hold| *hold != Hold::Next).collect()
 }
 
-/// What so many columns say of a row's place. The first has pairs that only the second tells apart, and the second by itself
-/// would put the pairs in the wrong order: an order that forgets either is seen.
+/// Returns a row's position in that many sequence columns. The first column has pairs that only the second orders, and
+/// the second alone would order the pairs wrongly, so a claim that ignores either fails.
 fn places(seq: i64, columns: usize) -> Vec<i64> {
     if columns == 1 {
         return vec![seq];
@@ -67,7 +67,7 @@ fn places(seq: i64, columns: usize) -> Vec<i64> {
 }
 
 impl Trial {
-    /// A ready row in its place in a group. Keys run against the order.
+    /// Returns a ready row at its position in a group. Keys are in the opposite order.
     pub(super) fn grouped(&self, group: &str, seq: i64, mode: Hold, now: i64) -> Row {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let n = 900_000 - NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Trial {
         row
     }
 
-    /// Rows 1 to `count` of a group, put in the wrong order.
+    /// Inserts rows 1 to `count` of a group, not in their order.
     pub(super) async fn put_group(&self, group: &str, count: i64, mode: Hold) -> Vec<Cell> {
         let now = self.arena.now().await;
         let mut rows: Vec<Row> = (1..=count).map(|seq| self.grouped(group, seq, mode, now)).collect();
@@ -99,7 +99,7 @@ impl Trial {
         keys
     }
 
-    /// Rows that have no group.
+    /// Inserts rows that have no group.
     async fn put_free(&self, count: usize) -> Vec<Cell> {
         let rule = self.subject.contract.group.as_ref().expect("the law is about groups");
         let generated = self.arena.columns().iter().any(|column| column.name == rule.by && column.generated);
@@ -126,7 +126,7 @@ impl Trial {
     }
 }
 
-/// Ends the first of a run, and hands back the rest with it.
+/// Settles the first row of a run and hands back the rest in the same call.
 pub(super) async fn end_with_rest(worker: &Worker, run: &[Claimed], transition: Transition) {
     let own = settlement(&run[0].lease, transition);
     let rest = run[1..].iter().map(|row| row.lease.clone()).collect();
@@ -223,7 +223,7 @@ pub(crate) async fn row_in_flight_holds(trial: &Trial) {
         let run = two.claim(10).await;
         trial.assert_rows(&run, &[&a[1], &a[2]]);
         two.end(&run[0], Transition::Delivered).await;
-        // A row that arrives before those in flight waits for them all the same.
+        // A row that sorts before those in flight still waits for them.
         let early = trial.put(trial.grouped("a", 0, mode, trial.arena.now().await)).await;
         assert!(one.claim(10).await.is_empty(), "the last of the run is still in flight");
         two.end(&run[1], Transition::Delivered).await;
@@ -384,7 +384,7 @@ pub(crate) async fn runs_grow_when_few_groups_are_free(trial: &Trial) {
     let a = trial.put_group("a", 120, mode).await;
     let run = worker.claim(120).await;
     trial.assert_rows(&run, &a.iter().collect::<Vec<_>>());
-    // Of more rows than a run has, the first.
+    // The first rows of a group with more rows than a run has.
     let b = trial.put_group("b", 120, mode).await;
     trial.assert_rows(&worker.claim(10).await, &b[..10].iter().collect::<Vec<_>>());
 }

@@ -1,4 +1,5 @@
-//! Hand-off to an external queue: what a pointer can claim, what is published, and what is undone when the queue refuses.
+//! Laws of the hand-off to an external queue: what a pointer can claim, what is published, and what happens if the
+//! queue refuses.
 
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ impl Trial {
         handoff.expect("the law is about queues").mark.to_owned()
     }
 
-    /// The n-th row in a ready state, with a mark this old, or none.
+    /// Inserts the n-th row in a ready state, with a mark of this age or none.
     async fn put_marked(&self, n: usize, state: usize, mark: Option<i64>) -> Cell {
         let mut row = self.row_in(n, self.subject.stage().ready[state]).await;
         let now = self.arena.now().await;
@@ -73,7 +74,7 @@ impl Trial {
         self.row(id).await.get(&self.mark()).and_then(Cell::as_time)
     }
 
-    /// A row of an ordered group and one of a pool, ready, without a mark.
+    /// Inserts a row of an ordered group and one of a pool, ready, without a mark.
     async fn put_kept(&self) -> [Cell; 2] {
         let mode = modes(&self.subject).pop().unwrap_or(Hold::Wait);
         let ordered = self.put(self.grouped("a", 1, mode, self.arena.now().await)).await;
@@ -82,7 +83,7 @@ impl Trial {
         [ordered, self.put(pooled).await]
     }
 
-    /// The same holds for such rows that are to be tried again.
+    /// Checks the same for such rows that are retried.
     async fn again_kept(&self, worker: &Worker) {
         let mark = Cell::Time(self.arena.now().await - SECOND);
         let mut row = self.row_in(800, self.subject.stage().ready[1]).await;
@@ -137,7 +138,7 @@ pub(crate) async fn one_of_many_gets_a_named_row(trial: &Trial) {
         futures::future::join_all(["one", "two", "three", "four"].map(|name| trial.worker(name))).await;
     let mut left: Vec<Vec<Cell>> = vec![ids.clone(); workers.len()];
     let mut got = vec![0; ids.len()];
-    // Who finds a row looked at by another asks again, as it would when the pointer comes again.
+    // A worker that finds the row locked by another tries again, as it would for a redelivered pointer.
     for _ in 0..200 {
         let claims = workers.iter().zip(&left).map(|(worker, ids)| worker.claim_named(ids));
         let taken = futures::future::join_all(claims).await;
@@ -228,7 +229,7 @@ pub(crate) async fn due_rows_are_offered_once(trial: &Trial) {
         trial.bar(sweep, &mut barred, true).await;
         trial.put(barred).await;
     }
-    // Whatever their mark: rows in other states are not offered.
+    // Rows in other states are not published, whatever their mark.
     for state in [trial.subject.claimed(), trial.subject.stage().delivered] {
         let mut other = trial.row_in(10 + state.0, state).await;
         other.insert(trial.mark(), Cell::Null);
@@ -286,7 +287,7 @@ pub(crate) async fn refused_rows_are_recalled(trial: &Trial) {
     if second {
         ids.push(trial.put_marked(4, 1, Some(SECOND)).await);
     }
-    // The claim took the first of them: put back what it was.
+    // The claim may have taken the other row: then swap the two keys.
     if trial.is(&ready, &claimed.lease.id) {
         ids.swap(0, 1);
     }

@@ -1,4 +1,4 @@
-//! What workers on one database tell each other.
+//! Laws of named locks and pauses, which workers on one database share.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) async fn locks_are_exclusive(trial: &Trial) {
     patiently(|| a.unlock("purge")).await;
     patiently(|| a.unlock("purge")).await;
     assert!(patiently(|| b.lock("purge", MINUTE)).await, "it was given back");
-    // Renewed for no time at all: it ends at once.
+    // Renewed with a duration of zero, it ends at once.
     patiently(|| b.lock("purge", Duration::ZERO)).await;
     tokio::time::sleep(Duration::from_millis(3)).await;
     assert!(patiently(|| a.lock("purge", MINUTE)).await, "it has run out");

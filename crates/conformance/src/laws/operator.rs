@@ -1,4 +1,4 @@
-//! What operators do and see.
+//! Laws of operators' commands and views.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) fn no_requeue(subject: &Subject, _: Kind) -> Option<&'static str> {
     own_requeues(subject).is_empty().then_some("nothing ends here that can be requeued")
 }
 
-/// The requeues that lead back into this stage.
+/// Returns the requeues that lead back into this stage.
 fn own_requeues(subject: &Subject) -> Vec<(StateId, StateId)> {
     let moves = subject.contract.requeue.iter().flat_map(|requeue| requeue.moves.iter().copied());
     moves.filter(|(_, to)| subject.stage().ready.contains(to)).collect()
@@ -71,7 +71,7 @@ async fn all_of_a_state(trial: &Trial, from: StateId, to: StateId) {
     }
 }
 
-/// States that no requeue names are left as they are.
+/// Checks that a requeue leaves rows in other states alone.
 async fn others_stay(trial: &Trial) {
     let worker = trial.worker("c").await;
     let requeue = trial.subject.contract.requeue.clone().expect("checked");
@@ -167,7 +167,7 @@ pub(crate) async fn census_and_pages(trial: &Trial) {
     assert!(worker.store.show("999999").await.expect("it answers").is_none(), "there is no such row");
     let lag = worker.store.lag().await.expect("it answers");
     let claim = lag.oldest_claim_seconds.expect("two are claimed");
-    // MySQL rounds a time of whole seconds, up or down.
+    // MySQL rounds a time with whole seconds up or down.
     assert!((-1.0..10.0).contains(&claim), "claimed just now, not {claim} s ago");
     let due = lag.oldest_due_seconds.expect("five are due");
     let most = Duration::from_secs(3700).as_secs_f64();

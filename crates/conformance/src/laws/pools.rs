@@ -1,4 +1,4 @@
-//! Pools and turns: limits over all workers together, and nobody waits for another's rows.
+//! Laws of pools and fair queues: limits hold over all workers, and no client waits for another client's rows.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn at_once(most: i64) -> PoolLimits {
 }
 
 impl Trial {
-    /// So many ready rows of a pool and a client, from key `first` on.
+    /// Inserts `count` ready rows of a pool and a client, from key `first` on.
     async fn put_pooled(&self, first: usize, count: usize, pool: Option<&str>, client: &str) -> Vec<Cell> {
         let mut rows = Vec::with_capacity(count);
         for n in first..first + count {
@@ -49,7 +49,7 @@ impl Trial {
         row
     }
 
-    /// Rows of the pool in this state, as the database itself tells.
+    /// Counts the rows of the pool in this state, with the harness's own query.
     async fn count_pooled(&self, pool: &str, state: StateId) -> usize {
         let rows = self.rows().await;
         let counts = |row: &&Row| {
@@ -64,7 +64,7 @@ fn of_pool(claimed: &[Claimed], pool: &str) -> usize {
     claimed.iter().filter(|row| row.pool.as_deref() == Some(pool)).count()
 }
 
-/// Claims until some come: what a store remembers of pools may be a moment old.
+/// Claims until there are rows: a store's pool cache may be slightly out of date.
 async fn claim_soon(worker: &Worker, limit: u32) -> Vec<Claimed> {
     for _ in 0..500 {
         let claimed = worker.claim(limit).await;
@@ -76,7 +76,7 @@ async fn claim_soon(worker: &Worker, limit: u32) -> Vec<Claimed> {
     panic!("nothing was claimed within ten seconds");
 }
 
-/// The same, until one of this pool comes.
+/// Claims until there is a row of this pool.
 async fn claim_soon_of(worker: &Worker, pool: &str) -> Vec<Claimed> {
     let mut claimed = Vec::new();
     while of_pool(&claimed, pool) == 0 {
@@ -149,7 +149,7 @@ pub(crate) async fn paused_pool_waits(trial: &Trial) {
 }
 
 pub(crate) async fn rate_over_workers(trial: &Trial) {
-    // One a minute, which is longer than anybody here waits.
+    // One per minute is longer than this test waits.
     trial.arena.set_pool("slow", PoolLimits { rate: Some(1), ..PoolLimits::default() }).await;
     trial.put_pooled(1, 5, Some("slow"), "a").await;
     let (one, two) = (trial.worker("one").await, trial.worker("two").await);
@@ -168,7 +168,8 @@ pub(crate) async fn rate_over_workers(trial: &Trial) {
     rates_of_others(trial, &one).await;
 }
 
-/// Each pool has a bucket of its own, and a rate of nothing lets nothing go. A second's worth may go at once.
+/// Checks that each pool has its own rate, that a rate of zero allows nothing, and that a burst of one second is
+/// allowed.
 async fn rates_of_others(trial: &Trial, worker: &Worker) {
     let limits = |rate| PoolLimits { rate: Some(rate), ..PoolLimits::default() };
     trial.arena.set_pool("seen", PoolLimits { paused: true, ..limits(1) }).await;

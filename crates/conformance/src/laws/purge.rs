@@ -1,4 +1,4 @@
-//! What is deleted, and what never is.
+//! Laws of the purge: what is deleted, and what never is.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) async fn purge_spares_live_rows(trial: &Trial) {
         trial.age(&id, YEAR).await;
         old.push((state, id, rule.is_some()));
         if let Some(rule) = rule {
-            // A day short of its time.
+            // One day before its retention ends.
             let fresh = trial.row_in(100 + index, state).await;
             let short = rule.after.saturating_sub(Duration::from_hours(24));
             for column in &rule.since {

@@ -1,4 +1,4 @@
-//! Leases that run out, and leases that are kept.
+//! Laws of leases: expired ones are reclaimed, live ones are kept.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::row::SECOND;
 use crate::subject::Subject;
 use crate::trial::{Trial, patiently};
 
-/// What a reclaim answers that took back one row, in one of three ways.
+/// Returns the expected answer of a reclaim, by the number of rows retried, dead and handed back at no cost.
 fn took(retried: u64, dead: u64, free: u64) -> Reclaimed {
     Reclaimed { retried, dead, free }
 }
@@ -21,7 +21,7 @@ pub(crate) async fn crash_is_recovered(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
     let (gone, next) = (trial.worker("gone").await, trial.worker("next").await);
     let (id, first) = trial.claimed_by(&gone, 1).await;
-    // Delivered, and never settled.
+    // Delivered, but never settled.
     trial.crash(&gone, &id, &first).await;
     assert!(next.claim(10).await.is_empty(), "an expired lease is first taken back");
     assert_eq!(next.reclaim().await, took(1, 0, 0));
@@ -45,7 +45,7 @@ pub(crate) async fn held_rows_come_back_free(trial: &Trial) {
     let before = [trial.row(&ids[0]).await, trial.row(&ids[1]).await];
     let claimed = gone.claim(10).await;
     assert_eq!(claimed.len(), 2);
-    // Of the two it had begun another one, which it has settled since.
+    // The worker had begun the other row, and has settled it since.
     let other = claimed.iter().find(|row| trial.is(&ids[1], &row.lease.id)).expect("both");
     assert_eq!(gone.begin(&other.lease).await, Held::Held);
     assert_eq!(gone.end(other, Transition::Released).await, Held::Held);
@@ -97,7 +97,7 @@ pub(crate) async fn completed_tries_clear_crashes(trial: &Trial) {
         trial.crash(&worker, &id, &claimed).await;
         assert_eq!(worker.reclaim().await, took(1, 0, 0));
     }
-    // Attempts are another count: here they must not end the row.
+    // Keep the attempt counter low: attempts must not end the row here.
     let attempts = trial.subject.column(Role::Attempts).expect("every contract counts").to_owned();
     trial.set(&id, &attempts, Cell::Int(0)).await;
     let free = worker.claim_one().await;
@@ -122,7 +122,7 @@ pub(crate) async fn live_lease_is_left_alone(trial: &Trial) {
         assert_eq!(trial.row(&id).await, before);
     }
     if trial.subject.has(Role::LeaseUntil) {
-        // Its fence was left as it is, so the holder still can.
+        // The fence is unchanged, so the holder can still settle.
         assert_eq!(holder.end(&claimed, Transition::Delivered).await, Held::Held);
     }
 }
@@ -139,7 +139,7 @@ pub(crate) async fn poison_guard(trial: &Trial) {
     for crash in 1..=crashes {
         let claimed = worker.claim_one().await;
         assert_eq!(claimed.crashes, crash - 1, "crashes are counted");
-        // What `crash` does to the table's times does not touch the time of a crash.
+        // `crash` ages the table's times but not the time of the crash.
         assert!((0..60 * SECOND).contains(&claimed.since_crash), "{} µs since the last", claimed.since_crash);
         trial.crash(&worker, &id, &claimed).await;
         let last = crash == crashes;
@@ -185,7 +185,7 @@ pub(crate) async fn foreign_claims_expire(trial: &Trial) {
     let id = trial.put(trial.row_in(1, trial.subject.claimed()).await).await;
     let now = trial.arena.now().await;
     let claimed_at = trial.subject.column(Role::ClaimedAt).expect("it says when").to_owned();
-    // Our own lease would be over; theirs is counted from the claim, and longer.
+    // Our lease would have expired; the other program's is counted from the claim, and is longer.
     trial.set(&id, &claimed_at, Cell::Time(now - 4 * 60 * SECOND)).await;
     assert_eq!(worker.reclaim().await, Reclaimed::default(), "after four minutes");
     trial.set(&id, &claimed_at, Cell::Time(now - 6 * 60 * SECOND)).await;
@@ -198,7 +198,7 @@ pub(crate) fn no_claims_without_a_time(subject: &Subject, _: Kind) -> Option<&'s
     told.then_some("a claimed row of it always has its claim time")
 }
 
-/// Rule O5: what another program claimed before the table had a column for the claim time.
+/// Rule O5: rows that another program claimed before the table had a column for the claim time.
 pub(crate) async fn claims_without_a_time_expire(trial: &Trial) {
     let (worker, other) = (trial.worker("a").await, trial.worker("b").await);
     let stage = trial.subject.stage();
@@ -206,7 +206,7 @@ pub(crate) async fn claims_without_a_time_expire(trial: &Trial) {
     let mut row = trial.row_in(1, trial.subject.claimed()).await;
     row.insert(claimed_at.clone(), Cell::Null);
     if let Some(created) = trial.subject.column(Role::Created) {
-        // Old as the row is, its claim may be young: only the claim counts.
+        // The row is old but its claim may be recent: only the age of the claim counts.
         row.insert(created.to_owned(), Cell::Time(trial.arena.now().await - 24 * 3600 * SECOND));
     }
     let id = trial.put(row).await;
@@ -259,7 +259,7 @@ pub(crate) fn no_takeovers(subject: &Subject, _: Kind) -> Option<&'static str> {
     subject.stage().lease.poison.is_none().then_some("recovery is counted as an attempt")
 }
 
-/// What the error column's JSON holds.
+/// Returns the JSON of the error column.
 async fn error_of(trial: &Trial, id: &Cell) -> serde_json::Value {
     let row = trial.row(id).await;
     let error = trial.role(&row, Role::Error).as_text().expect("there is an error");

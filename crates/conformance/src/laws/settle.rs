@@ -1,4 +1,4 @@
-//! How a claim ends.
+//! Laws of settling: how a claim ends.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) async fn failures_keep_their_reason(trial: &Trial) {
             assert!(trial.role(&row, role).is_null(), "{role} is cleared by {transition}");
         }
         trial.assert_error(&row, "the relay is busy");
-        // Computed due times may be short: out of the way of the next.
+        // A computed due time may be short, so remove the row before the next one.
         trial.expel(&id).await;
     }
 }
@@ -119,7 +119,7 @@ pub(crate) async fn mixed_batch(trial: &Trial) {
             Settlement { delay, ..settlement(&row.lease, Transition::SETTLES[n % kinds]) }
         })
         .collect();
-    // Every fifth is made before, so that its lease is void in the batch.
+    // Settle every fifth row beforehand, so that its lease is void in the batch.
     let early: Vec<Settlement> = moves.iter().step_by(5).cloned().collect();
     let answers = worker.settle(&early).await;
     assert!(answers.iter().all(|held| *held == Held::Held), "{answers:?}");
@@ -147,7 +147,7 @@ pub(crate) fn no_mail(subject: &Subject, _: Kind) -> Option<&'static str> {
     (!subject.stage().sends_mail()).then_some("it sends no mail")
 }
 
-/// A settlement that says of each recipient what became of it.
+/// Returns a settlement with a result for each recipient.
 fn partly(lease: &Lease, second: &str) -> Settlement {
     let results = format!(
         r#"[{{"address":"a@x.test","result":"accepted"}},{{"address":"b@x.test","result":"{second}","reply":"it's \"busy\""}}]"#
@@ -162,7 +162,7 @@ fn partly(lease: &Lease, second: &str) -> Settlement {
 pub(crate) async fn recipients_are_remembered(trial: &Trial) {
     let worker = trial.worker("a").await;
     let mut row = trial.ready_row(1).await;
-    // The memory's table has the column as one that a row must fill.
+    // The memory store's table has this column as a required one.
     let columns = trial.subject.contract.message_columns();
     if let Some((_, column)) =
         columns.iter().find(|(field, column)| field == RESULTS && row.contains_key(column))

@@ -1,4 +1,4 @@
-//! The contract's own timed moves.
+//! Laws of sweeps, the contract's own timed moves.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(crate) async fn sweeps_move_their_rows(trial: &Trial) {
             }
             assert_eq!(trial.attempts(&placed[0]).await, 0, "nothing was tried");
             assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 0, "a second sweep finds nothing");
-            // Out of the way of the next.
+            // Remove the rows before the next sweep.
             for id in placed {
                 trial.expel(&id).await;
             }
@@ -50,7 +50,7 @@ pub(crate) async fn sweeps_move_their_rows(trial: &Trial) {
     }
 }
 
-/// Has its time come?
+/// Sets the row's time so that the sweep applies (`ripe`) or does not yet.
 async fn set_clock(trial: &Trial, sweep: &Sweep, ripe: bool, row: &mut crate::Row) {
     let now = trial.arena.now().await;
     match &sweep.when {
@@ -69,7 +69,7 @@ async fn set_clock(trial: &Trial, sweep: &Sweep, ripe: bool, row: &mut crate::Ro
     }
 }
 
-/// No time at all: never, but for rows that wait to be handed to a queue: at once.
+/// Checks a NULL time: it means never, except for rows to be published to a queue, where it means at once.
 async fn null_times(trial: &Trial, index: usize, sweep: &Sweep) {
     let (When::At { column } | When::Before { column }) = &sweep.when else { return };
     let worker = trial.worker("c").await;
@@ -80,7 +80,7 @@ async fn null_times(trial: &Trial, index: usize, sweep: &Sweep) {
     trial.expel(&id).await;
 }
 
-/// A sweep goes around leases, never through them.
+/// Checks that a sweep leaves claimed rows alone.
 async fn claimed_rows_stay(trial: &Trial, index: usize, sweep: &Sweep) {
     if sweep.from.contains(&trial.subject.claimed()) {
         return;

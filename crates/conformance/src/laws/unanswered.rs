@@ -1,4 +1,4 @@
-//! Claims that were made and whose answer never arrived.
+//! Laws of claims whose answer was lost.
 
 use postrider_contract::{Role, Transition};
 use postrider_seams::store::Held;
@@ -63,7 +63,7 @@ pub(crate) async fn lost_claims_are_released(trial: &Trial) {
     assert_eq!(again(&worker, &lost).await, 2);
 }
 
-/// Claims these again: by their keys where the lane has a queue.
+/// Claims these rows again: by key if the lane has a queue.
 async fn again(worker: &Worker, lost: &[Claimed]) -> usize {
     let Some(handoff) = worker.store.handoff() else { return worker.claim(10).await.len() };
     let ids: Vec<RowId> = lost.iter().map(|row| row.lease.id.clone()).collect();

@@ -1,69 +1,69 @@
-//! What happened, as the database and the target saw it, and what must be true of it in the end.
+//! The journal of a run, as the database and the target saw it, and the checks that it must pass in the end.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use postrider_contract::Transition;
 
-/// One thing that happened to one row.
+/// One event of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A move that the store made, with the state that it led to where that matters.
+    /// The store made a transition, with the resulting state if it matters.
     Moved {
         row: String,
         transition: Transition,
         died: bool,
     },
-    /// The fence refused a settlement.
+    /// The fence rejected a settlement.
     Lost {
         row: String,
     },
-    /// The target has the message.
+    /// The target accepted the message.
     Taken {
         row: String,
     },
-    /// Its lease ran out, and it was taken back.
+    /// The lease expired and the row was reclaimed.
     Cut {
         row: String,
     },
-    /// The target did not say whether it has it.
+    /// The target did not answer whether it accepted the message.
     Unanswered {
         row: String,
     },
-    /// The target's last word on it: it will never have it.
+    /// The target rejected the message finally.
     Hopeless {
         row: String,
     },
     Crashed {
         worker: usize,
     },
-    /// The store did what it must never do.
+    /// The store broke a guarantee.
     Broken {
         row: String,
         what: String,
     },
 }
 
-/// In the order in which it happened.
+/// Events in the order in which they happened.
 #[derive(Default)]
 pub struct Journal(Mutex<Vec<Event>>);
 
-/// What the specification says about counting, for the check.
+/// The specification's rules for counting, for the check.
 pub(crate) struct Rules {
     pub counts: Box<dyn Fn(Transition) -> bool + Send + Sync>,
     pub recovery_counts: bool,
-    /// An expired lease that was the last counts too.
+    /// Whether an expired lease that ends the row counts too.
     pub last_recovery_counts: bool,
     pub most: u32,
 }
 
-/// How one row ended.
+/// The final state of one row.
 pub(crate) struct Ending {
     pub row: String,
     pub state: String,
     pub finished: bool,
     pub delivered: bool,
-    /// `None` where the counter was reset on the way out.
+    /// The attempt counter; `None` if it was reset when the row left the stage.
     pub attempts: Option<i64>,
 }
 
@@ -76,16 +76,18 @@ struct Seen {
 }
 
 impl Journal {
+    /// Appends an event.
     pub fn note(&self, event: Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 
+    /// Returns a copy of all events so far.
     pub fn events(&self) -> Vec<Event> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Checks every promise; the number of duplicates if all are kept.
+/// Checks every guarantee; returns the number of duplicates if all hold.
 pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Result<usize, String> {
     let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! A worker's life: it can be killed, and it can freeze (a paused machine, a cut network) and come back.
+//! The life of a simulated worker: it can be killed, or freeze (a paused machine, a cut network) and come back.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -12,30 +12,33 @@ pub(crate) struct Life {
 }
 
 impl Life {
+    /// Creates a living worker.
     pub fn new() -> Self {
         Self { alive: AtomicBool::new(true), frozen_until: Mutex::new(Instant::now()) }
     }
 
+    /// Whether the worker has not been killed.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Relaxed)
     }
 
-    /// Neither killed nor frozen since then.
+    /// Whether the worker was neither killed nor frozen since then.
     pub fn was_well_since(&self, since: Instant) -> bool {
         let frozen = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
         self.is_alive() && frozen < since
     }
 
+    /// Kills the worker: its calls never return again.
     pub fn kill(&self) {
         self.alive.store(false, Relaxed);
     }
 
-    /// Nothing that it asks for arrives, and no answer reaches it, for this long.
+    /// Freezes the worker: for this long none of its requests and no answer to it arrives.
     pub fn freeze(&self, time: Duration) {
         *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + time;
     }
 
-    /// One way through the network. A dead worker's calls never return.
+    /// Waits for one way through the network. A dead worker's calls never return.
     pub async fn travel(&self, time: Duration) {
         tokio::time::sleep(time).await;
         let until = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The ordered groups of a run: which rows are in one, and what the target must see of their order.
+//! The ordered groups of a run: which rows are in a group, and in which order the target must receive them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,22 @@ use postrider_store_memory::Row;
 
 use super::journal::Event;
 
-/// Groups of a run; every fifth row has none.
+/// The number of groups of a run; every fifth row has no group.
 const GROUPS: i64 = 6;
 
-/// A row's place: its group, and what its failure does to those behind it.
+/// The place of a row: its group, and what its failure does to later rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub group: String,
     pub hold: Hold,
 }
 
-/// Rows by their number, which is their order too. Empty where the contract keeps none.
+/// Places by row number, which is also the order. Empty if the contract has no group order.
 #[derive(Debug, Default)]
 pub(crate) struct Order(BTreeMap<i64, Place>);
 
 impl Order {
+    /// Assigns the rows 1 to `rows` to groups and modes of the contract.
     pub fn of(contract: &Contract, rows: i64) -> Self {
         let Some(group) = contract.group.as_ref().filter(|group| group.keeps_order()) else {
             return Self::default();
@@ -37,15 +38,17 @@ impl Order {
         Self((1..=rows).filter(|n| n % 5 != 0).map(place).collect())
     }
 
+    /// Whether no row is in an ordered group.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the place of a row; `None` if it has no group.
     pub fn place(&self, row: &str) -> Option<&Place> {
         self.0.get(&row.parse().ok()?)
     }
 
-    /// The group's columns, as a producer writes them.
+    /// Sets the group's columns, as a producer writes them.
     pub fn write(&self, contract: &Contract, n: i64, now: i64, row: &mut Row) {
         let (Some(group), Some(place)) = (&contract.group, self.0.get(&n)) else { return };
         row.insert(group.by.clone(), Value::Text(place.group.clone()));
@@ -59,19 +62,19 @@ impl Order {
         }
     }
 
-    /// Rows of the same group, in front of this one.
+    /// Returns the earlier rows of the same group.
     fn before<'a>(&'a self, row: i64, place: &'a Place) -> impl Iterator<Item = i64> + 'a {
         self.0.range(..row).filter(|(_, other)| other.group == place.group).map(|(n, _)| *n)
     }
 
-    /// Does the row wait for an operator, behind one of these dead rows?
+    /// Whether the row waits for an operator, behind one of these dead rows.
     pub fn is_blocked(&self, row: &str, dead: &BTreeSet<String>) -> bool {
         let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { return false };
         place.hold == Hold::Block && self.before(n, place).any(|earlier| dead.contains(&earlier.to_string()))
     }
 
-    /// What the target first had of a group came in its order: before a row, all in front of it were taken, or were told
-    /// that they never will be. The latter lets others pass where the mode says so.
+    /// Checks that the target first received each group in order: before a row, all earlier ones were accepted or
+    /// finally rejected. In mode `Next` rows may overtake.
     pub fn check(&self, events: &[Event]) -> Result<(), String> {
         let mut passed: BTreeSet<i64> = BTreeSet::new();
         for event in events {

@@ -1,4 +1,4 @@
-//! A store that fails as databases do: away for a while, slow, its answers lost on the way, its worker killed.
+//! A store with the faults of a database: unavailable for a while, slow, answers lost, its worker killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,24 +21,24 @@ use super::life::Life;
 use super::order::Order;
 use crate::subject::Subject;
 
-/// What all workers of a run share.
+/// The state that all workers of a run share.
 pub(crate) struct Shared {
     pub subject: Subject,
     pub table: Arc<MemoryTable>,
     pub chance: Arc<Chance>,
     pub journal: Arc<Journal>,
-    /// Faults happen.
+    /// Whether faults happen.
     pub rough: AtomicBool,
-    /// Nobody reaches the database.
+    /// Whether the database is unreachable.
     pub away: AtomicBool,
-    /// Row → the fence that its holder has, as this run saw it come and go.
+    /// Row → the fence of its current holder, as the run observed it.
     pub holders: Mutex<BTreeMap<String, Box<[Value]>>>,
-    /// Rows whose delivery was begun since they were last claimed.
+    /// Rows whose delivery has begun since their last claim.
     pub begun: Mutex<BTreeSet<String>>,
-    /// Rows of claims whose answer was lost, when that was, and the worker that claimed them.
+    /// Rows of claims whose answer was lost, with the time of the loss and the worker that made the claim.
     pub unanswered: Mutex<BTreeMap<String, (Instant, Arc<Life>)>>,
     pub order: Order,
-    /// The target takes a run in one call, and keeps its order.
+    /// Whether the target accepts a run in one call and keeps its order.
     pub pipelined: bool,
 }
 
@@ -69,12 +69,12 @@ impl Shared {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(lease.id.to_string());
     }
 
-    /// Was its delivery begun since it was last claimed?
+    /// Whether the row's delivery has begun since its last claim.
     fn was_begun(&self, row: &str) -> bool {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains(row)
     }
 
-    /// The fence lets the holder through, and nobody else.
+    /// Checks that the fence accepts the holder and rejects all others.
     fn judge(&self, lease: &Lease, let_through: bool, what: &str) {
         if self.holds(lease) != let_through {
             let row = lease.id.to_string();
@@ -85,7 +85,7 @@ impl Shared {
     }
 }
 
-/// One worker's way to the table.
+/// One worker's connection to the table.
 pub(crate) struct FaultyStore {
     pub shared: Arc<Shared>,
     pub inner: Arc<MemoryStore>,
@@ -93,7 +93,7 @@ pub(crate) struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// The way there. A dead worker's calls never return.
+    /// Sends a request. A dead worker's calls never return.
     async fn go(&self) -> Result<(), Error> {
         self.travel().await;
         if self.shared.away.load(Relaxed) {
@@ -105,7 +105,7 @@ impl FaultyStore {
         Ok(())
     }
 
-    /// The way back: what was done is done, whatever the caller hears of it.
+    /// Returns the answer, or loses it: the change was made either way.
     async fn back<T>(&self, answer: T) -> Result<T, Error> {
         if self.rough() && self.shared.chance.once_in(150) {
             self.life.kill();
@@ -130,7 +130,7 @@ impl FaultyStore {
         self.shared.journal.note(Event::Moved { row, transition, died: false });
     }
 
-    /// Key and state of every row that is claimed now.
+    /// Returns the keys of all rows that are claimed now.
     fn claimed_rows(&self) -> Vec<String> {
         let subject = &self.shared.subject;
         let rows = super::world::rows(&self.shared.table, subject);
@@ -171,7 +171,7 @@ impl Store for FaultyStore {
         self.go().await?;
         let answers = self.inner.begin(begun, others).await?;
         for (lease, answer) in begun.iter().zip(&answers) {
-            // A lease that ran out and was not taken back yet may answer either way.
+            // A lease that has expired but was not reclaimed yet may be reported either way.
             if *answer == Held::Held {
                 self.shared.judge(lease, true, "begin");
                 self.shared.begin(lease);
@@ -216,7 +216,7 @@ impl Store for FaultyStore {
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
         self.go().await?;
-        // Nothing else runs in between: the table can be compared before and after.
+        // No other task runs in between, so the table can be compared before and after.
         let before = self.claimed_rows();
         let all = super::world::rows(&self.shared.table, &self.shared.subject);
         let reclaimed = self.inner.reclaim(limit).await?;
@@ -225,7 +225,7 @@ impl Store for FaultyStore {
         for row in before.into_iter().filter(|row| !after.contains(row)) {
             let now = super::world::rows(&self.shared.table, &self.shared.subject);
             self.shared.holders().remove(&row);
-            // Its worker had all the time of a lease to look for it.
+            // Its worker had a whole lease to release the row.
             if let Some((since, life)) = self.shared.unanswered().remove(&row)
                 && life.was_well_since(since)
             {

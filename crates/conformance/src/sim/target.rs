@@ -1,4 +1,4 @@
-//! A target that answers as relays do: late, badly, or not at all.
+//! A target with the faults of a relay: slow answers, errors, or no answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::journal::Event;
 use super::life::Life;
 use super::store::Shared;
 
-/// One worker's way to the target.
+/// One worker's connection to the target.
 pub(crate) struct Target {
     pub shared: Arc<Shared>,
     pub life: Arc<Life>,
@@ -60,7 +60,7 @@ impl Target {
 }
 
 impl Target {
-    /// Was this the row's last try, and in vain?
+    /// Records the end of a row if this attempt was its last and failed.
     fn note_end(&self, envelope: &Envelope, outcome: &Outcome) {
         let last = match outcome {
             Outcome::Rejected(_) | Outcome::Skipped(_) => true,
@@ -98,7 +98,7 @@ impl Transport for Target {
             }
             outcomes.push(outcome);
             if self.rough() && self.shared.chance.once_in(60) {
-                // Killed with the message gone and the outcome untold.
+                // The worker dies after the message was sent and before its outcome is recorded.
                 self.life.kill();
             }
         }
@@ -115,7 +115,7 @@ impl Transport for Target {
     }
 }
 
-/// Makes an envelope of anything.
+/// A composer that accepts every row.
 pub(crate) struct Plain;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! One run: workers that come and go over one table, until every row has ended.
+//! One run of the simulator: workers start and die over one table until every row has ended.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::subject::Subject;
 const ROWS: i64 = 40;
 const WORKERS: usize = 3;
 
-/// Faults happen for this long; then the world is kind, and everything must end.
+/// Time during which faults happen; after it everything must end.
 const ROUGH: Duration = Duration::from_mins(8);
 
-/// Long past every backoff and lease.
+/// Time limit of a run, longer than every backoff and lease.
 const END: Duration = Duration::from_hours(12);
 
 struct Worker {
@@ -73,7 +73,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
             workers[unlucky(&shared)].life.kill();
         }
         if rough && shared.chance.once_in(8) {
-            // Longer than its leases: others take its rows, and then it comes back.
+            // Longer than its leases: other workers claim its rows before it comes back.
             let lease = shared.subject.stage().lease.duration;
             workers[unlucky(&shared)].life.freeze(lease + shared.chance.wait(lease));
         }
@@ -83,7 +83,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
                 crashes += 1;
                 shared.journal.note(Event::Crashed { worker: worker.number });
                 let next = start(&shared, worker.number + WORKERS);
-                // Its store and its target never answer again, so this ends its tasks and nothing else.
+                // Its store and its target never answer again, so this only ends its tasks.
                 std::mem::replace(worker, next).engine.drain(Duration::ZERO).await;
             }
         }
@@ -134,7 +134,7 @@ fn start(shared: &Arc<Shared>, number: usize) -> Worker {
     Worker { number, engine, life }
 }
 
-/// A row as a producer writes it.
+/// Returns a row as a producer writes it.
 fn fresh(table: &MemoryTable, subject: &Subject, n: i64) -> Row {
     let mut row = Row::from([(subject.contract.table.id.clone(), Value::Int(n))]);
     let past = Value::Int(table.now() - 60_000_000);
@@ -160,7 +160,7 @@ fn fresh(table: &MemoryTable, subject: &Subject, n: i64) -> Row {
     row
 }
 
-/// Key, state and counter of every row.
+/// Returns key, state and counter of every row.
 pub(crate) fn rows(table: &MemoryTable, subject: &Subject) -> Vec<(String, Option<StateId>, i64)> {
     let state = |row: &Row| {
         let holds = |(column, condition): &(String, Condition)| {
@@ -190,7 +190,7 @@ fn is_never(value: &Value) -> bool {
     matches!(value, Value::Int(time) if *time >= crate::row::NEVER)
 }
 
-/// Is this the end of the stage?
+/// Whether the stage ends in this state.
 fn is_end(subject: &Subject, state: Option<StateId>) -> bool {
     let stage = subject.stage();
     state.is_some_and(|state| {
@@ -207,7 +207,7 @@ fn all_ended(shared: &Shared) -> bool {
     rows.iter().all(ended)
 }
 
-/// Rows that only an operator can help.
+/// Returns the rows that only an operator can move.
 fn dead(shared: &Shared, rows: &[(String, Option<StateId>, i64)]) -> BTreeSet<String> {
     let stopped = shared.subject.stage().stopped();
     let is_dead = |state: &Option<StateId>| state.is_some_and(|state| stopped.contains(&state));

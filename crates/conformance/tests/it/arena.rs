@@ -1,4 +1,4 @@
-//! Fresh tables, one database or file for each trial.
+//! Creates a fresh table for each trial, in its own database or file.
 
 mod dynamodb;
 mod mariadb;
@@ -21,12 +21,12 @@ pub async fn make(kind: Kind, subject: &Subject) -> Result<Box<dyn Arena>, Faile
     })
 }
 
-/// The address of a server.
+/// Returns the URL of a server.
 fn server(variable: &str) -> Result<String, Failed> {
     std::env::var(variable).map_err(|_| format!("{variable} is not set: run `cargo xtask test`").into())
 }
 
-/// A database name that nobody else uses.
+/// Returns a database name that is not in use.
 fn fresh_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("law_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed))

@@ -46,7 +46,7 @@ fn test(kind: Kind, subject: Arc<Subject>, law: &'static Law) -> Test {
     })
 }
 
-/// As many seeds as POSTRIDER_SIM_SEEDS says, or the one that POSTRIDER_SIM_SEED names.
+/// Runs POSTRIDER_SIM_SEEDS seeds, or the single seed in POSTRIDER_SIM_SEED.
 fn simulate(subject: Subject) -> Test {
     Test::test(format!("sim::{}", subject.name()), move || {
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -67,7 +67,7 @@ fn simulate(subject: Subject) -> Test {
     })
 }
 
-/// What happened once under a seed happens again, event by event.
+/// Checks that a seed gives the same events in every run.
 fn a_seed_replays() -> Result<(), Failed> {
     let subject = Subject::all().remove(0);
     for seed in 1..=6 {

@@ -1,4 +1,4 @@
-//! A DynamoDB table for each trial; the harness has a client of its own, and knows the layout by heart.
+//! A DynamoDB table for each trial; the harness has its own client and its own copy of the layout.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use postrider_store_dynamodb::{Database, Settings};
 
 use super::{fresh_name, server};
 
-/// Column of the contract, attribute of the specification's layout.
+/// Contract column, attribute in the specification's layout, type.
 const NAMES: [(&str, &str, ColumnKind); 9] = [
     ("status", "Latest", ColumnKind::Text),
     ("updated_at", "UpdatedAt", ColumnKind::Time),
@@ -57,7 +57,7 @@ impl DynamoDbArena {
         &self.subject.contract.table.name
     }
 
-    /// Both records of an e-mail, as a producer writes them.
+    /// Writes both records of an e-mail, as a producer does.
     async fn put(&self, row: &Row) {
         let cells = row.iter().filter(|(column, cell)| *column != "id" && !cell.is_null());
         let attributes: HashMap<String, AttributeValue> =
@@ -115,10 +115,10 @@ fn value(cell: &Cell) -> AttributeValue {
     }
 }
 
-/// When a state was reached: the store's own note, which no column of the contract has.
+/// The store's own attribute with the time at which a state was reached; no column of the contract maps it.
 const OWN: &str = "ReachedAt";
 
-/// A `_META` record as the contract's row; none for other records.
+/// Converts a `_META` record to the contract's row; `None` for other records.
 fn row(item: &HashMap<String, AttributeValue>) -> Option<Row> {
     if item["Status"].as_s().ok()? != "_META" {
         return None;
@@ -134,7 +134,7 @@ fn row(item: &HashMap<String, AttributeValue>) -> Option<Row> {
                 let time = DateTime::from_str(text, DateTimeFormat::DateTimeWithOffset).expect("RFC 3339");
                 Cell::Time(time.secs() * 1_000_000 + i64::from(time.subsec_nanos() / 1000))
             }
-            // The layout always has it, and no other way to say that there is none.
+            // The attribute is always there; an empty text stands for no reason.
             (AttributeValue::S(text), _) if name == "Reason" && text.is_empty() => Cell::Null,
             (AttributeValue::S(text), _) => Cell::text(text),
             (AttributeValue::N(number), _) => Cell::Int(number.parse().expect("a whole number")),
@@ -166,13 +166,13 @@ impl Arena for DynamoDbArena {
     }
 
     async fn now(&self) -> i64 {
-        // The emulator runs on this machine: its clock is ours.
+        // The emulator runs on this machine and uses the same clock.
         let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
         i64::try_from(now.as_micros()).expect("before the year 294000")
     }
 
     async fn insert(&self, _table: &str, rows: &[Row]) {
-        // Many at once: each is two requests.
+        // In parallel, because each row takes two requests.
         for rows in rows.chunks(16) {
             futures::future::join_all(rows.iter().map(|row| self.put(row))).await;
         }

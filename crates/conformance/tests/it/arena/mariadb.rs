@@ -86,7 +86,7 @@ fn kind_of(columns: &[TableColumn], name: &str) -> ColumnKind {
     known.unwrap_or_else(|| panic!("the table has no column {name}")).kind
 }
 
-/// A bind, as the column's own type.
+/// Returns the SQL of a bind parameter for the column.
 fn typed(columns: &[TableColumn], name: &str) -> &'static str {
     match kind_of(columns, name) {
         ColumnKind::Time => "TIMESTAMP '1970-01-01 00:00:00' + INTERVAL ? MICROSECOND",

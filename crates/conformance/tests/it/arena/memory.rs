@@ -1,4 +1,4 @@
-//! A table in memory; the harness looks at its rows directly.
+//! A table in memory; the harness reads its rows directly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl MemoryArena {
     }
 }
 
-/// Whole numbers for keys where the reference tables have them; message columns are all written.
+/// Returns columns with whole-number keys where the reference tables have them; all message columns are required.
 fn columns(subject: &Subject) -> Vec<TableColumn> {
     let contract = &subject.contract;
     let column = |name: &str, kind, required| TableColumn {

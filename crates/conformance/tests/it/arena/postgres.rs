@@ -24,7 +24,7 @@ pub struct PostgresArena {
     columns: Vec<TableColumn>,
 }
 
-/// A column, and what to cast to.
+/// A column and the type to cast to.
 struct Described {
     column: TableColumn,
     sql_type: String,
@@ -34,7 +34,7 @@ impl PostgresArena {
     pub async fn new(subject: &Subject) -> Result<Self, Failed> {
         let admin = server("POSTRIDER_TEST_POSTGRES")?;
         let name = fresh_name();
-        // A schema of its own is as good as a database, and a hundred times as fast to make.
+        // A schema isolates the trial as well as a database does, and is created a hundred times faster.
         let mut connection = PgConnection::connect(&admin).await?;
         connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).await?;
         connection.close().await?;
@@ -87,7 +87,7 @@ async fn describe(sql: &PgPool, table: &str) -> Vec<Described> {
         .collect()
 }
 
-/// The n-th bind, as the column's own type.
+/// Returns the n-th bind parameter with a cast to the column's type.
 fn typed(described: &[Described], column: &str, n: usize) -> String {
     let known = described.iter().find(|known| known.column.name == column);
     let known = known.unwrap_or_else(|| panic!("the table has no column {column}"));
@@ -235,7 +235,7 @@ impl Arena for PostgresArena {
     }
 }
 
-/// The claim that the specification of `mail_outbox` gives, word for word but for its parameters.
+/// The claim in the specification of `mail_outbox`, verbatim except for its parameters.
 const SEED_CLAIM: &str = "
 WITH candidates AS (
   SELECT id

@@ -57,7 +57,7 @@ async fn describe(sql: &SqlitePool, table: &str) -> Vec<TableColumn> {
     rows.iter()
         .map(|row| {
             let (name, sql_type): (String, String) = (row.get(0), row.get(1));
-            // SQLite has no type for times; the reference tables' names tell.
+            // SQLite has no time type; the column names of the reference tables show it.
             let is_time = name.ends_with("_at") || name.ends_with("_until") || name == "scheduled_for";
             let kind = match sql_type.as_str() {
                 "INTEGER" | "BIGINT" | "BOOLEAN" => ColumnKind::Int,
@@ -90,7 +90,7 @@ fn bind<'q>(query: Query<'q>, cell: &Cell) -> Query<'q> {
     }
 }
 
-/// What `typeof` and `hex` say; for a time, its microseconds.
+/// Converts the results of `typeof` and `hex`; for a time, its microseconds.
 fn cell(kind: ColumnKind, storage: &str, hex: &str, micros: Option<i64>) -> Cell {
     if storage == "null" {
         return Cell::Null;
