@@ -1,7 +1,7 @@
-//! Requests: what is asked again, and for how long.
+//! Sends requests to DynamoDB and repeats them where that helps.
 //!
-//! Invariant: a request that the service turned away for its load is asked again with growing, random pauses, within
-//! the time that the caller has; a service that can't be reached is told at once, as the engine waits better than we.
+//! Invariant: a throttled request is repeated with growing random pauses, within the caller's time limit. If the
+//! service cannot be reached, the error is returned at once, because the engine has its own backoff.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,47 +18,48 @@ use crate::connect::Database;
 use crate::error::{Trouble, classify, is_throttling};
 use crate::statement::Statement;
 
-/// One record as it comes.
+/// One record as DynamoDB returns it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// For reads, which the engine can as well ask again.
+/// Time limit for repeating throttled reads, which the engine can also repeat.
 pub(crate) const BRIEFLY: Duration = Duration::from_secs(5);
 
-/// For writes that get no answer. They are asked again under the same token; the engine must know soon if the service is
-/// away.
+/// Time limit for repeating writes without an answer, under the same token. It is short because the engine must soon
+/// learn that the service is unavailable.
 const UNANSWERED: Duration = Duration::from_secs(10);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Requests made so far.
+/// The number of requests sent so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// `ExecuteStatement` that reads.
+    /// `ExecuteStatement` requests that read.
     pub reads: u64,
-    /// `ExecuteTransaction`, and `ExecuteStatement` that writes.
+    /// `ExecuteTransaction` requests, and `ExecuteStatement` requests that write.
     pub writes: u64,
 }
 
-/// What came of a conditional write.
+/// The result of a conditional write.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Done,
-    /// Nothing was written: for each statement, was it one that its condition, or the lack of it, refused?
+    /// Nothing was written. Says for each statement whether its condition, or an existing record, refused it.
     Refused(Vec<bool>),
 }
 
 impl Database {
+    /// Returns the number of requests sent so far.
     pub fn usage(&self) -> Usage {
         Usage { reads: self.reads.load(Relaxed), writes: self.writes.load(Relaxed) }
     }
 
-    /// Several requests at once, within the settings' limit; answers in order.
+    /// Sends several requests in parallel, within the limit of the settings; returns the answers in order.
     pub(crate) async fn several<R: Future>(&self, requests: Vec<R>) -> Vec<R::Output> {
         stream::iter(requests).buffered(self.settings.requests).collect().await
     }
 
-    /// One page of a SELECT, and where the next begins.
+    /// Reads one page of a SELECT; returns the token of the next page with it.
     pub(crate) async fn select(
         &self,
         what: &str,
@@ -84,7 +85,7 @@ impl Database {
         .await
     }
 
-    /// All statements or none, each under its own condition.
+    /// Writes all statements or none, each under its own condition.
     pub(crate) async fn write(
         &self,
         what: &str,
@@ -92,7 +93,7 @@ impl Database {
         within: Duration,
     ) -> Result<Written, Error> {
         let place = self.settings.place();
-        // The same for every try: one whose answer was lost is not made twice.
+        // One token for all repetitions, so that a write whose answer was lost is not made twice.
         let token = format!("{:032x}", rand::random::<u128>());
         let begun = Instant::now();
         patiently(within, || async {
@@ -107,7 +108,7 @@ impl Database {
                 asked = asked.transact_statements(built);
             }
             let written = asked.send().await.map(|_| Written::Done);
-            // No answer: under the same token it can be asked again, and is done once.
+            // No answer came: the request can be repeated under the same token and takes effect once.
             written.or_else(|cause| cancelled(&place, what, cause)).map_err(|trouble| {
                 let again = trouble.unanswered && begun.elapsed() < UNANSWERED;
                 Trouble { throttled: trouble.throttled || again, ..trouble }
@@ -117,7 +118,7 @@ impl Database {
     }
 }
 
-/// A cancelled transaction is an answer, if conditions alone were the cause.
+/// Interprets a cancelled transaction: it is a valid result if conditions were its only cause.
 fn cancelled(place: &str, what: &str, cause: SdkError<ExecuteTransactionError>) -> Result<Written, Trouble> {
     let reasons: Vec<String> = match cause.as_service_error() {
         Some(ExecuteTransactionError::TransactionCanceledException(cancelled)) => {
@@ -140,13 +141,14 @@ fn cancelled(place: &str, what: &str, cause: SdkError<ExecuteTransactionError>) 
     Err(Trouble { error, throttled: false, unanswered: false })
 }
 
-/// By the condition, or by a record that is there already. AWS and its emulators name them with and without the end.
+/// Whether the condition or an existing record refused the write. AWS and its emulators use codes with and without the
+/// suffix.
 fn is_refusal(code: &str) -> bool {
     let code = code.strip_suffix("Exception").unwrap_or(code);
     matches!(code, "ConditionalCheckFailed" | "DuplicateItem")
 }
 
-/// Asks again while the service asks us to slow down and there is time.
+/// Repeats a call while the service throttles it and there is time.
 pub(crate) async fn patiently<T, F, R>(within: Duration, ask: F) -> Result<T, Error>
 where
     F: Fn() -> R,
@@ -158,7 +160,7 @@ where
         match ask().await {
             Ok(answer) => return Ok(answer),
             Err(trouble) if trouble.throttled && Instant::now() + pause < until => {
-                // Anywhere up to the whole pause: workers that were turned away together do not come back together.
+                // Full jitter: workers that were throttled together do not retry together.
                 tokio::time::sleep(pause.mul_f64(rand::random_range(0.0..=1.0))).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }

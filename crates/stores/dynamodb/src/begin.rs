@@ -1,5 +1,5 @@
-//! Rows whose delivery has begun, and what becomes of rows whose worker is gone. The list of each worker, and the crashes of
-//! each row, are records of our own beside the e-mails, as locks are.
+//! Records which rows' delivery has begun, and reclaims rows whose worker is gone. The list of each worker and the
+//! crashes of each row are internal records beside the e-mails, like locks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,13 +22,14 @@ const LEASES: &str = "Leases";
 const CRASHES: &str = "Crashes";
 const AT: &str = "At";
 
-/// The list of a worker that wrote nothing for so long concerns no row that is claimed now.
+/// Microseconds after which the list of a worker that wrote nothing is ignored: it cannot concern a row that is claimed
+/// now.
 const FORGOTTEN: i64 = 24 * 3600 * 1_000_000;
 
-/// DynamoDB deletes the count of a row that has not crashed for so many seconds.
+/// Seconds after its last crash at which DynamoDB deletes the crash count of a row.
 const REMEMBERED: i64 = 30 * 24 * 3600;
 
-/// Crashes in a row of one row, and when the last one was counted.
+/// Consecutive crashes of one row, and the time of the last one.
 #[derive(Debug, Clone, Copy)]
 struct Crashes {
     count: u32,
@@ -44,7 +45,7 @@ fn mark(id: &str, fence: Option<&str>) -> String {
 }
 
 impl DynamoStore {
-    /// From now on exactly these are begun; answers which of the first still hold their lease.
+    /// Replaces the list of begun rows by these; returns which of `begun` still hold their lease.
     pub(crate) async fn begin_records(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let fence = |lease: &Lease| lease.fence.first().and_then(Value::as_text).map(str::to_owned);
         let mark = |lease: &Lease| mark(&lease.id.to_string(), fence(lease).as_deref());
@@ -55,7 +56,7 @@ impl DynamoStore {
         written?;
         let standing = standing.into_iter().collect::<Result<Vec<bool>, Error>>()?;
         if standing.contains(&false) {
-            // They are not sent, and must not be charged for a crash.
+            // Rows that lost their lease are not sent, so a crash must not be charged to them.
             let held = begun.iter().zip(&standing).filter(|(_, is_held)| **is_held).map(|(lease, _)| lease);
             self.write_marks(held.chain(others).map(mark).collect()).await?;
         }
@@ -63,7 +64,7 @@ impl DynamoStore {
         Ok(standing.into_iter().map(held).collect())
     }
 
-    /// As it is now: what a claim left in memory does not tell.
+    /// Whether the lease still holds, read from the table because the copy in memory may be out of date.
     async fn is_standing(&self, lease: &Lease) -> Result<bool, Error> {
         let RowId::Text(id) = &lease.id else { return Ok(false) };
         self.held.forget(id);
@@ -113,7 +114,7 @@ impl DynamoStore {
         .await
     }
 
-    /// Our own records whose `Status` begins so, by the rest of it.
+    /// Returns the internal records whose `Status` begins with `begins`, by the rest of it.
     async fn own_records(&self, begins: &str) -> Result<HashMap<String, Item>, Error> {
         let place = self.database.settings.place();
         let mut found = HashMap::new();
@@ -167,7 +168,8 @@ impl DynamoStore {
         Ok(records.into_iter().map(|(id, item)| (id, read(&item))).collect())
     }
 
-    /// The rows are claimed by now: where their crashes can't be read they go as if there were none.
+    /// Sets the crash counts of claimed rows. If the counts cannot be read, the rows are delivered as if they were
+    /// zero.
     pub(crate) async fn note_crashes(&self, claimed: &mut [Claimed]) {
         if claimed.is_empty() {
             return;
@@ -186,7 +188,7 @@ impl DynamoStore {
         }
     }
 
-    /// A delivery that was completed clears the row's crashes.
+    /// Clears the row's crashes after a completed delivery attempt.
     pub(crate) async fn forgive(&self, id: &str, transition: Transition) -> Result<(), Error> {
         let known = self.crashed().remove(id);
         if known && transition.ends_a_try() {
@@ -198,7 +200,7 @@ impl DynamoStore {
     pub(crate) async fn reclaim_records(&self, limit: usize) -> Result<Reclaimed, Error> {
         let (contract, stage) = (&self.contract, self.stage());
         let now = self.database.clock.now();
-        // A claim without a time that can be read would be held for ever.
+        // A claim without a readable time counts as expired; otherwise it would be held for ever.
         let expired = |record: &Record| lease_end(contract, stage, &record.row).is_none_or(|end| end < now);
         let found = self.choose("reclaim", &self.claimed_states(), limit, expired).await?;
         let mut reclaimed = Reclaimed::default();
@@ -220,7 +222,8 @@ impl DynamoStore {
         Ok(reclaimed)
     }
 
-    /// Takes back a begun row, and counts the crash in the same transaction. Is it dead now? `None` where it has moved since.
+    /// Reclaims a begun row and counts the crash in the same transaction. Returns whether it is dead now; `None` if it
+    /// has moved since.
     async fn charge(&self, record: &Record, known: Option<&Crashes>) -> Result<Option<bool>, Error> {
         let (contract, stage) = (&self.contract, self.stage());
         let crashed = known.map_or(0, |known| known.count);
@@ -234,7 +237,7 @@ impl DynamoStore {
         let given = self.given(&nothing, reason);
         let status = format!("{}{}", self.counts(), record.id);
         let count = if crash == Crash::Dead {
-            // An operator who requeues it gives it a fresh start.
+            // A row that an operator requeues starts without crashes.
             self.target.delete(OURS, &status)
         } else {
             let numbers = [(CRASHES, i64::from(crashed) + 1), (AT, given.now)];

@@ -1,4 +1,4 @@
-//! Claim, load and extend.
+//! Claims rows, loads their content and extends leases.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +16,8 @@ use crate::store::DynamoStore;
 
 impl DynamoStore {
     pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<Claimed>, Error> {
-        // Those of the last claim that failed beside others may have been made all the same: the caller looks for them.
+        // Some claims of the last call failed although others succeeded, and may have been made: return that error now,
+        // so that the caller releases them.
         self.missed().take().map_or(Ok(()), Err)?;
         let mut taken = Vec::new();
         let mut next = Some(i64::MAX);
@@ -29,7 +30,7 @@ impl DynamoStore {
         Ok(taken)
     }
 
-    /// Takes rows in one state. Answers when the first of those left falls due, where it has seen them all.
+    /// Claims rows in one state. Returns when the first of the remaining ones is due, if it has seen all of them.
     async fn claim_in(
         &self,
         status: &str,
@@ -67,7 +68,7 @@ impl DynamoStore {
         let wanted = records.len();
         let claims = records.into_iter().map(|record| self.claim_one(record)).collect();
         let claimed = self.database.several(claims).await;
-        // One that failed does not take with it what was claimed beside it.
+        // Keep the rows that were claimed if other claims failed.
         let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
         let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
         match failed.into_iter().find_map(Result::err) {
@@ -79,7 +80,8 @@ impl DynamoStore {
         Ok(claimed)
     }
 
-    /// The oldest first; but where other workers were faster, in no order, so that we do not all ask for the same.
+    /// Sorts the records, oldest first; shuffles them if other workers were faster last time, to avoid the same
+    /// contention.
     fn arrange(&self, due: &mut [Record]) {
         if self.contended.load(Relaxed) {
             due.shuffle(&mut rand::rng());
@@ -116,7 +118,7 @@ impl DynamoStore {
         Ok(Some(claimed))
     }
 
-    /// In a ready state, of ours, with an attempt left; due or not.
+    /// Whether the record is in a ready state, passes the filter and has attempts left, due or not.
     fn is_ready(&self, record: &Record) -> bool {
         let state = state_of(&self.contract, &record.row);
         state.is_some_and(|state| self.stage().ready.contains(&state))
@@ -129,7 +131,7 @@ impl DynamoStore {
         due_at(&self.contract, self.stage(), &record.row).unwrap_or(i64::MAX)
     }
 
-    /// An index without the time to live: it is in the table.
+    /// Reads the time to live from the table if the index does not have it.
     async fn with_ttl(&self, page: Vec<Record>) -> Result<Vec<Record>, Error> {
         if self.target.projects_ttl {
             return Ok(page);
@@ -139,7 +141,7 @@ impl DynamoStore {
         self.database.several(read).await.into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// What `Latest` has in these states, each once.
+    /// Returns the values of `Latest` in these states, each once.
     pub(crate) fn statuses(&self, states: &[StateId]) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for status in states.iter().map(|state| self.status_of(*state)) {
@@ -150,7 +152,7 @@ impl DynamoStore {
         found
     }
 
-    /// The `_META` record, from the table itself; none if its time to live is over.
+    /// Reads the `_META` record from the table; `None` if its time to live is over.
     pub(crate) async fn current(&self, id: &str) -> Result<Option<Record>, Error> {
         let (items, _) = self.database.select("read a record", &self.target.meta(id), None, None).await?;
         let now = self.database.clock.now();
@@ -158,7 +160,7 @@ impl DynamoStore {
         Ok(record.filter(|record| !record.is_expired(now)))
     }
 
-    /// The record that a lease is about, if the lease still holds.
+    /// Returns the record of a lease if the lease still holds.
     pub(crate) async fn leased(&self, lease: &Lease) -> Result<Option<Record>, Error> {
         let RowId::Text(id) = &lease.id else { return Ok(None) };
         let holds = |record: &Record| {

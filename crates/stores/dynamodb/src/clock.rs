@@ -1,5 +1,6 @@
-//! The time. DynamoDB tells none that a statement could use, but every answer of it carries a `Date`: while our own
-//! clock agrees with it, ours is used, being finer; a clock that is wrong by more than a moment is corrected.
+//! The clock of the store. DynamoDB has no clock that a statement could use, but each of its answers has a `Date`
+//! header. While the local clock agrees with it, the local clock is used, because it is finer; otherwise it is
+//! corrected.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -10,29 +11,29 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 
-/// A `Date` has whole seconds, and an answer takes its time: closer than this is right.
+/// Microseconds by which the clocks may differ and still agree: a `Date` has whole seconds, and answers take time.
 const AGREES: i64 = 2_000_000;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock {
-    /// The service's time less ours, in microseconds; 0 while they agree.
+    /// The service's time minus ours, in microseconds; 0 while they agree.
     ahead: Arc<AtomicI64>,
 }
 
 impl Clock {
-    /// Microseconds since 1970.
+    /// Returns the current time in microseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         own() + self.ahead.load(Relaxed)
     }
 
-    /// Microseconds that the service's clock is ahead of ours, by its last answer.
+    /// Returns by how many microseconds the service's clock is ahead of ours, by its last answer.
     pub(crate) fn ahead(&self) -> i64 {
         self.ahead.load(Relaxed)
     }
 
     fn told(&self, date: &str) {
         let Ok(date) = DateTime::from_str(date, DateTimeFormat::HttpDate) else { return };
-        // The middle of the second that it names.
+        // Assume the middle of the second.
         let ahead = date.secs() * 1_000_000 + 500_000 - own();
         self.ahead.store(if ahead.abs() > AGREES { ahead } else { 0 }, Relaxed);
     }

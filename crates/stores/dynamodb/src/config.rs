@@ -1,34 +1,37 @@
-//! Settings of one account's tables in one region.
+//! Settings of the store: the tables of one account in one region.
 
 use std::fmt;
 use std::time::Duration;
 
 use postrider_broker::{Address, Secret};
 
-/// Settings that can't work, all mistakes at once; none holds a secret.
+/// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_broker::Mistakes;
 
 const SERVICE: &str = "DynamoDB";
 
-/// How to reach the tables.
+/// The settings to connect to DynamoDB.
 #[derive(Clone)]
 pub struct Settings {
-    /// By default AWS's usual chain says.
+    /// The AWS region; by default from the AWS default chain.
     pub region: Option<String>,
-    /// Fixed keys; without them AWS's usual chain is asked: environment, profile, web identity, container, instance.
+    /// Access key and secret key; by default from the AWS default chain: environment, profile, web identity, container,
+    /// instance.
     pub credentials: Option<(String, Secret)>,
-    /// Another service that speaks DynamoDB, such as an emulator.
+    /// The URL of another service with the DynamoDB API, such as an emulator.
     pub endpoint: Option<String>,
+    /// Time limit of a connection attempt. Default: 3 seconds.
     pub connect_timeout: Duration,
-    /// The longest wait for one answer.
+    /// Time limit of one request. Default: 4 seconds.
     pub timeout: Duration,
-    /// Requests of one call at once.
+    /// Maximum of parallel requests per call. Default: 16.
     pub requests: usize,
-    /// This worker's id: unique per start.
+    /// The id of this worker, unique per start.
     pub instance: String,
 }
 
 impl Settings {
+    /// Returns the default settings for a region.
     pub fn new(region: Option<String>) -> Self {
         Self {
             region,
@@ -41,7 +44,7 @@ impl Settings {
         }
     }
 
-    /// `dynamodb://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region may be left out: `dynamodb://`.
+    /// Parses `dynamodb://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region are optional: `dynamodb://`.
     pub fn from_url(url: &str) -> Result<Self, Mistakes> {
         let mut address = Address::parse(url, &[], 443);
         let mut options = std::mem::take(&mut address.options);
@@ -89,7 +92,7 @@ impl Settings {
         mistakes
     }
 
-    /// Where it is, for messages: never the credentials.
+    /// Returns the name of the service for messages, without credentials.
     pub fn place(&self) -> String {
         match (&self.endpoint, &self.region) {
             (Some(endpoint), _) => format!("DynamoDB at {endpoint}"),
@@ -99,7 +102,7 @@ impl Settings {
     }
 }
 
-/// Without the keys.
+/// Prints the settings without the keys.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")

@@ -1,4 +1,4 @@
-//! Connecting: lazily, so that a process can start while the service is away.
+//! Connects to DynamoDB lazily, so that a process can start while the service is unavailable.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -18,10 +18,10 @@ use crate::migrate::Migration;
 use crate::store::DynamoStore;
 use crate::verify::Shape;
 
-/// The one layout of records that this store has.
+/// The only record layout that this store supports.
 const LAYOUT: &str = "meta_and_history";
 
-/// One account's tables in one region; every lane shares its connections.
+/// The tables of one account in one region; all lanes share its connections.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) settings: Arc<Settings>,
@@ -32,7 +32,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Reads the settings; connects when first asked to do something, not here.
+    /// Creates the handle; connects on the first request.
     pub fn connect(settings: &Settings) -> Self {
         Self {
             settings: Arc::new(settings.clone()),
@@ -43,8 +43,8 @@ impl Database {
         }
     }
 
-    /// Opens a contract's table for one stage. `lane` names the lane in messages. A service that is away answers a
-    /// transient error: try again.
+    /// Opens a contract's table for one stage. `lane` names the lane in messages. Returns a transient error if the
+    /// service is unavailable.
     pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<DynamoStore>, Error> {
         let place = self.settings.place();
         let refused = |what: String| {
@@ -55,7 +55,7 @@ impl Database {
             return Err(refused(format!("contract {} has no stage {stage}", contract.name)));
         };
         let table = &contract.table.name;
-        // The SDK's calls are large futures: on the heap they burden no caller.
+        // The SDK's futures are large: box them to keep the caller's small.
         let shape = Box::pin(Shape::read(self, &contract))
             .await?
             .ok_or_else(|| refused(format!("there is no table {table}: run `postrider migrate`")))?;
@@ -65,12 +65,13 @@ impl Database {
         Ok(Arc::new(DynamoStore::new(self.clone(), contract, index, shape.projects_ttl)))
     }
 
-    /// Opens a contract for `migrate`, whether its table is there or not.
+    /// Opens a contract for `migrate`; its table need not exist.
     pub fn migration(&self, contract: Contract) -> Arc<Migration> {
         Arc::new(Migration { database: self.clone(), contract })
     }
 
-    /// Microseconds that the service's clock is ahead of this machine's. Any answer tells, a refusal too.
+    /// Returns by how many microseconds the service's clock is ahead of this machine's. Any answer suffices, even an
+    /// error.
     pub async fn clock_offset(&self) -> Result<i64, String> {
         match self.client().await.list_tables().limit(1).send().await {
             Err(error) if error.raw_response().is_none() => Err(error.to_string()),
@@ -83,14 +84,14 @@ impl Database {
     }
 }
 
-/// Reads AWS's usual settings where ours are silent.
+/// Creates the client; AWS's default chain supplies the settings that are not given.
 async fn make_client(settings: &Settings, clock: &Clock) -> Client {
     let http = postrider_aws::http_client();
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(settings.connect_timeout)
         .operation_attempt_timeout(settings.timeout)
         .build();
-    // What is tried again, and for how long, is decided in one place (`ask.rs`).
+    // Retries are implemented in `ask.rs` only.
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http)
         .retry_config(RetryConfig::disabled())
@@ -114,8 +115,10 @@ async fn make_client(settings: &Settings, clock: &Clock) -> Client {
     Client::from_conf(config.build())
 }
 
-/// The contract as DynamoDB can run it: there is no version column (the specification has it 0), and the fence is
-/// the time of the last move, which every program that moves a record writes.
+/// Returns the contract as DynamoDB runs it, or why it cannot.
+///
+/// There is no version column (it is always 0 in the specification). The fence is the time of the last move, which
+/// every program that moves a record writes.
 pub fn adapted(mut contract: Contract) -> Result<Contract, String> {
     let name = &contract.name;
     match &contract.dynamodb {

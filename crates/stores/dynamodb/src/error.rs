@@ -1,4 +1,4 @@
-//! What the service's refusals mean to us.
+//! Classifies errors of the service.
 
 use std::error::Error as _;
 
@@ -6,16 +6,16 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_smithy_runtime_api::client::result::DispatchFailure;
 use postrider_seams::store::{Class, Error};
 
-/// A failed request: the error, and whether the service only asked us to slow down.
+/// A failed request: the error, and whether the service only throttled it.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     pub error: Error,
     pub throttled: bool,
-    /// No answer came: it may have been done.
+    /// Whether no answer came, so that the request may have taken effect.
     pub unanswered: bool,
 }
 
-/// The service is there and has too much to do, or another transaction is at the same record.
+/// Whether the service is overloaded, or another transaction is writing the same record.
 pub(crate) fn is_throttling(code: &str) -> bool {
     matches!(
         code,
@@ -51,7 +51,7 @@ fn is_ours_to_mend(code: &str) -> bool {
     )
 }
 
-/// `what` we were at, such as "claim"; `place` names the service, never the keys.
+/// Classifies an error. `what` is the operation, such as "claim"; `place` names the service without credentials.
 pub(crate) fn classify<E>(place: &str, what: &str, cause: SdkError<E>) -> Trouble
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -89,12 +89,12 @@ where
     Trouble { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
 }
 
-/// Did the connection end under the request, so that it may have been done?
+/// Whether the connection ended during the request, so that it may have taken effect.
 fn is_cut(failure: &DispatchFailure) -> bool {
     failure.as_connector_error().is_some_and(postrider_aws::is_cut)
 }
 
-/// The causes, from the outside in; the SDK's own words hold no credentials.
+/// Returns the causes, outermost first; the SDK's messages hold no credentials.
 fn chain<E: std::error::Error + 'static>(cause: &SdkError<E>) -> String {
     let mut words = Vec::new();
     let mut source = cause.source();

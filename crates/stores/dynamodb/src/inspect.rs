@@ -1,4 +1,4 @@
-//! What operators see and do.
+//! Implements the operators' views and moves.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -21,9 +21,9 @@ use crate::record::Record;
 use crate::store::DynamoStore;
 use crate::verify;
 
-/// The lag is asked for every few seconds; here each answer is a walk over the index.
+/// Minimum time between two measurements of the lag: each reads the index page by page.
 const LAG_EVERY: Duration = Duration::from_mins(1);
-/// Requests for one page of a list, where few records match.
+/// Maximum of requests for one page of a list, if few records match.
 const MOST_REQUESTS: usize = 100;
 
 impl DynamoStore {
@@ -38,7 +38,7 @@ impl DynamoStore {
             (column.clone(), text)
         };
         let mut columns: Vec<_> = record.row.iter().map(shown).collect();
-        // An e-mail looks the same on every database: here its version is 0, and elsewhere it has no time to live.
+        // Show the same columns for an e-mail on every database: here its version is 0.
         columns.push(("version".to_owned(), Some("0".to_owned())));
         columns.push((self.target.ttl.clone(), record.ttl.map(|ttl| ttl.to_string())));
         let read_at = self.database.clock.now();
@@ -120,7 +120,7 @@ fn shown(value: &Value) -> Option<String> {
     }
 }
 
-/// One state's record in a line: when, and why.
+/// Formats the record of one state as a line: time and reason.
 fn line(attributes: &std::collections::HashMap<String, AttributeValue>) -> String {
     let text =
         |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str);
@@ -137,7 +137,7 @@ impl Inspect for DynamoStore {
         verify::strange_records(self).await
     }
 
-    /// One walk over the index, bounded.
+    /// Counts the records by state, in one bounded walk over the index.
     async fn census(&self) -> Result<Vec<Count>, Error> {
         let mut rows = vec![0_u64; self.contract.states.len()];
         let mut walk = self.walk("census", None);
@@ -159,12 +159,12 @@ impl Inspect for DynamoStore {
         Ok(self.contract.states.iter().zip(rows).map(count).collect())
     }
 
-    /// A table of DynamoDB is asked by its key alone.
+    /// Returns the searches that DynamoDB supports: by key alone.
     fn searches(&self) -> Vec<Searchable> {
         vec![Searchable { by: SearchBy::Id, exact: true, prefix: false, indexed: true }]
     }
 
-    /// In the order of the index: DynamoDB knows no other.
+    /// Lists records in the order of the index, the only one that DynamoDB has.
     async fn browse(&self, query: &Query) -> Result<Page, Error> {
         if let Some(search) = &query.search {
             if (search.by, search.matching) != (SearchBy::Id, Matching::Exact) {
@@ -199,7 +199,7 @@ impl Inspect for DynamoStore {
         Ok(Page { rows, next, note: Some(note) })
     }
 
-    /// The record, and a line for each state reached.
+    /// Returns the record, and a line for each state reached.
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
         let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
         let status =
@@ -223,7 +223,7 @@ impl Inspect for DynamoStore {
         Ok(Some(view))
     }
 
-    /// A record for each state reached.
+    /// Returns the record of each state reached.
     async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
         let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
         let recorded = |item: &crate::ask::Item| {
@@ -239,7 +239,7 @@ impl Inspect for DynamoStore {
         Ok(found)
     }
 
-    /// No groups and no pools here.
+    /// Returns nothing: this layout has no groups and no pools.
     async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
         Ok(Standing::default())
     }

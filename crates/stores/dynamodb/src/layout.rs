@@ -1,4 +1,4 @@
-//! The layout: which attribute keeps which of the contract's columns, and in what form.
+//! The record layout: which attribute stores which column of the contract, and in what format.
 //!
 //! ```text
 //! Id      Status      Attributes                                                            TTL
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use postrider_contract::{Contract, Role};
 use postrider_seams::Value;
 
-/// The sort key of the record that says where an e-mail is.
+/// The sort key of the record with an e-mail's current state.
 pub(crate) const META: &str = "_META";
 pub(crate) const ID: &str = "Id";
 pub(crate) const STATUS: &str = "Status";
@@ -22,25 +22,26 @@ pub(crate) const ATTRIBUTES: &str = "Attributes";
 pub(crate) const LATEST: &str = "Latest";
 pub(crate) const UPDATED_AT: &str = "UpdatedAt";
 pub(crate) const REASON: &str = "Reason";
-/// When the e-mail came to the stage that tells of it; also the column's name, as the contract has none for it.
+/// The attribute with the time at which the e-mail reached a callback stage; also the column's name, as the contract
+/// has none.
 pub(crate) const REACHED_AT: &str = "ReachedAt";
 
-/// Who has a mail that not all its recipients got; also the column's name.
+/// The attribute with the results of a mail's recipients, if they differ; also the column's name.
 pub(crate) const RECIPIENTS: &str = "Recipients";
 
-/// Names that other programs write for the same thing; read where ours is absent.
+/// Alternative attribute names of other programs; read if ours is absent.
 const OTHER_NAMES: [(&str, &str); 1] = [("EmlFilePath", "EMLFilePath")];
 
-/// Column ↔ attribute.
+/// The mapping between columns and attributes.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
-    /// Column, attribute of `Attributes`.
+    /// Column, and its attribute in `Attributes`.
     pairs: Vec<(String, String)>,
     times: BTreeSet<String>,
     pub(crate) id: String,
     pub(crate) status: String,
     pub(crate) updated: String,
-    /// The column of the reason.
+    /// The column with the reason.
     pub(crate) error: String,
 }
 
@@ -77,7 +78,7 @@ impl Layout {
         layout
     }
 
-    /// The first name that a column gets stays.
+    /// Maps a column to an attribute, unless it is mapped already.
     fn put(&mut self, column: &str, attribute: &str) {
         if !self.pairs.iter().any(|(known, _)| known == column) {
             self.pairs.push((column.to_owned(), attribute.to_owned()));
@@ -92,7 +93,7 @@ impl Layout {
         self.times.contains(column)
     }
 
-    /// The column that an attribute is kept in; its own name where it has none.
+    /// Returns the column of an attribute; the attribute's name if it has none.
     pub(crate) fn column<'a>(&'a self, attribute: &'a str) -> &'a str {
         self.pairs().find(|(_, known)| *known == attribute).map_or(attribute, |(column, _)| column)
     }
@@ -109,7 +110,7 @@ impl Layout {
         }
     }
 
-    /// What can't be read as what it should be counts as absent.
+    /// Converts an attribute to the column's value; NULL if it has an unexpected type or format.
     pub(crate) fn read(&self, column: &str, value: &AttributeValue) -> Value {
         match value {
             AttributeValue::S(text) if self.is_time(column) => micros(text).map_or(Value::Null, Value::Int),
@@ -142,7 +143,7 @@ fn attribute_of(role: Role) -> Option<&'static str> {
     })
 }
 
-/// The name that ours is also known by.
+/// Returns the alternative name of an attribute.
 pub(crate) fn other_name(attribute: &str) -> Option<&'static str> {
     OTHER_NAMES.iter().find(|(ours, _)| *ours == attribute).map(|(_, other)| *other)
 }
@@ -151,14 +152,14 @@ pub(crate) fn is_other_name(attribute: &str) -> bool {
     OTHER_NAMES.iter().any(|(_, other)| *other == attribute)
 }
 
-/// RFC 3339 in UTC, to the microsecond.
+/// Formats a time as RFC 3339 in UTC with microseconds.
 pub(crate) fn time(micros: i64) -> String {
     let nanos = u32::try_from(micros.rem_euclid(1_000_000) * 1000).expect("less than a second");
     let time = DateTime::from_secs_and_nanos(micros.div_euclid(1_000_000), nanos);
     time.fmt(DateTimeFormat::DateTime).unwrap_or_else(|_| "9999-12-31T00:00:00Z".to_owned())
 }
 
-/// RFC 3339 with any offset.
+/// Parses an RFC 3339 time with any offset; returns microseconds since 1970.
 pub(crate) fn micros(text: &str) -> Option<i64> {
     let time = DateTime::from_str(text, DateTimeFormat::DateTimeWithOffset).ok()?;
     let micros = i64::from(time.subsec_nanos()) / 1000;

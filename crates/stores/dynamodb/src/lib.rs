@@ -1,9 +1,9 @@
 //! E-mails in one DynamoDB table: a `_META` record that says where each e-mail is, and a record for each state reached.
 //!
-//! Owns: the layout of the records (`layout.rs`), the PartiQL that reads and moves them, and what is true of DynamoDB
-//! alone: an index that lags, no clock, no order, throttling. Must not: decide anything; what a move writes is the
-//! contract's to say. Invariant: no record changes but by a transaction whose condition names the state and the
-//! `UpdatedAt` that the worker saw; the index is only a hint.
+//! Owns: the layout of the records (`layout.rs`), the PartiQL that reads and moves them, and what is specific to
+//! DynamoDB: an index that lags, no clock, no order, throttling. Must not: decide anything; the contract defines what a
+//! move writes. Invariant: a record changes only by a transaction whose condition names the state and the `UpdatedAt`
+//! that the worker read; the index is only a hint.
 
 mod ask;
 mod begin;

@@ -1,4 +1,4 @@
-//! Named locks and pauses: records of our own beside the e-mails, under an `Id` that no e-mail has.
+//! Named locks and pauses: internal records beside the e-mails, under an `Id` that no e-mail has.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::layout::{ID, STATUS};
 use crate::statement::text;
 use crate::store::DynamoStore;
 
-/// The `Id` of our own records, or what it begins with.
+/// The `Id` of internal records, or its prefix.
 pub(crate) const OURS: &str = "_postrider";
 
 impl DynamoStore {

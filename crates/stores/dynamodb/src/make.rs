@@ -14,15 +14,16 @@ use crate::record::Record;
 use crate::statement::{Statement, text};
 use crate::store::DynamoStore;
 
-/// Microseconds that a record's time may be ahead of the clock and still be followed.
+/// Microseconds by which a record's time may be ahead of the clock and still be incremented.
 const MOST_AHEAD: i64 = 60_000_000;
 
-/// What becomes of the records of the states left and reached.
+/// The effect of a move on the records of the states left and reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// Reached for the first time.
+    /// The state is reached for the first time: its record is inserted.
     Forward,
-    /// Back to a state that has its record; what was left goes, so that it can be reached again.
+    /// The move leads back to a state that has a record. With `forget` the record of the state left is deleted, so that
+    /// it can be reached again.
     Back { forget: bool },
 }
 
@@ -39,7 +40,7 @@ impl DynamoStore {
         }
     }
 
-    /// The record as the move made it; `None` where it is no longer what `before` says.
+    /// Makes the move; returns the new record, or `None` if the record is no longer as `before` says.
     pub(crate) async fn make(
         &self,
         step: &Move<'_>,
@@ -49,7 +50,7 @@ impl DynamoStore {
         self.make_with(step, before, given, None).await
     }
 
-    /// The same, with one more statement in its transaction.
+    /// Makes the move with one more statement in its transaction.
     pub(crate) async fn make_with(
         &self,
         step: &Move<'_>,
@@ -74,9 +75,9 @@ impl DynamoStore {
             statements.extend(also.cloned());
             match self.database.write(step.transition.name(), &statements, within).await? {
                 Written::Done => return Ok(Some(self.after(before, row, ttl))),
-                // The `_META` record comes first: it alone decides who may move.
+                // The `_META` record comes first: its condition alone decides whether the move is allowed.
                 Written::Refused(which) if which.first() == Some(&true) => return Ok(None),
-                // The state's record is there where none was expected, or the other way round.
+                // The state's record exists although none was expected, or the other way round.
                 Written::Refused(_) => {}
             }
         }
@@ -88,15 +89,16 @@ impl DynamoStore {
         Record { id: before.id.clone(), row, updated, ttl, legacy_ttl: false }
     }
 
-    /// Every move has a time of its own, later than the one before it: it is what tells claims apart. One that is far ahead of
-    /// the clock is not followed: it differs anyway, and the lease would run until then.
+    /// Sets the time of the move, later than that of the previous one: it distinguishes claims. A previous time far
+    /// ahead of the clock is not incremented, because the lease would last until then; the new time differs from it
+    /// anyway.
     pub(crate) fn move_time_on(&self, before: &Row, after: &mut Row, now: i64) {
         let old = before.get(&self.layout.updated).and_then(int);
         let followed = old.filter(|old| (now..=now + MOST_AHEAD).contains(old));
         after.insert(self.layout.updated.clone(), Value::Int(followed.map_or(now, |old| old + 1)));
     }
 
-    /// The states whose records must be told of another time to live: with their own they would outlive `_META`.
+    /// Returns the states whose records need the new time to live, because they would otherwise outlive `_META`.
     async fn out_of_step(
         &self,
         before: &Record,
@@ -110,7 +112,7 @@ impl DynamoStore {
         let (items, _) =
             self.database.select("read the records", &self.target.all_of(&before.id), None, None).await?;
         let status = |row: &Row| row.get(&self.layout.status).and_then(Value::as_text).map(str::to_owned);
-        // These are written, or deleted, by the move itself.
+        // The move itself writes or deletes these.
         let mut written = vec![Some(layout::META.to_owned()), status(after)];
         if reach == (Reach::Back { forget: true }) {
             written.push(status(&before.row));
@@ -156,14 +158,14 @@ impl DynamoStore {
             .any(|ready| Some(self.status_of(*ready)) == status(after).as_ref().and_then(Value::as_text));
         let operators = step.transition == Transition::Requeued;
         match (ready, operators) {
-            // What was given up stays on record.
+            // Keep the record of the failed state after a requeue.
             (_, true) => Reach::Back { forget: false },
             (true, false) => Reach::Back { forget: true },
             (false, false) => Reach::Forward,
         }
     }
 
-    /// The text that `Latest` has in a state.
+    /// Returns the value of `Latest` in a state.
     pub(crate) fn status_of(&self, state: StateId) -> &str {
         let conditions = &self.contract.state(state).conditions;
         let text = conditions.iter().find_map(|(column, condition)| match condition {
@@ -173,7 +175,7 @@ impl DynamoStore {
         text.unwrap_or_default()
     }
 
-    /// `Latest` of the rows that a worker holds.
+    /// Returns the states of rows that a worker holds.
     pub(crate) fn claimed_states(&self) -> Vec<StateId> {
         match self.stage().claimed {
             Claimed::State(state) => vec![state],
@@ -181,8 +183,8 @@ impl DynamoStore {
         }
     }
 
-    /// Kept as it is; set where the state reached has a retention and the record has no time to live; taken away when
-    /// an operator revives what only the retention had doomed.
+    /// Returns the time to live after a move. It is kept; it is set if the target state has a retention and the record
+    /// has no time to live; it is removed by a requeue if only the retention had set it.
     fn ttl_after(&self, step: &Move<'_>, before: &Record, now: i64) -> Option<i64> {
         let rule = |state: Option<StateId>| {
             let rules = self.contract.retention.iter();
@@ -199,7 +201,7 @@ impl DynamoStore {
         kept.or_else(|| rule(step.to).map(|rule| seconds(now, rule)))
     }
 
-    /// The role's column of a record, as a time.
+    /// Returns the time in the role's column of a record.
     pub(crate) fn time(&self, record: &Record, role: Role) -> Option<i64> {
         record.row.get(self.contract.column(role)?).and_then(int)
     }

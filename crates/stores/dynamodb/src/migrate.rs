@@ -1,4 +1,5 @@
-//! Makes the table, its index and its time to live; adds what an existing table lacks. It never drops or changes.
+//! Creates the table, its index and its time to live, and adds what an existing table lacks. Never drops or changes
+//! anything.
 
 use std::time::Duration;
 
@@ -21,11 +22,11 @@ use crate::statement::Target;
 use crate::store::DynamoStore;
 use crate::verify::Shape;
 
-/// A table takes seconds, an index over a large one much longer.
+/// Time limit for the table and its index to become active: a table takes seconds, an index over a large table minutes.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// A contract's table, whether it is there or not.
+/// The migration of a contract's table, which need not exist.
 pub struct Migration {
     pub(crate) database: Database,
     pub(crate) contract: Contract,
@@ -59,7 +60,7 @@ impl Migration {
         Ok(index.into_iter().chain(ttl).collect())
     }
 
-    /// As somebody without us would do it.
+    /// Returns the AWS CLI command for a step, for operators who run it themselves.
     fn command(&self, step: Step) -> String {
         let Target { table, index, ttl, .. } = self.target();
         let index = format!(
@@ -140,7 +141,7 @@ impl Migration {
         self.wait().await
     }
 
-    /// Until table and index are there to be used.
+    /// Waits until table and index are active.
     async fn wait(&self) -> Result<(), Error> {
         let until = Instant::now() + LONGEST_WAIT;
         loop {

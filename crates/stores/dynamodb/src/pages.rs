@@ -1,6 +1,6 @@
-//! Walks the index: one page after another, from where the last walk stopped.
+//! Walks the index page by page, starting where the last walk stopped.
 //!
-//! Invariant: a walk is bounded; what it did not see, the next one begins with.
+//! Invariant: a walk is bounded; the next one begins with what it did not see.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,16 +10,16 @@ use postrider_seams::store::{Class, Error};
 use crate::record::Record;
 use crate::store::DynamoStore;
 
-/// The largest page of a walk for a census, a check or a sweep: it begins with the claim's batch, and reads twice as many records
-/// each time, as the index has the records of all states and a filter finds ours among them. Pages of a claim stay at the
-/// batch (25 by default), as the specification has it (rule E4).
+/// The largest page of a walk for a census, a check or a sweep. Such a walk begins with the claim's batch size and
+/// doubles it with each page, because the index has the records of all states and a filter selects ours. Pages of a
+/// claim keep the batch size (25 by default), as the specification requires (rule E4).
 const LARGEST_PAGE: i32 = 1600;
-/// Pages of one walk.
+/// Maximum of pages of one walk.
 const MOST_PAGES: usize = 50;
-/// Pages of one claim, which are smaller.
+/// Maximum of pages of one claim, which are smaller.
 const MOST_CLAIM_PAGES: usize = 200;
 
-/// Where walks stopped, by what they were for.
+/// The positions at which walks stopped, by purpose.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors(Mutex<HashMap<String, String>>);
 
@@ -38,10 +38,11 @@ impl Cursors {
 pub(crate) struct Walk {
     name: String,
     status: Option<String>,
-    /// Where the page that was read last begins, and where the next does.
+    /// The token of the page that was read last.
     here: Option<String>,
+    /// The token of the next page.
     next: Option<String>,
-    /// It began in the middle, so it goes on from the start when it comes to the end.
+    /// Whether it began in the middle and continues from the start when it reaches the end.
     wraps: bool,
     pages: usize,
     most_pages: usize,
@@ -51,20 +52,20 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Has it seen every record?
+    /// Whether the walk has seen every record.
     pub(crate) fn saw_all(&self) -> bool {
         self.ended && self.pages < self.most_pages
     }
 }
 
 impl DynamoStore {
-    /// A walk for a claim: every page has the size of its batch.
+    /// Starts a walk for a claim: every page has the size of its batch.
     pub(crate) fn claim_walk(&self, status: &str) -> Walk {
         let walk = self.walk("claim", Some(status));
         Walk { largest: walk.size, most_pages: MOST_CLAIM_PAGES, ..walk }
     }
 
-    /// `purpose` keeps the places of different walks over the same state apart.
+    /// Starts a walk. `purpose` separates the positions of different walks over the same state.
     pub(crate) fn walk(&self, purpose: &str, status: Option<&str>) -> Walk {
         let name = format!("{purpose} {}", status.unwrap_or_default());
         let next = self.cursors.take(&name);
@@ -82,7 +83,7 @@ impl DynamoStore {
         }
     }
 
-    /// The next page's records; `None` at the end. Records whose time to live is over are left out.
+    /// Reads the next page; `None` at the end. Leaves out records whose time to live is over.
     pub(crate) async fn turn(&self, what: &str, walk: &mut Walk) -> Result<Option<Vec<Record>>, Error> {
         if walk.ended {
             return Ok(None);
@@ -90,7 +91,7 @@ impl DynamoStore {
         let statement = self.target.by_state(walk.status.as_deref());
         let asked = self.database.select(what, &statement, walk.next.as_deref(), Some(walk.size)).await;
         let (items, next) = match asked {
-            // A place of an earlier walk that the service no longer knows.
+            // The service no longer accepts the position of an earlier walk: start from the beginning.
             Err(error) if error.class == Class::Permanent && walk.wraps && walk.pages == 0 => {
                 walk.next = None;
                 self.database.select(what, &statement, None, Some(walk.size)).await?
@@ -112,7 +113,7 @@ impl DynamoStore {
         Ok(Some(records.filter(|record| !record.is_expired(now)).collect()))
     }
 
-    /// The walk has what it wants. `left`: some of the last page as well is still to be taken.
+    /// Ends the walk early and keeps its position. `left`: the last page still has records to claim.
     pub(crate) fn stop(&self, walk: &Walk, left: bool) {
         let place = if left { &walk.here } else { &walk.next };
         if let Some(token) = place {

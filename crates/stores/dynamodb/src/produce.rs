@@ -1,4 +1,4 @@
-//! Writing a fresh e-mail, as an application would: both its records, or none.
+//! Writes a new e-mail as an application would: both of its records, or none.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Produce for DynamoStore {
     }
 }
 
-/// A UUID, version 4, variant 1 (RFC 9562).
+/// Returns a random UUID (version 4, RFC 9562).
 fn fresh_key() -> String {
     let random: u128 = rand::random();
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;

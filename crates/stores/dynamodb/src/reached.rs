@@ -1,7 +1,7 @@
-//! When an e-mail came to the stage that tells of it.
+//! Keeps the time at which an e-mail reached a callback stage.
 //!
-//! A step back writes the state's record anew, so the time is kept in `_META`: the first claim of the stage puts there when the
-//! record was written that it found, and the move that leads out of the stage takes it away.
+//! A step back rewrites the state's record, so the time is kept in `_META`: the first claim of the stage stores the
+//! time of the record that it found, and the move that leaves the stage removes it.
 
 use postrider_contract::{Move, Stage, Transition};
 use postrider_rows::{Row, int};
@@ -16,7 +16,7 @@ impl DynamoStore {
         self.contract.history.as_ref().is_some_and(|history| history.tells.contains(&stage.name))
     }
 
-    /// What a move makes of the time; `forward` where it leads to a state for the first time.
+    /// Sets or removes the time in a move; `forward` if the move leads to a state for the first time.
     pub(crate) fn keep_reached(&self, step: &Move<'_>, before: &Row, after: &mut Row, forward: bool) {
         if !self.tells(step.stage) {
             return;
@@ -33,7 +33,7 @@ impl DynamoStore {
         }
     }
 
-    /// In milliseconds, as composers know it.
+    /// Returns the time in milliseconds, the unit of composers.
     pub(crate) fn reached(&self, record: &Record) -> Option<Value> {
         let known = record.row.get(REACHED_AT).and_then(int).map(|micros| Value::Int(micros / 1000));
         self.tells(self.stage()).then(|| known.unwrap_or_default())

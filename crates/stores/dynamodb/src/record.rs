@@ -1,4 +1,4 @@
-//! A `_META` record as read: the contract's row, and what the row does not say.
+//! A `_META` record as read: the contract's row, and the attributes that are not in the row.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use crate::layout::{self, ATTRIBUTES, ID, LATEST, Layout, UPDATED_AT};
 pub(crate) struct Record {
     pub id: String,
     pub row: Row,
-    /// `UpdatedAt` as it is written, to the letter and of whatever type: the condition of every move.
+    /// `UpdatedAt` exactly as stored, of whatever type: the condition of every move.
     pub updated: Option<AttributeValue>,
-    /// At the root, else where old records keep it.
+    /// The time to live in Unix seconds: at the root, else in `Attributes` as in old records.
     pub ttl: Option<i64>,
-    /// It is where old records keep it; the next move takes it to the root.
+    /// Whether the time to live is in `Attributes` as in old records; the next move writes it at the root.
     pub legacy_ttl: bool,
 }
 
 impl Record {
-    /// `None` for what is no e-mail: no `Attributes`, or no `Latest` in them.
+    /// Reads a record; `None` if it is not an e-mail: no `Attributes`, or no `Latest` in them.
     pub(crate) fn read(layout: &Layout, ttl: &str, item: &Item) -> Option<Self> {
         let (Some(AttributeValue::S(id)), Some(AttributeValue::M(attributes))) =
             (item.get(ID), item.get(ATTRIBUTES))
@@ -35,7 +35,7 @@ impl Record {
             let column = layout.column(name);
             row.insert(column.to_owned(), layout.read(column, value));
         }
-        // The layout has no other way to say that there is none.
+        // In this layout an empty reason stands for none.
         row.retain(|column, value| *column != layout.error || value.as_text() != Some(""));
         for (column, attribute) in layout.pairs() {
             if !row.contains_key(column)
@@ -54,17 +54,17 @@ impl Record {
         })
     }
 
-    /// What tells one claim from the next: each claim writes a text.
+    /// Returns the fence: the text of `UpdatedAt`, which every claim changes.
     pub(crate) fn fence(&self) -> Option<&str> {
         self.updated.as_ref()?.as_s().ok().map(String::as_str)
     }
 
-    /// DynamoDB may take days to delete it; for us it is gone.
+    /// Whether the time to live is over. DynamoDB may take days to delete the record; this store ignores it at once.
     pub(crate) fn is_expired(&self, now: i64) -> bool {
         self.ttl.is_some_and(|ttl| ttl <= now / 1_000_000)
     }
 
-    /// What the record of one state keeps, from the `_META` record's row.
+    /// Returns the attributes of a state's record, from the row of the `_META` record.
     pub(crate) fn history(
         layout: &Layout,
         row: &Row,
@@ -87,13 +87,13 @@ impl Record {
     }
 }
 
-/// The time to live: at the root, else where old records keep it.
+/// Returns the time to live: at the root, else in `Attributes` as in old records.
 pub(crate) fn ttl_of(ttl: &str, item: &Item) -> Option<i64> {
     let legacy = || item.get(ATTRIBUTES)?.as_m().ok()?.get(ttl).and_then(seconds);
     item.get(ttl).and_then(seconds).or_else(legacy)
 }
 
-/// Unix seconds.
+/// Converts an attribute to Unix seconds.
 fn seconds(value: &AttributeValue) -> Option<i64> {
     match value {
         AttributeValue::N(number) => number.parse().ok().or_else(|| whole(number)),
@@ -101,7 +101,7 @@ fn seconds(value: &AttributeValue) -> Option<i64> {
     }
 }
 
-/// A fraction of a second does not matter; what no clock will ever show is no time.
+/// Parses a number without its fraction; `None` if it is out of range for a time.
 fn whole(number: &str) -> Option<i64> {
     let number: f64 = number.parse().ok()?;
     #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]

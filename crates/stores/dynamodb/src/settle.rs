@@ -1,4 +1,4 @@
-//! Settle: fenced moves, several at once.
+//! Settles rows: moves that compare the fence, several in parallel.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use postrider_seams::store::{Class, Error, Held, Settlement};
 
 use crate::store::DynamoStore;
 
-/// Moves that were made in a call that failed as a whole: the engine will ask for them again.
+/// Moves that were made in a call that failed as a whole: the engine will request them again.
 #[derive(Debug, Default)]
 pub(crate) struct Made(Mutex<HashSet<String>>);
 
@@ -44,7 +44,7 @@ impl DynamoStore {
             return Ok(Held::Held);
         }
         match self.settle_fenced(settlement).await {
-            // What DynamoDB can't take is left to its lease; the others go on.
+            // A row that DynamoDB rejects is left to its lease; the others are settled.
             Err(error) if error.class == Class::Permanent => {
                 tracing::error!(row = %settlement.lease.id, %error, "a row can't be settled; it is left to its lease");
                 Ok(Held::Lost)

@@ -1,6 +1,6 @@
-//! PartiQL: the specification's statements, with the conditions that make two workers safe.
+//! PartiQL statements of the specification, with the conditions that make concurrent workers safe.
 //!
-//! Invariant: values are bound; names are the layout's or the contract's, and quoted.
+//! Invariant: values are bound; names come from the layout or the contract, and are quoted.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::record::Record;
 pub(crate) struct Statement {
     pub text: String,
     values: Vec<AttributeValue>,
-    /// For reads of the table itself.
+    /// Whether to read consistently; only for reads of the table itself.
     pub consistent: bool,
 }
 
@@ -26,20 +26,20 @@ impl Statement {
         Self { text, values, consistent: false }
     }
 
-    /// None where there is nothing to bind: an empty list is an error.
+    /// Returns the values to bind; `None` if there are none, because DynamoDB rejects an empty list.
     pub(crate) fn parameters(&self) -> Option<Vec<AttributeValue>> {
         (!self.values.is_empty()).then(|| self.values.clone())
     }
 }
 
-/// Where the statements go.
+/// The table and index that the statements use.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub table: String,
     pub index: String,
-    /// The attribute that DynamoDB deletes records by.
+    /// The attribute with the time at which DynamoDB may delete a record.
     pub ttl: String,
-    /// Does the index have it?
+    /// Whether the index contains it.
     pub projects_ttl: bool,
 }
 
@@ -55,7 +55,7 @@ impl Target {
     pub(crate) fn new(contract: &Contract, projects_ttl: bool) -> Self {
         let dynamodb = contract.dynamodb.as_ref();
         let table = match &contract.table.schema {
-            // A dot is part of a table's name there.
+            // A dot is part of the table's name in DynamoDB.
             Some(schema) => format!("{schema}.{}", contract.table.name),
             None => contract.table.name.clone(),
         };
@@ -67,7 +67,7 @@ impl Target {
         }
     }
 
-    /// `_META` records in one state, or all, from the index.
+    /// Selects the `_META` records in one state, or in all, from the index.
     pub(crate) fn by_state(&self, status: Option<&str>) -> Statement {
         let Self { table, index, ttl, .. } = self;
         let ttl = if self.projects_ttl { format!(", \"{ttl}\"") } else { String::new() };
@@ -82,19 +82,19 @@ impl Target {
         Statement::new(query, values)
     }
 
-    /// One `_META` record, as it is now.
+    /// Selects one `_META` record, with a consistent read.
     pub(crate) fn meta(&self, id: &str) -> Statement {
         let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
         Statement { consistent: true, ..Statement::new(query, vec![text(id), text(META)]) }
     }
 
-    /// All records of one e-mail, as they are now.
+    /// Selects all records of one e-mail, with a consistent read.
     pub(crate) fn all_of(&self, id: &str) -> Statement {
         let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=?", self.table);
         Statement { consistent: true, ..Statement::new(query, vec![text(id)]) }
     }
 
-    /// Moves the `_META` record, if it is still in the state and of the time that we saw.
+    /// Moves the `_META` record, if its state and time are still those that we read.
     pub(crate) fn update_meta(
         &self,
         layout: &Layout,
@@ -107,7 +107,7 @@ impl Target {
             let (old, new) = (before.row.get(column), after.get(column));
             let path = format!("\"{ATTRIBUTES}\".\"{attribute}\"");
             match new {
-                // Every program of this layout writes it with each move, empty where there is none.
+                // Every program with this layout writes the reason with each move, empty if there is none.
                 None | Some(Value::Null) if attribute == REASON => {
                     sets.push(format!("{path}=?"));
                     values.push(text(""));
@@ -146,7 +146,7 @@ impl Target {
         let status = before.row.get(&layout.status).and_then(Value::as_text).unwrap_or_default();
         values.push(text(status));
         match &before.updated {
-            // Not a time, and yet it is what the record has.
+            // NULL is not a time, but it is what the record holds.
             Some(AttributeValue::Null(_)) => query += " AND \"Attributes\".\"UpdatedAt\" IS NULL",
             Some(updated) => {
                 query += " AND \"Attributes\".\"UpdatedAt\"=?";
@@ -157,7 +157,7 @@ impl Target {
         Statement::new(query, values)
     }
 
-    /// The record of a state that the e-mail reaches for the first time; also the `_META` record of a fresh one.
+    /// Inserts the record of a state that is reached for the first time, or the `_META` record of a new e-mail.
     pub(crate) fn insert(
         &self,
         id: &str,
@@ -174,7 +174,7 @@ impl Target {
         Statement::new(format!("INSERT INTO \"{}\" VALUE {{{members}}}", self.table), values)
     }
 
-    /// One of our own records, made or changed; `ttl` is when DynamoDB may delete it.
+    /// Inserts or replaces an internal record; `ttl` is when DynamoDB may delete it.
     pub(crate) fn put_own(
         &self,
         is_new: bool,
@@ -198,7 +198,7 @@ impl Target {
         Statement::new(query, values.chain(keys).collect())
     }
 
-    /// The record of a state that the e-mail comes back to.
+    /// Updates the record of a state to which the e-mail returns.
     pub(crate) fn update(
         &self,
         id: &str,
@@ -220,7 +220,7 @@ impl Target {
         Statement::new(query, values)
     }
 
-    /// The time to live of a record that is otherwise left as it is.
+    /// Sets only the time to live of a record.
     pub(crate) fn set_ttl(&self, id: &str, status: &str, ttl: Option<i64>) -> Statement {
         let root = format!("\"{}\"", self.ttl);
         let (change, mut values) = match ttl {

@@ -1,4 +1,4 @@
-//! The store: one stage of one contract on one table.
+//! The DynamoDB store: one stage of one contract on one table.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
@@ -20,11 +20,11 @@ use crate::record::Record;
 use crate::settle::Made;
 use crate::statement::Target;
 
-/// Records that one settle takes well: each is a transaction of its own.
+/// The number of records per settle; each is its own transaction.
 const BATCH: usize = 100;
-/// Records that a worker keeps in mind, however many leases it lost.
+/// Maximum of records in memory, even if many leases were lost.
 const HELD_LIMIT: usize = 10_000;
-/// How long what a claim has seen stands for the next due time.
+/// Time for which the last claim's result is used for the next due time.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// One stage of one contract on one table.
@@ -38,14 +38,14 @@ pub struct DynamoStore {
     pub(crate) field_columns: Vec<String>,
     pub(crate) cursors: Cursors,
     pub(crate) held: Holdings,
-    /// Another worker took what the last claim wanted.
+    /// Whether other workers claimed what the last claim wanted.
     pub(crate) contended: AtomicBool,
     pub(crate) made: Made,
-    /// Under which name this store claims rows, and lists those that it has begun.
+    /// The name under which this store claims rows and lists those that it has begun.
     pub(crate) marks: String,
-    /// The error of a claim that brought rows all the same.
+    /// The error of a claim that also returned rows; the next claim returns it.
     pub(crate) missed: Mutex<Option<Error>>,
-    /// Rows held here that crashes are counted against.
+    /// Rows held by this store that have a crash count.
     crashed: Mutex<HashSet<String>>,
     next_due: Mutex<Option<(Instant, i64)>>,
     pub(crate) lag: Mutex<Option<(Instant, Lag)>>,
@@ -90,19 +90,19 @@ impl DynamoStore {
         self.crashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the first record that a claim left falls due, if it saw them all; `i64::MAX` for none.
+    /// Keeps when the first record that a claim left is due, if it saw all of them; `i64::MAX` if there is none.
     pub(crate) fn keep_next_due(&self, due: Option<i64>) {
         *self.next_due.lock().unwrap_or_else(PoisonError::into_inner) = due.map(|due| (Instant::now(), due));
     }
 
-    /// What the last claim saw, if that was just now: a walk over the index is not cheap.
+    /// Returns what the last claim saw, if that is recent: a walk over the index is expensive.
     fn seen_next_due(&self) -> Option<i64> {
         let seen = self.next_due.lock().unwrap_or_else(PoisonError::into_inner).take();
         seen.filter(|(at, _)| at.elapsed() < FRESH).map(|(_, due)| due)
     }
 }
 
-/// Records as our claims made them, so that a settle needs no read. The fence decides whether they still hold.
+/// The records that our claims wrote, so that a settle needs no read. The fence decides whether they are still current.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings(Mutex<HashMap<String, Record>>);
 
@@ -180,7 +180,7 @@ impl Store for DynamoStore {
         }
     }
 
-    /// DynamoDB deletes records by their time to live, which the move into a state with a retention sets.
+    /// Does nothing: DynamoDB deletes records by their time to live, which the move into a state with a retention sets.
     async fn purge(&self, _limit: u32) -> Result<u64, Error> {
         Ok(0)
     }

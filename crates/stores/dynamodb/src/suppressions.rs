@@ -1,4 +1,4 @@
-//! The suppression list: records of our own beside the e-mails, one for each entry, under an `Id` that no e-mail has.
+//! The suppression list: internal records beside the e-mails, one per entry, under an `Id` that no e-mail has.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,14 +15,14 @@ use crate::error::{Trouble, classify};
 use crate::layout::{ID, REASON, STATUS, time};
 use crate::statement::text;
 
-/// The `Id` of every entry; the entry itself is the `Status`, so that they come in its order.
+/// The `Id` of every entry; the entry itself is the `Status`, so that entries are sorted by it.
 const LIST: &str = "_postrider:suppressed";
 const SINCE: &str = "Since";
-/// Keys of one request: DynamoDB takes no more.
+/// Maximum of keys per request in DynamoDB.
 const BATCH: usize = 100;
 const REASON_LIMIT: usize = 500;
 
-/// The list that one table keeps.
+/// The suppression list in one table.
 #[derive(Clone)]
 pub struct SuppressionList {
     database: Database,
@@ -30,7 +30,7 @@ pub struct SuppressionList {
 }
 
 impl Database {
-    /// The list that is kept in this table.
+    /// Returns the suppression list in this table.
     pub fn suppressions(&self, table: String) -> SuppressionList {
         SuppressionList { database: self.clone(), table }
     }
@@ -57,7 +57,8 @@ impl SuppressionList {
         classify(&self.database.settings.place(), what, cause)
     }
 
-    /// One request; what the service left for its load is asked for again. `None` where there is no such table.
+    /// Reads some keys; repeats those that the service left out because of its load. `None` if the table does not
+    /// exist.
     async fn some(&self, keys: Vec<Item>) -> Result<Option<Vec<Suppression>>, Error> {
         let mut found = Vec::new();
         let mut left = keys;

@@ -1,4 +1,4 @@
-//! The moves that no lease guards: sweeps. Each still names the state and the time that it saw.
+//! Sweeps: moves without a lease. Their condition still names the state and the time that was read.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::record::Record;
 use crate::store::DynamoStore;
 
 impl DynamoStore {
-    /// Up to `limit` records in these states that pass.
+    /// Returns up to `limit` records in these states that pass the filter.
     pub(crate) async fn choose(
         &self,
         purpose: &str,
@@ -45,7 +45,7 @@ impl DynamoStore {
         Ok(chosen)
     }
 
-    /// Makes one move of each; answers how many were still what they had been.
+    /// Moves each record; returns how many were unchanged since they were read.
     pub(crate) async fn make_each(
         &self,
         records: &[Record],
@@ -61,7 +61,7 @@ impl DynamoStore {
         Ok(made)
     }
 
-    /// Hands back what this store has claimed and does not hold.
+    /// Releases the rows that this store has claimed but does not hold.
     pub(crate) async fn release_others(&self, held: &[Lease]) -> Result<u64, Error> {
         let held: HashSet<String> = held.iter().map(|lease| lease.id.to_string()).collect();
         let unheld = |record: &Record| {

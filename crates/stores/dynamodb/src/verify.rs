@@ -1,4 +1,4 @@
-//! What the table is, against what it should be.
+//! Compares the table with what the contract requires.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ use crate::record::{self, Record};
 use crate::statement::Target;
 use crate::store::DynamoStore;
 
-/// Past this, every poll reads so much of the index that it should be told.
+/// The number of records in the index above which `check` warns, because every poll reads much of it.
 const MANY: i64 = 100_000;
-/// Records of the index, and of the table, that are looked at.
+/// Maximum of records of the index, and of the table, that are checked.
 const LOOKED_AT: usize = 10_000;
-/// E-mails without `_META` that are looked up once more; of others it is only told how many there are.
+/// Maximum of e-mails without `_META` that are read once more; further ones are only counted.
 const LOOKED_UP: usize = 50;
 
 /// A table as DynamoDB describes it.
 #[derive(Debug)]
 pub(crate) struct Shape {
     keys: Vec<(String, KeyType)>,
-    /// Key and whether `Attributes` is projected; `None` where there is no such index.
+    /// The index's key, and whether `Attributes` is projected; `None` if the index does not exist.
     index: Option<(Vec<(String, KeyType)>, bool)>,
     pub projects_ttl: bool,
     pub ready: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// `None` where there is no table.
+    /// Reads the table's description; `None` if the table does not exist.
     pub(crate) async fn read(database: &Database, contract: &Contract) -> Result<Option<Self>, Error> {
         let target = Target::new(contract, true);
         let place = database.settings.place();
@@ -57,7 +57,7 @@ impl Shape {
             let asked = database.client().await.describe_time_to_live().table_name(&target.table);
             match asked.send().await {
                 Ok(described) => Ok(described.time_to_live_description),
-                // Who may use the table may not be allowed to see this.
+                // The credentials may allow using the table but not describing its time to live.
                 Err(cause) if cause.code() == Some("AccessDeniedException") => Ok(None),
                 Err(cause) => Err(classify(&place, "describe the time to live", cause)),
             }
@@ -98,7 +98,7 @@ impl Shape {
         self.index.is_some()
     }
 
-    /// What `migrate` can't mend, or has not yet.
+    /// Returns what is wrong with the table: problems that `migrate` cannot fix, or has not fixed yet.
     pub(crate) fn mistakes(&self, contract: &Contract) -> Vec<String> {
         let target = Target::new(contract, true);
         let mut mistakes = self.key_mistakes(&target);
@@ -177,7 +177,7 @@ pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error>
     Ok(found)
 }
 
-/// Records that no lane will ever take: of a state that the contract does not know, or without a `_META` record.
+/// Returns records that no lane will ever claim: in a state unknown to the contract, or without a `_META` record.
 pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
     let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
     let mut walk = store.walk("check", None);
@@ -209,14 +209,14 @@ pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, 
     Ok(found)
 }
 
-/// Among the first records of the table.
+/// Returns e-mails without a `_META` record, among the first records of the table.
 async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
     let now = store.database.clock.now();
     let record = |item: &Item| Record::read(&store.layout, &store.target.ttl, item);
     let mut has_meta: BTreeMap<String, bool> = BTreeMap::new();
     for item in first_records(store).await? {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
-        // DynamoDB deletes the records of one e-mail in any order.
+        // DynamoDB deletes the expired records of one e-mail in any order.
         let over = record::ttl_of(&store.target.ttl, &item).is_some_and(|ttl| ttl <= now / 1_000_000);
         if let Some(id) = text(ID).filter(|id| !over && !id.starts_with(OURS)) {
             let tells = text(STATUS).is_some_and(|status| status == META) && record(&item).is_some();
@@ -224,7 +224,7 @@ async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
         }
     }
     let mut orphans = Vec::new();
-    // The records of one e-mail may be cut apart by the end of the look, and written during it.
+    // The records of one e-mail may be written during the scan, or be cut off at its end.
     for (id, _) in has_meta.into_iter().filter(|(_, has_meta)| !has_meta) {
         if orphans.len() < LOOKED_UP {
             let (items, _) =

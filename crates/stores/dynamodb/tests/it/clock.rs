@@ -1,4 +1,4 @@
-//! The service's clock, as its answers tell it.
+//! Tests how the store follows the service's clock.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ fn date(ahead: Duration) -> String {
     DateTime::from(SystemTime::now() + ahead).fmt(DateTimeFormat::HttpDate).unwrap()
 }
 
-/// A service that refuses everything, and whose clock is ahead.
+/// Starts a service that refuses everything, and whose clock is ahead; returns its URL.
 async fn ahead_by(ahead: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Connections that are cut after the service has done what it was asked, and before it says so.
+//! Tests connections that are cut after the service has executed a request and before it answers.
 
 use postrider_seams::{Lease, Store as _};
 use postrider_services::{LostAnswer, Proxy};
@@ -20,7 +20,7 @@ async fn g2_a_claim_whose_answer_is_cut_off_is_asked_for_again_and_costs_nothing
     proxy.lose_answers(LostAnswer::To(b"ExecuteTransaction"), 2);
     let claimed = claim(&store, 25).await;
     assert_eq!(proxy.answers_to_lose(), 0);
-    // What an emulator without tokens refuses the second time is not held, and released.
+    // An emulator without request tokens refuses the repetition: these rows are not held, and are released.
     let held: Vec<Lease> = claimed.iter().map(|row| row.lease.clone()).collect();
     let released = store.release_unheld(&held).await.unwrap();
     assert_eq!(held.len() as u64 + released, 5, "{released} released");

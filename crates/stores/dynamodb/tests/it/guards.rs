@@ -1,4 +1,4 @@
-//! What makes two workers safe: every move names the state and the time that it saw, and is one transaction.
+//! Tests the guards of concurrent workers: every move compares the state and the time, and is one transaction.
 
 use postrider_contract::Transition;
 use postrider_seams::store::{Held, Reclaimed, Settlement};
@@ -7,7 +7,7 @@ use postrider_store_dynamodb::DynamoStore;
 
 use crate::world::{World, claim, ids};
 
-/// A worker that holds `e-1`, claimed from the given state.
+/// Returns a worker that holds `e-1`, claimed from the given state.
 async fn holding(world: &World, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, Claimed) {
     world.boto3(&format!("put('e-1', '{state}')")).await;
     let store = world.open(stage).await;
@@ -15,7 +15,7 @@ async fn holding(world: &World, stage: &str, state: &str) -> (std::sync::Arc<Dyn
     (store, claimed)
 }
 
-/// Another program writes one attribute of `_META`, and leaves the others.
+/// Writes one attribute of `_META` as another program would, and leaves the others.
 async fn written(world: &World, attribute: &str, value: &str) {
     let program = format!(
         "table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.{attribute} = :v',
@@ -47,7 +47,7 @@ async fn e04_a_settle_is_refused_where_the_state_is_another_although_the_time_is
 async fn e04_a_settle_is_refused_where_the_time_is_another_although_the_state_is_the_same() {
     let world = World::new().await;
     let (send, claimed) = holding(&world, "send", "READY").await;
-    // Taken back, and claimed by another worker.
+    // Reclaimed, and claimed by another worker.
     written(&world, "UpdatedAt", "2026-01-02T00:00:00Z").await;
     assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);

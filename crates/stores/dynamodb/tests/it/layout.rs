@@ -1,4 +1,4 @@
-//! What our own moves leave in the table.
+//! Tests what the store's moves leave in the table.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::world::{World, claim, ids};
 #[tokio::test]
 async fn e04_pages_are_followed_until_there_are_twenty_five() {
     let world = World::new().await;
-    // Two of three are finished: one page has too few, and one claim is not enough for all.
+    // Two of three are finished, so that one page has too few and one claim does not get all.
     let program = "
 with table.batch_writer() as batch:
     for n in range(180):
@@ -79,7 +79,7 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
         assert_eq!(seen[0][state]["TTL"], meta["TTL"], "none of its records outlives it: {}", seen[0]);
     }
 
-    // Revived, it is doomed no more, and neither is what it left behind.
+    // After a requeue neither the record nor those of its former states have a time to live.
     assert_eq!(intake.requeue(&Which::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
     let seen = world.boto3("answer(all('e-1'))").await;
     for (state, record) in seen.as_object().unwrap() {
@@ -113,7 +113,7 @@ async fn e10_a_step_back_is_one_move_of_three_records() {
     assert!(seen.get("PROCESSING").is_none(), "what was left is gone: {seen}");
     assert_eq!(seen["READY"]["Attributes"]["Reason"], "451 busy");
 
-    // A worker that is gone: another steps back for it, and the state can be reached again.
+    // The worker is gone: another one reclaims the row, and the state can be reached again.
     world
         .boto3(
             "

@@ -1,4 +1,4 @@
-//! The store on an emulator, and a second client, boto3, that knows only the specification.
+//! Tests the store on an emulator, together with a second client, boto3, that knows only the specification.
 
 mod clock;
 mod cut;

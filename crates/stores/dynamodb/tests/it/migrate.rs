@@ -1,4 +1,4 @@
-//! Tables that are not there, and tables that others made.
+//! Tests `migrate` with tables that do not exist, and with tables of other programs.
 
 use postrider_seams::inspect::Level;
 use postrider_seams::store::Class;

@@ -1,4 +1,4 @@
-//! Networks that fail: connections whose peer is gone without a word, and connections that are cut.
+//! Tests network failures: connections whose peer disappeared, and connections that are cut.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use postrider_store_dynamodb::{Database, DynamoStore};
 
 use crate::world::{World, claim, ids};
 
-/// What the lane may lose: the store works again this long after its connections were lost.
+/// Time limit within which the store works again after its connections were lost.
 const GOES_ON: Duration = Duration::from_secs(10);
 
-/// A store that speaks through a proxy.
+/// Opens a store that connects through a proxy.
 async fn open(world: &World) -> (Proxy, Database, Arc<DynamoStore>) {
     let endpoint = world.settings.endpoint.clone().unwrap();
     let behind = endpoint.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
@@ -26,7 +26,7 @@ async fn open(world: &World) -> (Proxy, Database, Arc<DynamoStore>) {
     (proxy, database, store)
 }
 
-/// Claims until the store answers; every failure is the service's, never the row's.
+/// Claims until the store answers; every failure must be transient.
 async fn claimed_again(store: &DynamoStore) -> Vec<Claimed> {
     loop {
         match store.claim(&Want { limit: 25 }).await {
@@ -44,7 +44,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
     let several = [(); 6].map(|()| store.claim(&Want { limit: 25 }));
     futures::future::join_all(several).await;
     proxy.delay(Duration::ZERO);
-    // Meanwhile connections would be closed that are not kept.
+    // By now the proxy would have closed connections that are not kept.
     world.boto3("put('e-1', 'ACCEPTED')").await;
     assert!(proxy.open() >= 4, "several connections are kept: {}", proxy.open());
     proxy.freeze();
@@ -53,7 +53,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
     assert!(lost.elapsed() > Duration::from_secs(1), "the connections were half-open: {:?}", lost.elapsed());
     assert!(lost.elapsed() < GOES_ON, "none of the others is tried: {:?}", lost.elapsed());
 
-    // New connections lead nowhere as well, for a while.
+    // New connections get no answer either, for a while.
     world.boto3("put('e-2', 'ACCEPTED')").await;
     proxy.black_hole();
     let error = store.claim(&Want { limit: 25 }).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! When an e-mail reached the state that a callback tells of.
+//! Tests the time at which an e-mail reached the state that a callback reports.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use postrider_seams::{Claimed, Inspect as _, Store as _, Value, inspect::Which};
 
 use crate::world::{World, claim};
 
-/// 2026-01-01T00:00:00Z, which is what `put` writes.
+/// 2026-01-01T00:00:00Z in milliseconds, which is what `put` writes.
 const WRITTEN: i64 = 1_767_225_600_000;
 
 fn reached(claimed: &[Claimed]) -> &Value {

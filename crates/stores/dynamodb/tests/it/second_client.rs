@@ -1,4 +1,4 @@
-//! Another program beside us, with the specification's own statements.
+//! Tests another program on the same table, with the specification's own statements.
 
 use postrider_contract::Transition;
 use postrider_seams::row::Detail;
@@ -118,7 +118,7 @@ async fn e06_an_email_looks_as_on_sql_but_its_version_is_0_and_it_has_a_time_to_
         );
         let updated = cell("updated_at").unwrap();
         assert!(updated.as_bytes()[10] == b'T' && updated.ends_with('Z'), "RFC 3339: {updated}");
-        // Once more after a move.
+        // Repeat the checks after a move.
         claim(&intake, 1).await;
     }
     let seen = world.boto3("answer(all('e-1'))").await;

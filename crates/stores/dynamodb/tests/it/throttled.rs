@@ -1,4 +1,4 @@
-//! A service that asks us to slow down: a proxy before the emulator turns requests away, as AWS does.
+//! Tests throttling: a proxy in front of the emulator rejects requests as AWS does.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,9 +14,9 @@ use crate::world::{World, claim, ids};
 
 #[derive(Default)]
 struct Mood {
-    /// Requests of these names are turned away, so many more times.
+    /// Requests of these names are rejected this many more times.
     refuse: Vec<(&'static str, usize)>,
-    /// When each was.
+    /// The times of the rejections.
     refused: Vec<Instant>,
     /// The `Limit` of each ExecuteStatement that reads pages.
     limits: Vec<i64>,
@@ -54,7 +54,7 @@ impl Proxy {
     }
 }
 
-/// One request a connection.
+/// Forwards one request per connection.
 fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length, mut target) = (String::new(), 0, String::new());
@@ -109,7 +109,7 @@ fn turned_away(target: &str, mood: &Mutex<Mood>) -> bool {
     true
 }
 
-/// A store that speaks through the proxy, whose leases last so long.
+/// Opens a store with this lease duration that connects through the proxy.
 async fn open(world: &mut World, lease: Duration) -> (Proxy, Arc<postrider_store_dynamodb::DynamoStore>) {
     let proxy = Proxy::start(world.settings.endpoint.as_deref().unwrap());
     for stage in &mut world.contract.stages {
@@ -149,7 +149,7 @@ async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "READY");
 }
 
-/// Pages of the claim's batch, however many it takes.
+/// A claim reads pages of the batch size, however many it needs.
 #[tokio::test(flavor = "multi_thread")]
 async fn e04_a_claim_asks_for_pages_of_25() {
     let mut world = World::new().await;

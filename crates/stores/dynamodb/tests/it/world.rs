@@ -1,4 +1,4 @@
-//! A table of its own for each test, and boto3 to look at it.
+//! Creates a table for each test, and runs boto3 programs on it.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use postrider_seams::{Claimed, Migrate as _, Store as _, Want, migrate};
 use postrider_services::{Ministack, boto3};
 use postrider_store_dynamodb::{Database, DynamoStore, Settings};
 
-/// What every program begins with: `db`, `table`, `put(id, latest, …)`, `all(id)`, and answers by `answer(value)`.
+/// The beginning of every program: `db`, `table`, `put(id, latest, …)`, `all(id)`; `answer(value)` returns a result.
 const PRELUDE: &str = r#"
 import sys, json, time, boto3
 from decimal import Decimal
@@ -37,13 +37,13 @@ pub struct World {
     pub contract: Contract,
 }
 
-/// The one that the environment names, or one for all tests here.
+/// Returns the URL in the environment, or starts one emulator for all tests here.
 fn url() -> String {
     static SHARED: OnceLock<String> = OnceLock::new();
     let start = || {
         let server = Ministack::start().unwrap();
         let url = server.dynamodb_url();
-        // Its guardian ends it after us.
+        // Its guardian process stops it after the tests.
         std::mem::forget(server);
         url
     };
@@ -51,7 +51,7 @@ fn url() -> String {
 }
 
 impl World {
-    /// No table yet.
+    /// Creates a world without the table.
     pub async fn bare() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let url = tokio::task::spawn_blocking(url).await.unwrap();
@@ -75,7 +75,7 @@ impl World {
         self.database().open(self.contract.clone(), stage, "test").await.unwrap()
     }
 
-    /// Runs a program of boto3's; what it answers.
+    /// Runs a boto3 program; returns its answer.
     pub async fn boto3(&self, program: &str) -> serde_json::Value {
         let input =
             serde_json::json!({ "endpoint": self.settings.endpoint, "table": self.contract.table.name });
@@ -90,7 +90,7 @@ pub async fn claim(store: &DynamoStore, limit: u32) -> Vec<Claimed> {
     store.claim(&Want { limit }).await.unwrap()
 }
 
-/// Keys of what was claimed, sorted.
+/// Returns the keys of claimed rows, sorted.
 pub fn ids(claimed: &[Claimed]) -> Vec<String> {
     let mut ids: Vec<String> = claimed.iter().map(|row| row.lease.id.to_string()).collect();
     ids.sort();
