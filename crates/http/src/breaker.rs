@@ -1,4 +1,4 @@
-//! A circuit breaker: leaves a host alone that keeps failing, and asks it now and then whether it is well again.
+//! A circuit breaker: stops requests to a host that keeps failing, and probes it until it answers again.
 //!
 //! ```text
 //!          failures in a row            the wait is over, one may try
@@ -8,7 +8,7 @@
 //!    └─────────────────────────────────────────────────────── it succeeded ┘
 //! ```
 //!
-//! Pure: time is handed in. What it turns away was never tried, and costs nothing (rule J9).
+//! Pure: the caller passes the time. A request that the breaker refuses was not attempted and costs nothing (rule J9).
 
 use std::time::Duration;
 
@@ -17,14 +17,15 @@ use tokio::time::Instant;
 #[cfg(test)]
 mod tests;
 
+/// Thresholds and waits of a [`Breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerSettings {
-    /// Failures in a row that open it.
+    /// Consecutive failures that open the breaker.
     pub failures: u32,
     /// The first wait; each failed probe doubles it.
     pub wait: Duration,
     pub longest_wait: Duration,
-    /// A probe that never comes back (its worker died) is forgotten after this.
+    /// Time after which a probe without a result (its worker died) is forgotten and another one may start.
     pub probe: Duration,
 }
 
@@ -39,14 +40,15 @@ impl Default for BreakerSettings {
     }
 }
 
-/// May this one be tried?
+/// The answer of [`Breaker::admit`]: whether a request may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     Pass,
-    /// Not before so long.
+    /// Refused; the duration is the time until the next probe may start.
     Wait(Duration),
 }
 
+/// The circuit breaker of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breaker {
     settings: BreakerSettings,
@@ -61,11 +63,12 @@ enum State {
 }
 
 impl Breaker {
+    /// Creates a closed breaker.
     pub fn new(settings: BreakerSettings) -> Self {
         Self { settings, state: State::Closed { failures: 0 } }
     }
 
-    /// Asks to try one. The first to ask once the wait is over is the probe, and must tell what came of it.
+    /// Asks whether a request may be sent. The first caller after the wait is the probe and must report its result.
     pub fn admit(&mut self, now: Instant) -> Admission {
         match self.state {
             State::Closed { .. } => Admission::Pass,
@@ -85,7 +88,7 @@ impl Breaker {
         }
     }
 
-    /// How long it stays open, whoever asks. Changes nothing.
+    /// Returns the remaining wait of an open breaker, `None` if it is closed or half open. Changes nothing.
     pub fn open_for(&self, now: Instant) -> Option<Duration> {
         match self.state {
             State::Open { until, .. } => until.checked_duration_since(now).filter(|left| !left.is_zero()),
@@ -93,11 +96,12 @@ impl Breaker {
         }
     }
 
-    /// It answered like one that is well.
+    /// Records a success: closes the breaker and resets its wait.
     pub fn succeeded(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
+    /// Records a failure: opens the breaker at the limit, and doubles the wait after a failed probe.
     pub fn failed(&mut self, now: Instant) {
         self.state = match self.state {
             State::Closed { failures } if failures + 1 < self.settings.failures => {
@@ -108,18 +112,19 @@ impl Breaker {
                 let wait = (wait * 2).min(self.settings.longest_wait);
                 State::Open { until: now + wait, wait }
             }
-            // It was let through before the breaker opened.
+            // This request was admitted before the breaker opened.
             open @ State::Open { .. } => open,
         };
     }
 
-    /// A probe was let through and then not made.
+    /// Records that an admitted probe was not sent, so that another one may start.
     pub fn withdrawn(&mut self, now: Instant) {
         if let State::HalfOpen { wait, .. } = self.state {
             self.state = State::Open { until: now, wait };
         }
     }
 
+    /// Whether the breaker is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed { .. })
     }

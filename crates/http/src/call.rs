@@ -1,4 +1,4 @@
-//! A request and its answer.
+//! An HTTP request and its response.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::target::Target;
 
-/// A request, whole. `Host` and the length are added when it is sent.
+/// A complete HTTP request. `Host` and `Content-Length` are added when it is sent.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub method: Method,
@@ -18,31 +18,34 @@ pub struct Call {
     pub body: Bytes,
 }
 
-/// What one request may take.
+/// Time and size limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub deadline: Instant,
-    /// The most bytes of an answer's body that are read. What is longer is cut there, and its connection ends.
+    /// Maximum bytes of the response body that are read. A longer body is cut there and its connection is closed.
     pub body: usize,
 }
 
 impl Limits {
+    /// Returns limits with a deadline `time` from now and at most `body` bytes of response body.
     pub fn within(time: Duration, body: usize) -> Self {
         Self { deadline: Instant::now() + time, body }
     }
 }
 
+/// An HTTP response; its body may be cut at the limit.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
     pub version: Version,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// There was more of the body than was read.
+    /// Whether the body was longer than the limit.
     pub cut: bool,
 }
 
 impl Answer {
+    /// Whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }

@@ -1,9 +1,10 @@
-//! A range of addresses: `10.0.0.0/8`, `fd00::/8`, or a single address.
+//! IP address ranges in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or a single address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+/// A range of IP addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cidr {
     network: IpAddr,
@@ -11,7 +12,7 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// For tables of ours, whose ranges are right: a test reads them back.
+    /// Builds a range of our own tables without a check; a test parses them all.
     pub(crate) const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> Self {
         Self { network: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
     }
@@ -21,6 +22,7 @@ impl Cidr {
         Self { network: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)), bits }
     }
 
+    /// Whether the range contains this address. An IPv4 range contains no IPv6 address, and the reverse.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.network, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -52,7 +54,7 @@ impl FromStr for Cidr {
             return Err(wrong());
         }
         let lowest = Self { network, bits };
-        // `10.1.2.3/8` is more likely a slip than a wish.
+        // Host bits in the network address, as in `10.1.2.3/8`, are more likely a mistake than intended.
         let beyond = match network {
             IpAddr::V4(address) => address.to_bits().checked_shl(u32::from(bits)).unwrap_or(0) != 0,
             IpAddr::V6(address) => address.to_bits().checked_shl(u32::from(bits)).unwrap_or(0) != 0,

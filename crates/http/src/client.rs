@@ -1,4 +1,4 @@
-//! The client: takes a request to an answer, by a deadline.
+//! The HTTP client: sends a request and returns its response before a deadline.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ use crate::resolve::{Resolve, SystemResolver};
 use crate::target::Target;
 use crate::tls::{self, Roots};
 
-/// Kept connections that may turn out to be closed, one after the other, before a new one is dialled.
+/// Pooled connections that may turn out to be closed, one after the other, before a new one is dialled.
 const STALE: usize = 3;
 
-/// How requests are made.
+/// Settings of a [`Client`]: address guard, trusted roots, connection limit and timeouts.
 #[derive(Clone)]
 pub struct ClientSettings {
     pub guard: Guard,
     pub roots: Roots,
-    /// Connections at once, over all hosts; those that idle make room for new ones.
+    /// Maximum number of connections over all hosts; idle ones are closed to make room for new ones.
     pub connections: usize,
-    /// How long a connection is kept without a request.
+    /// Time after which an idle connection is closed.
     pub idle: Duration,
-    /// For a TCP connection, and again for TLS on it.
+    /// Time limit of the TCP connect, and again of the TLS handshake.
     pub connect_timeout: Duration,
-    /// For one name look-up.
+    /// Time limit of one DNS lookup.
     pub lookup_timeout: Duration,
     pub resolver: Arc<dyn Resolve>,
 }
@@ -54,22 +54,22 @@ impl Default for ClientSettings {
     }
 }
 
-/// How a target is reached; see [`Client::route`].
+/// The resolved way to a target: see [`Client::route`].
 #[derive(Debug, Clone, Default)]
 pub struct Route {
     client: Option<Arc<str>>,
-    /// `None`: a kept connection was there; without one, the name is resolved when it is dialled.
+    /// `None`: the pool had a connection; if it is gone, the name is resolved when the target is dialled.
     addresses: Option<Vec<SocketAddr>>,
 }
 
-/// Makes requests. Redirects are answers like any other, and proxies are not looked for.
+/// Sends HTTP requests. Redirects are returned like any other response, and proxy variables are ignored.
 pub struct Client {
     dialer: Dialer,
     pool: Arc<Pool>,
 }
 
 impl Client {
-    /// Connects to nothing yet. The error says what is wrong with the roots.
+    /// Creates a client without connecting. The error describes what is wrong with the root certificates.
     pub fn new(settings: &ClientSettings) -> Result<Self, String> {
         Ok(Self {
             dialer: Dialer {
@@ -82,13 +82,14 @@ impl Client {
         })
     }
 
-    /// May this target be dialled, as its name resolves now? Sends nothing. What is dialled later is checked again.
+    /// Checks whether the guard allows the addresses that the target's name resolves to now.
+    /// Sends no request. Every address is checked again when it is dialled.
     pub async fn check(&self, target: &Target) -> Result<(), Error> {
         self.dialer.addresses(None, target).await.map(|_| ())
     }
 
-    /// Resolves the target's name, unless a connection with it is kept. What this takes is bounded by the timeout of
-    /// look-ups, and is not part of the time of the request. `client`: whose look-up it is.
+    /// Resolves the target's name, unless the pool has a connection to it.
+    /// The lookup has its own timeout and does not count as request time. `client` is the client whose limits it uses.
     pub async fn route(&self, client: Option<&str>, target: &Target) -> Result<Route, Error> {
         let client = client.map(Into::into);
         if self.pool.has(&target.origin) {
@@ -98,13 +99,14 @@ impl Client {
         Ok(Route { client, addresses: Some(addresses) })
     }
 
-    /// Like [`Client::send_by`], with the look-up within the limits.
+    /// Resolves and sends a request; unlike in [`Client::send_by`], the DNS lookup counts towards the limits.
     pub async fn send(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
         self.send_by(&Route::default(), call, limits).await
     }
 
-    /// Sends a request once, and reads its answer. Only where a kept connection turns out to be closed, with nothing
-    /// of the request sent, is another one used. Cancel-safe in that nothing is left behind; not idempotent.
+    /// Sends a request once and reads its response.
+    /// Another connection is used only if a pooled one turns out to be closed before any of the request was sent.
+    /// Cancel-safe in that nothing is left behind; not idempotent.
     pub async fn send_by(&self, route: &Route, call: &Call, limits: Limits) -> Result<Answer, Error> {
         let origin = &call.target.origin;
         let mut stale = 0;
@@ -150,7 +152,7 @@ impl Client {
             Some(turn) => Some(timeout_at(limits.deadline, turn.lock()).await.map_err(|_| late())?),
             None => None,
         };
-        // While we waited for our turn, somebody may have opened one that can be shared.
+        // While this request waited for its turn, another one may have opened a connection that can be shared.
         if kept
             && turn.is_some()
             && let Some(connection) = self.pool.take(origin)
@@ -213,7 +215,7 @@ async fn body(incoming: &mut Incoming, cap: usize) -> hyper::Result<(Bytes, bool
     Ok((body.freeze(), false))
 }
 
-/// The connection failed us: by its end, or by what came over it.
+/// Converts a connection failure into our error: closed early, or a response that is not HTTP.
 fn ended(origin: &crate::target::Origin, error: &hyper::Error) -> Error {
     if error.is_parse() || error.is_user() {
         return Error::new(Fault::Protocol, format!("{origin} does not speak HTTP")).caused_by(error);

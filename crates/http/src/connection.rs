@@ -1,4 +1,4 @@
-//! One connection, HTTP/1.1 or 2, with a task that drives it.
+//! One HTTP/1.1 or HTTP/2 connection, with a task that drives it.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use crate::call::Call;
 use crate::dial::Dialled;
 use crate::error::{Error, Fault};
 
-/// Bytes of an answer's head, and of its body in flight.
+/// Maximum bytes of a response head, and of a body that is buffered.
 const BUFFER: usize = 64 * 1024;
 const WINDOW: u32 = 64 * 1024;
-/// An HTTP/2 connection that does not answer its ping is dead, whatever TCP believes.
+/// Interval of HTTP/2 pings. A connection that does not answer its ping is closed, even if TCP reports it open.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) enum Connection {
     One(http1::SendRequest<Full<Bytes>>),
-    /// Shared by many requests.
+    /// HTTP/2: shared by many requests.
     Two(http2::SendRequest<Full<Bytes>>),
 }
 
-/// Why there is no answer.
+/// The reason why a request got no response.
 pub(crate) enum Unanswered {
-    /// The connection ended before it took anything of the request: another may be used.
+    /// The connection closed before any of the request was sent: another one may be used.
     NotSent(hyper::Error),
     Sent(hyper::Error),
 }
 
 impl Connection {
-    /// Takes over a stream; the permit is given back when it closes.
+    /// Starts HTTP on a dialled stream; the permit is released when the connection closes.
     pub async fn open(dialled: Dialled, permit: OwnedSemaphorePermit) -> Result<Self, Error> {
         match dialled {
             Dialled::Plain(stream) => one(TokioIo::new(stream), permit).await,
@@ -48,6 +48,7 @@ impl Connection {
         }
     }
 
+    /// Sends one request and returns the response head; the body is read by the caller.
     pub async fn send(&mut self, call: &Call) -> Result<Response<Incoming>, Unanswered> {
         let sent = match self {
             Self::One(sender) => sender.try_send_request(one_request(call)).await,
@@ -96,7 +97,7 @@ where
     F: Future<Output = hyper::Result<()>> + Send + 'static,
 {
     tokio::spawn(async move {
-        // Whoever waits for an answer is told; for an idle connection its end is no news.
+        // A request that waits for a response gets this error itself; the end of an idle connection is normal.
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended");
         }

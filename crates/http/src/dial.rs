@@ -1,6 +1,6 @@
-//! From a target to a connected stream: resolve, ask the guard about each address, dial, and speak TLS.
+//! Dials a target: resolves its name, checks each address with the guard, connects, and does the TLS handshake.
 //!
-//! Invariant: the address handed to `connect` is the one that the guard saw.
+//! Invariant: the address passed to `connect` is the one that the guard checked.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,16 +20,16 @@ use crate::lookup::{Lookups, Unresolved};
 use crate::target::Target;
 use crate::tls;
 
-/// An address that has not answered for so long gets company by the next (RFC 8305).
+/// Time after which the next address is tried in parallel (RFC 8305).
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
-/// Addresses of one name that are tried.
+/// Maximum number of addresses of one name that are tried.
 const ADDRESSES: usize = 8;
 
 pub(crate) struct Dialer {
     pub guard: Guard,
     pub lookups: Lookups,
     pub connector: TlsConnector,
-    /// For TCP and TLS together.
+    /// Time limit of the TCP connect, and again of the TLS handshake.
     pub connect_timeout: Duration,
 }
 
@@ -39,7 +39,8 @@ pub(crate) enum Dialled {
 }
 
 impl Dialer {
-    /// The addresses of a target that may be dialled; an error if there are none. `client`: whose look-up it is.
+    /// Returns the addresses of a target that the guard allows, or an error if there are none. `client` is the client
+    /// whose lookup limits apply.
     pub async fn addresses(&self, client: Option<&str>, target: &Target) -> Result<Vec<SocketAddr>, Error> {
         let origin = &target.origin;
         let found = if let Some(address) = target.literal {
@@ -72,7 +73,7 @@ impl Dialer {
         }
     }
 
-    /// Connects to one of these addresses, which [`Dialer::addresses`] allowed.
+    /// Connects to one of these addresses, which [`Dialer::addresses`] returned.
     pub async fn dial(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Dialled, Error> {
         let limit = |what: &str| {
             let waited = self.connect_timeout.as_millis();
@@ -118,7 +119,7 @@ fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
     }
 }
 
-/// Did no name server answer (`EAI_AGAIN`)? The standard library keeps only the words of the resolver's error.
+/// Whether no name server answered (`EAI_AGAIN`). The standard library keeps only the text of the resolver's error.
 fn is_temporary(error: &io::Error) -> bool {
     error.to_string().contains("Temporary failure in name resolution")
 }
@@ -131,7 +132,7 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, Error> {
     }
 }
 
-/// The first that answers; the next one starts when the last one fails, or keeps us waiting.
+/// Connects to the first address that answers; the next attempt starts when the last one fails or takes too long.
 async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut left = addresses.iter().take(ADDRESSES);
     let mut under_way = FuturesUnordered::new();
@@ -146,7 +147,8 @@ async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
                     tcp::detect_vanished_peer(&stream)?;
                     return Ok(stream);
                 }
-                // Another address that refuses says nothing about one that we could not try.
+                // An address that refuses must not hide that another one could not be tried for lack of local
+                // resources.
                 Some(Err(error)) if !is_exhausted(&last) => last = error,
                 Some(Err(_)) => {}
                 None => return Err(last),

@@ -1,49 +1,49 @@
-//! Why a request came to nothing.
+//! The errors of HTTP requests.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// The kind of failure, as far as a decision may depend on it.
+/// The kind of failure, as far as a caller's decision may depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The URL is no URL that can be dialled.
+    /// The URL is invalid or cannot be dialled.
     Url,
     /// The guard refuses the address, or plain HTTP to it.
     Address,
-    /// All connections that we may have are in use; nothing was tried.
+    /// Every permitted connection is in use; no request was sent.
     Busy,
-    /// Too many name look-ups are under way; nothing was tried.
+    /// Too many DNS lookups are running; no request was sent.
     Lookups,
-    /// This machine has no descriptors, memory or local ports left; nothing was tried.
+    /// This machine has no descriptors, memory or local ports left; no request was sent.
     Exhausted,
-    /// The resolver gave no answer about the name, neither an address nor that there is none; nothing was tried.
+    /// The resolver did not answer, so it is unknown whether the name exists; no request was sent.
     Unanswered,
     /// The name does not exist, or has no address.
     Dns,
     /// No TCP connection could be made.
     Connect,
-    /// The server's certificate is not to be trusted.
+    /// The server's certificate is not trusted.
     Certificate,
     /// Any other failure of the TLS handshake.
     Tls,
     /// The deadline passed.
     Timeout,
-    /// The connection ended before the answer did.
+    /// The connection closed before the response was complete.
     Closed,
-    /// What came is not HTTP.
+    /// The response is not valid HTTP.
     Protocol,
 }
 
-/// A request that came to nothing. Holds no secret: neither headers nor path nor query.
+/// A failed request. Contains no secret: no headers, path or query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub fault: Fault,
     pub message: String,
-    /// What caused it, the nearest first.
+    /// The chain of causes, the nearest first.
     pub causes: Vec<String>,
-    /// Bytes of the request may have been sent.
+    /// Whether bytes of the request may have been sent.
     pub sent: bool,
-    /// The answer's status, where it failed after that.
+    /// The response's status, if the failure came after it.
     pub status: Option<u16>,
 }
 
@@ -69,7 +69,7 @@ impl Error {
         self
     }
 
-    /// The message and its causes, one per line.
+    /// Returns the message and its causes, one per line.
     pub fn chain(&self) -> String {
         let mut chain = self.message.clone();
         for cause in &self.causes {
@@ -80,7 +80,7 @@ impl Error {
     }
 }
 
-/// The message and its last cause, which tells the most, on one line.
+/// The message and its last cause, which is the most specific one, on one line.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.causes.last() {

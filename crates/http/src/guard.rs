@@ -1,4 +1,4 @@
-//! Which addresses may be dialled (rule J15). Asked about the address itself, after DNS and just before the dial.
+//! The address guard (rule J15): decides which addresses may be dialled, after DNS and just before the connect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,17 +7,17 @@ use crate::cidr::Cidr;
 #[cfg(test)]
 mod tests;
 
-/// Where requests may go unencrypted.
+/// The addresses to which unencrypted HTTP is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlainHttp {
     Never,
-    /// Only to addresses that the allow list has.
+    /// Only to addresses on the allow list.
     #[default]
     Allowed,
     Always,
 }
 
-/// What may be dialled: public addresses, and those on the allow list.
+/// The addresses that may be dialled: public ones, and those on the allow list.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub allow: Vec<Cidr>,
@@ -25,13 +25,14 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// For services that our own operator named (a secret store, a metadata server): all addresses, plain HTTP too.
+    /// Returns a guard that allows every address, and plain HTTP.
+    /// For services that the operator configured (a secret store, a metadata server).
     pub fn open() -> Self {
         let all = |text: &str| text.parse().expect("the whole range is a range");
         Self { allow: vec![all("0.0.0.0/0"), all("::/0")], plain_http: PlainHttp::Always }
     }
 
-    /// Why this address may not be dialled, if it may not.
+    /// Returns why this address may not be dialled, `None` if it may.
     pub fn refuses(&self, address: IpAddr, secure: bool) -> Option<&'static str> {
         let inner = embedded(address);
         let listed = self.allow.iter().any(|range| range.contains(address) || range.contains(inner));
@@ -47,7 +48,7 @@ impl Guard {
     }
 }
 
-/// The IPv4 address that an IPv6 form stands for; else the address itself.
+/// Returns the IPv4 address embedded in an IPv6 address; otherwise the address itself.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let from = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into();
@@ -68,14 +69,14 @@ fn special(address: IpAddr) -> Option<&'static str> {
     if let Some((_, kind)) = SPECIAL.iter().find(|(range, _)| range.contains(address)) {
         return Some(kind);
     }
-    // All other public IPv6 addresses are in 2000::/3, but for forms that stand for an IPv4 address.
+    // All other public IPv6 addresses are in 2000::/3, except forms that embed an IPv4 address.
     let is_global = address.is_ipv4() || embedded(address) != address || GLOBAL_V6.contains(address);
     (!is_global).then_some("not a public address")
 }
 
 const GLOBAL_V6: Cidr = Cidr::v6([0x2000, 0, 0, 0], 3);
 
-/// IANA's special-purpose registries, and what clouds keep their metadata on.
+/// IANA's special-purpose registries, and the metadata addresses of cloud providers.
 const SPECIAL: [(Cidr, &str); 33] = [
     (Cidr::v4(0, 0, 0, 0, 8), "an address of this host"),
     (Cidr::v4(10, 0, 0, 0, 8), "a private address"),

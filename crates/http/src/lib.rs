@@ -1,11 +1,11 @@
-//! HTTP requests to addresses that other people chose: webhooks, callbacks, secret stores, token calls.
+//! HTTP client for URLs chosen by others: webhooks, callbacks, secret stores, token requests.
 //!
-//! Owns: connections (a bounded pool, HTTP/1.1 and 2), TLS, the check of the address that is really dialled, deadlines
-//! and caps, and the breaker of a host. Must not: follow redirects, read proxies from the environment, retry what may
-//! have been sent, or know what a request means.
+//! Owns: connections (a bounded pool, HTTP/1.1 and HTTP/2), TLS, the check of every address that is dialled,
+//! deadlines, size limits, and the circuit breaker of a host. Must not: follow redirects, read proxy variables, retry
+//! a request that may have been sent, or know what a request means.
 //!
-//! Invariant: no byte goes to an address that the [`Guard`] refuses, whatever the name said a moment before; and an
-//! answer is read up to its cap, by its deadline, or not at all.
+//! Invariant: no byte is sent to an address that the [`Guard`] refuses, even if its name resolved to another address
+//! before; and no response is read beyond its size limit or its deadline.
 
 mod breaker;
 mod call;

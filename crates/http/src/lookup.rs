@@ -1,8 +1,8 @@
-//! Name look-ups, shared fairly: one per name at a time, a bounded number per client and in total, each with its own
+//! DNS lookups with fair limits: one per name at a time, a bounded number per client and in total, each with its own
 //! timeout.
 //!
-//! Invariant: a look-up that hangs occupies a place of its own client only, until the resolver gives up. A caller that
-//! finds no place is refused as busy, which is not a failed look-up.
+//! Invariant: a hanging lookup uses a slot of its own client only, until the resolver gives up. A caller that gets no
+//! slot is refused as busy, which is not a failed lookup.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,35 +18,35 @@ use crate::resolve::Resolve;
 #[cfg(test)]
 mod tests;
 
-/// Look-ups at once over all clients, and of one client.
+/// Maximum number of running lookups over all clients, and of one client.
 const TOTAL: usize = 128;
 const PER_CLIENT: usize = 16;
-/// The last places are for clients that have fewer than two look-ups running.
+/// The last slots, reserved for clients that have fewer than two lookups running.
 const RESERVED: usize = 32;
 const SMALL: usize = 2;
-/// Callers of one client that wait for a place, and for how long.
+/// Maximum number of callers of one client that wait for a slot, and for how long.
 const WAITING: usize = 16;
 const WAIT: Duration = Duration::from_millis(500);
-/// How long an answer is used again.
+/// Time for which an answer is cached.
 const FRESH: Duration = Duration::from_secs(5);
-/// Answers that are kept.
+/// Maximum number of cached answers.
 const KEPT: usize = 10_000;
 
 type Client = Option<Arc<str>>;
 type Name = (Arc<str>, u16);
 type Answer = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
 
-/// Why there are no addresses.
+/// The reason why a lookup returned no addresses.
 #[derive(Debug)]
 pub enum Unresolved {
-    /// Nothing was asked: the client has too many look-ups running.
+    /// No query was sent: the client has too many lookups running.
     Busy,
-    /// No answer in time, or one that was asked for earlier is still missing.
+    /// No answer in time, or an earlier query for this name is still unanswered.
     TimedOut,
     Failed(Arc<io::Error>),
 }
 
-/// Looks up names for clients; clones share their places and answers.
+/// Looks up names for clients; clones share slots and cached answers.
 #[derive(Clone)]
 pub struct Lookups {
     shared: Arc<Shared>,
@@ -80,18 +80,19 @@ struct Load {
 enum Start {
     Found(Arc<[SocketAddr]>),
     Running(Instant, watch::Receiver<Option<Answer>>),
-    /// The look-up of this name has been running for longer than its timeout.
+    /// The lookup of this name has been running for longer than its timeout.
     Hangs,
     Full,
 }
 
 impl Lookups {
+    /// Creates lookups that use this resolver; `timeout` limits each of them.
     pub fn new(resolver: Arc<dyn Resolve>, timeout: Duration) -> Self {
         let shared = Shared { resolver, state: Mutex::default(), ended: Notify::new() };
         Self { shared: Arc::new(shared), timeout }
     }
 
-    /// The addresses of a name. Cancel-safe: a look-up that was started runs on, and others may use its answer.
+    /// Returns the addresses of a name. Cancel-safe: a started lookup continues, and other callers may use its answer.
     pub async fn addresses(
         &self,
         client: Option<&str>,
@@ -115,7 +116,7 @@ impl Lookups {
         }
     }
 
-    /// Starts the look-up, or joins one; waits for a place where there is none.
+    /// Starts the lookup or joins a running one; waits for a slot if none is free.
     async fn place(&self, client: &Client, name: &Name) -> Result<Start, Unresolved> {
         match self.start(client, name) {
             Start::Full => {}
@@ -187,7 +188,7 @@ impl State {
     }
 }
 
-/// A look-up under way; its place comes free when this is dropped.
+/// A running lookup; its slot is freed when this is dropped.
 struct Running {
     shared: Arc<Shared>,
     client: Client,
@@ -202,7 +203,7 @@ impl Running {
         if let Ok(addresses) = &found {
             self.shared.lock().keep(self.name.clone(), Arc::clone(addresses));
         }
-        // Nobody may be waiting any more.
+        // Every caller may have given up.
         let _ = answer.send(Some(found));
     }
 }
@@ -221,7 +222,7 @@ impl Drop for Running {
     }
 }
 
-/// One of the callers of a client that wait for a place.
+/// A caller of a client that waits for a slot.
 struct Waiting<'a> {
     shared: &'a Shared,
     client: &'a Client,

@@ -1,6 +1,6 @@
-//! Connections that wait for their next request, and how many there may be.
+//! The connection pool: idle connections, and the limit of open ones.
 //!
-//! Invariant: no more connections are open than there are permits; one that idles too long is closed.
+//! Invariant: no more connections are open than there are permits; a connection that is idle too long is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,10 +29,10 @@ struct Inner {
 
 #[derive(Default)]
 struct Host {
-    /// The last used is at the end, and used next.
+    /// The most recently used connection is at the end and is used next.
     idle: Vec<(http1::SendRequest<Full<Bytes>>, Instant)>,
     shared: Option<(http2::SendRequest<Full<Bytes>>, Instant)>,
-    /// Its connections take one request at a time; before that is known, one dials and the others wait.
+    /// Whether its connections are HTTP/1.1. Until that is known, one request dials and the others wait.
     speaks_one: bool,
     dialling: Arc<tokio::sync::Mutex<()>>,
 }
@@ -42,7 +42,7 @@ impl Host {
         self.idle.is_empty() && self.shared.is_none() && Arc::strong_count(&self.dialling) == 1
     }
 
-    /// When its longest idle connection was last used.
+    /// Returns when its longest idle connection was last used.
     fn oldest(&self) -> Option<Instant> {
         let first = self.idle.first().map(|(_, since)| *since);
         [first, self.shared.as_ref().map(|(_, since)| *since)].into_iter().flatten().min()
@@ -57,6 +57,7 @@ impl Host {
 }
 
 impl Pool {
+    /// Creates an empty pool with this many permits; `idle_for` is the time after which idle connections are closed.
     pub fn new(connections: usize, idle_for: Duration) -> Arc<Self> {
         Arc::new(Self { inner: Mutex::default(), permits: Arc::new(Semaphore::new(connections)), idle_for })
     }
@@ -65,7 +66,7 @@ impl Pool {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection that is open and free, as far as can be told.
+    /// Takes a pooled connection that is open and free, as far as this side knows.
     pub fn take(&self, origin: &Origin) -> Option<Connection> {
         let now = Instant::now();
         let mut inner = self.lock();
@@ -85,15 +86,15 @@ impl Pool {
         None
     }
 
-    /// Closes the idle connections of a host that answered nothing since this time: a request that began then got no
-    /// answer, and if the host is gone, each of them would cost one more timeout.
+    /// Closes the idle connections of a host that received nothing since this time.
+    /// A request that began then got no answer; if the host is gone, each of them would cost one more timeout.
     pub fn close_unproven(&self, origin: &Origin, since: Instant) {
         if let Some(host) = self.lock().hosts.get_mut(origin) {
             host.idle.retain(|(_, answered)| *answered >= since);
         }
     }
 
-    /// Is a connection kept, as far as can be told?
+    /// Whether the pool has an open connection, as far as this side knows.
     pub fn has(&self, origin: &Origin) -> bool {
         let inner = self.lock();
         let Some(host) = inner.hosts.get(origin) else { return false };
@@ -101,14 +102,14 @@ impl Pool {
         shared || host.idle.iter().any(|(sender, _)| sender.is_ready() && !sender.is_closed())
     }
 
-    /// What to hold while dialling this host, where a shared connection may come of it.
+    /// Returns the lock to hold while dialling this host, `None` if its connections cannot be shared.
     pub fn turn(&self, origin: &Origin) -> Option<Arc<tokio::sync::Mutex<()>>> {
         let mut inner = self.lock();
         let host = inner.hosts.entry(origin.clone()).or_default();
         (origin.secure && !host.speaks_one).then(|| Arc::clone(&host.dialling))
     }
 
-    /// The right to one more connection; an idle one is closed for it where there is none left. Cancel-safe.
+    /// Returns the permit for one more connection; closes an idle one if no permit is left. Cancel-safe.
     pub async fn permit(&self) -> OwnedSemaphorePermit {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return permit;
@@ -129,7 +130,7 @@ impl Pool {
         }
     }
 
-    /// Notes what a new connection is; others may share it.
+    /// Records the protocol of a new connection, so that other requests may share it.
     pub fn opened(self: &Arc<Self>, origin: &Origin, connection: &Connection) {
         let mut inner = self.lock();
         let host = inner.hosts.entry(origin.clone()).or_default();
@@ -143,7 +144,7 @@ impl Pool {
         self.reap_later(&mut inner);
     }
 
-    /// Takes a connection back, its answer read to the end.
+    /// Returns a connection to the pool after its response was read to the end.
     pub fn give_back(self: &Arc<Self>, origin: &Origin, connection: Connection) {
         let Connection::One(mut sender) = connection else { return };
         if sender.is_ready() {
@@ -152,7 +153,7 @@ impl Pool {
         if sender.is_closed() {
             return;
         }
-        // Its own task is about to find that the answer is over.
+        // The connection's own task is about to find that the response is complete.
         let (pool, origin) = (Arc::clone(self), origin.clone());
         tokio::spawn(async move {
             if let Ok(Ok(())) = tokio::time::timeout(pool.idle_for, sender.ready()).await {
@@ -169,7 +170,7 @@ impl Pool {
         self.reap_later(&mut inner);
     }
 
-    /// Sees to it that somebody closes what idles, for as long as there is anything.
+    /// Starts the task that closes idle connections; it runs while there are any.
     fn reap_later(self: &Arc<Self>, inner: &mut Inner) {
         if !std::mem::replace(&mut inner.reaping, true) {
             tokio::spawn(reap(Arc::downgrade(self), self.idle_for / 2));

@@ -1,4 +1,4 @@
-//! From names to addresses.
+//! Resolves names to addresses.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// Look-ups at once. One that hangs keeps a thread, long after its caller has given up.
+/// Maximum number of running lookups. One that hangs keeps a thread long after its caller gave up.
 const LOOKUPS: usize = 128;
 
-/// Asks for the addresses of a name. Cancel-safe.
+/// Resolves the addresses of a name. Cancel-safe.
 #[async_trait]
 pub trait Resolve: Send + Sync {
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// The system's own resolver: `/etc/hosts`, DNS, whatever the machine is set up for.
+/// The operating system's resolver: `/etc/hosts`, DNS, and whatever else the machine is configured for.
 #[derive(Debug)]
 pub struct SystemResolver {
     lookups: Arc<Semaphore>,

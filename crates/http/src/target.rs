@@ -1,4 +1,4 @@
-//! Where a request goes: a URL, taken apart once and checked.
+//! The target of a request: a URL, parsed and checked once.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use crate::error::{Error, Fault};
 
-/// Scheme, host and port: what connections are shared by, and what breakers and limits are kept for.
+/// Scheme, host and port: the key of pooled connections, breakers and limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Origin {
     pub secure: bool,
@@ -17,29 +17,30 @@ pub(crate) struct Origin {
     pub port: u16,
 }
 
-/// The longest URL that is taken.
+/// Maximum length of a URL in bytes.
 const LONGEST: usize = 2048;
 
+/// A parsed `http` or `https` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub(crate) origin: Origin,
-    /// The host is an address, not a name.
+    /// The address, if the host is an address and not a name.
     pub(crate) literal: Option<IpAddr>,
-    /// `host[:port]`, as `Host` and `:authority` want it.
+    /// `host[:port]`, the value of `Host` and `:authority`.
     pub(crate) authority: String,
     /// Path and query, at least `/`.
     pub(crate) path: String,
 }
 
 impl Target {
-    /// An absolute `http` or `https` URL with a host and without credentials. The error never repeats the URL: its
-    /// query may hold a token.
+    /// Parses an absolute `http` or `https` URL with a host and without credentials.
+    /// The error never repeats the URL: its query may contain a token.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(Fault::Url, format!("the target URL {what}"));
         if text.len() > LONGEST {
             return Err(wrong("has more than 2048 characters"));
         }
-        // The URL library would quietly drop these, and dial what the row did not say.
+        // The URL library would silently drop these characters and dial another URL than the row has.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(wrong("holds a blank or a control character"));
         }
@@ -69,16 +70,17 @@ impl Target {
         Ok(Self { origin: Origin { secure, host: host.into(), port }, literal, authority, path })
     }
 
-    /// Lower case; an IPv6 address without brackets.
+    /// Returns the host in lower case; an IPv6 address without brackets.
     pub fn host(&self) -> &str {
         &self.origin.host
     }
 
-    /// `https://host:port`: what a breaker, a hold or a limit is about. Holds no path and no query.
+    /// Returns `https://host:port`, the key of breakers, holds and limits, without path and query.
     pub fn origin(&self) -> String {
         self.origin.to_string()
     }
 
+    /// Whether the scheme is `https`.
     pub fn is_secure(&self) -> bool {
         self.origin.secure
     }

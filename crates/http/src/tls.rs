@@ -1,4 +1,4 @@
-//! TLS: which roots are trusted, and what is offered.
+//! TLS: the trusted root certificates and the offered protocols.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-/// Whose certificates are trusted.
+/// The root certificates that are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Roots {
-    /// Mozilla's, as built in.
+    /// Mozilla's root certificates, built into the binary.
     #[default]
     BuiltIn,
-    /// The system's own.
+    /// The operating system's root certificates.
     System,
-    /// The built-in ones, and those of this PEM text.
+    /// The built-in root certificates, and those of this PEM text.
     BuiltInAnd(Vec<u8>),
 }
 
-/// The connector, or what is wrong with the roots.
+/// Builds the TLS connector; the error describes what is wrong with the roots.
 pub(crate) fn connector(roots: &Roots) -> Result<TlsConnector, String> {
     let mut store = RootCertStore::empty();
     match roots {
@@ -51,7 +51,7 @@ pub(crate) fn connector(roots: &Roots) -> Result<TlsConnector, String> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// Was it the certificate that the handshake failed over?
+/// Whether the handshake failed because of the certificate.
 pub(crate) fn is_certificate_error(error: &std::io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     matches!(

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::*;
 
-/// Answers at once, but for names that begin with `hang`, which are never answered; those with `no` do not exist.
+/// Answers immediately, except names that begin with `hang` (never answered) or `no` (do not exist).
 #[derive(Default)]
 struct Partly {
     asked: AtomicUsize,
