@@ -1,4 +1,4 @@
-//! What answers and failures mean (rule J5).
+//! Classifies responses and failures of webhook requests (rule J5).
 
 use std::time::Duration;
 
@@ -11,34 +11,34 @@ use crate::retry_after;
 #[cfg(test)]
 mod tests;
 
-/// What `delaySeconds` may ask for, and what it means where it is missing. As it costs no attempt, a receiver that always
-/// asks for none would be called without a pause.
+/// Bounds of `delaySeconds`, and its default. Because a delay costs no attempt, a receiver that always asked for zero
+/// would be called without a pause.
 const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 const USUAL_DELAY: Duration = Duration::from_secs(30);
 const LONGEST_DELAY: Duration = Duration::from_hours(24);
-/// How long a row waits that could not be tried for lack of a place, a descriptor or an answer of the resolver: about this.
+/// Approximate wait of a row that could not be tried for lack of a slot, a descriptor or a resolver's answer.
 const UNTRIED_WAIT: Duration = Duration::from_secs(10);
 
-/// What an attempt says about its host.
+/// The effect of an attempt on what is known about its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Health {
     Well,
     Unwell,
-    /// It asks to be left alone.
+    /// The host asks for a pause (`Retry-After`).
     Hold(Duration),
-    /// This receiver is gone for good; its host answers.
+    /// This receiver is gone permanently, but its host answers.
     Gone,
-    /// Nothing was learnt about it.
+    /// The attempt says nothing about the host.
     Unknown,
 }
 
-/// Facts of an attempt that are known whatever comes of it.
+/// Facts of an attempt that do not depend on its result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     pub took: Duration,
     pub signed: bool,
     pub may_postpone: bool,
-    /// The most that a Retry-After may ask for.
+    /// Upper limit of `Retry-After`.
     pub longest_retry_after: Duration,
     /// Unix seconds.
     pub now: i64,
@@ -100,7 +100,7 @@ fn words(status: u16) -> String {
     }
 }
 
-/// `{"ack":false,"delaySeconds":n}`, where the subscription allows it: the row waits, and it costs no attempt (rule J5).
+/// Reads `{"ack":false,"delaySeconds":n}` if the subscription allows it: the row waits without a charged attempt (J5).
 fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
     if !context.may_postpone || answer.cut {
         return None;
@@ -119,7 +119,7 @@ fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
 
 pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
     let (class, kind) = match error.fault {
-        // Nothing was tried, so it is no attempt.
+        // No request was sent, so this is not an attempt.
         Fault::Busy => return (untried(error, Duration::from_secs(1)), Health::Unknown),
         Fault::Lookups | Fault::Exhausted => return (untried(error, spread()), Health::Unknown),
         // The breaker lengthens the wait while the name stays without an answer.

@@ -1,4 +1,4 @@
-//! Settings of webhooks: where they may go, how many at once, and for how long.
+//! Settings of the webhook transport: allowed addresses, concurrency and timeouts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,32 +11,33 @@ use crate::error::{Error, KIND};
 #[cfg(test)]
 mod tests;
 
+/// Settings of the webhook transport.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Which addresses may be dialled.
+    /// The addresses that may be dialled.
     pub guard: Guard,
-    /// Root certificates beside the built-in ones: a PEM file.
+    /// PEM file with root certificates that are trusted in addition to the built-in ones.
     pub ca_file: Option<PathBuf>,
-    /// The system's root certificates instead of the built-in ones.
+    /// Whether the system's root certificates are used instead of the built-in ones.
     pub system_roots: bool,
-    /// For one attempt, where the row says nothing; and the most that a row may ask for.
+    /// Default time limit of an attempt, and the longest one that a row may ask for.
     pub timeout: Duration,
     pub longest_timeout: Duration,
     pub connect_timeout: Duration,
-    /// For one name look-up; no part of the attempt's time.
+    /// Time limit of one DNS lookup; it does not count towards the attempt's time.
     pub lookup_timeout: Duration,
-    /// The most that a Retry-After may ask for.
+    /// Upper limit of `Retry-After`.
     pub longest_retry_after: Duration,
-    /// How long a connection is kept without a request.
+    /// Time after which an idle connection is closed.
     pub idle: Duration,
-    /// Connections at once, over all hosts.
+    /// Maximum number of connections over all hosts.
     pub connections: usize,
-    /// Requests at once to one host.
+    /// Maximum number of concurrent requests to one host.
     pub per_host: usize,
-    /// Requests at once of one call, and calls at once.
+    /// Concurrent requests of one call, and concurrent calls.
     pub batch: usize,
     pub concurrency: usize,
-    /// Bytes of an answer that are read at most.
+    /// Maximum bytes of a response body that are read.
     pub max_answer: usize,
     pub breaker: BreakerSettings,
 }
@@ -64,7 +65,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// `webhook://?option=value`: rows name their targets. Options beside the URL win over its own.
+    /// Parses `webhook://?option=value`; rows name their targets. Options in `beside` override those of the URL.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let mut address = Address::parse(url, beside, 443);
         let mut options = std::mem::take(&mut address.options);
@@ -111,7 +112,7 @@ impl Settings {
         options.duration("breaker_wait", &mut self.breaker.wait);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(KIND, self.mistakes())
     }

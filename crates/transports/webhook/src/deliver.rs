@@ -1,5 +1,5 @@
-//! The transport: makes the requests of a call side by side, each within its own time and its host's slots. Waiting
-//! for a slot or for a name look-up is no part of a request's time.
+//! The webhook transport: sends the requests of a call concurrently, each with its own deadline and a slot of its
+//! host. The wait for a slot or a DNS lookup does not count towards the request's time.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::error::{Error, KIND};
 use crate::hosts::Hosts;
 use crate::record::{Attempt, Class, ErrorType};
 
-/// How long a row waits whose secret can't be used.
+/// Wait of a row whose secret cannot be used.
 const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// Posts webhooks.
+/// Delivers rows as webhooks.
 pub struct Webhooks {
     settings: Settings,
     client: Client,
@@ -34,17 +34,17 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Checks the settings and reads the root certificates; connects to nothing.
+    /// Checks the settings and reads the root certificates, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         Self::with_resolver(settings, Arc::new(SystemResolver::default()))
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
 
-    /// With names resolved in a way of one's own.
+    /// Creates the transport with another name resolver.
     pub fn with_resolver(settings: Settings, resolver: Arc<dyn Resolve>) -> Result<Self, Error> {
         settings.check()?;
         let client = Client::new(&ClientSettings {
@@ -61,12 +61,13 @@ impl Webhooks {
         Ok(Self { settings, client, hosts, clock: unix_now })
     }
 
-    /// May rows name this URL? Resolves its name, and dials nothing; what is dialled later is checked again.
+    /// Checks whether rows may name this URL: resolves its name without connecting.
+    /// Every address is checked again when it is dialled.
     pub async fn check(&self, url: &str) -> Result<(), String> {
         let target = Target::parse(url).map_err(|error| error.to_string())?;
         match self.client.check(&target).await {
             Err(error) if matches!(error.fault, Fault::Url | Fault::Address) => Err(error.to_string()),
-            // A name that can't be resolved now may be resolved when it is needed.
+            // A name that cannot be resolved now may resolve at delivery.
             _ => Ok(()),
         }
     }
@@ -122,7 +123,7 @@ impl Webhooks {
         }
         let (outcome, health) = self.send(&route, &call, webhook, deadline, context).await;
         if let (Health::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
-            // Before the slot goes to another row for the same receiver.
+            // Check before the slot goes to another row for the same receiver.
             recheck.gone().await;
         }
         slot.report(health);
@@ -146,7 +147,7 @@ impl Webhooks {
         }
     }
 
-    /// By the clock of the row's database, which all workers share.
+    /// Returns the time of the row's database, which all workers share.
     fn now(&self, webhook: &Webhook) -> i64 {
         (self.clock)().saturating_add(webhook.clock_offset)
     }
@@ -174,13 +175,13 @@ impl Transport for Webhooks {
         join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
     }
 
-    /// Rows name their targets, so there is none to ask: each host has a breaker of its own.
+    /// Always succeeds: rows name their targets, so there is none to probe. Each host has its own breaker.
     async fn probe(&self) -> Result<(), transport::Error> {
         Ok(())
     }
 }
 
-/// Credentials go only to hosts that their account names; a job for another was written past the API's check.
+/// Refuses hosts that the credentials' account does not list; such a job bypassed the check of the API.
 fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
     let allowed = webhook.allowed_hosts.as_ref()?;
     if hosts::allows(allowed, target.host()) {
@@ -190,14 +191,14 @@ fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
     Some(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) })
 }
 
-/// Whatever changed since it was composed: an error defers it.
+/// Checks again what may have changed since the row was composed; an error defers it.
 async fn still_holds(webhook: &Webhook, deadline: Instant) -> Result<(), Failure> {
     let Some(Recheck(recheck)) = &webhook.recheck else { return Ok(()) };
     let checked = timeout_at(deadline, recheck.still_holds()).await;
     checked.unwrap_or_else(|_| Err(Failure::new("its account could not be looked up in time; not tried")))
 }
 
-/// The row is at fault, and nothing was sent.
+/// Rejects the row because of its content; no request was sent.
 fn rejected(reason: &str) -> Outcome {
     let attempt = Attempt {
         class: Class::ClientError,

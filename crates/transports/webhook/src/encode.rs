@@ -1,6 +1,6 @@
-//! From an envelope to a request: target, headers, signature.
+//! Encodes an envelope as an HTTP request: target, headers, signature.
 //!
-//! Invariant: what a row says can't change who we are, how long the body is, where a message ends, or its signature.
+//! Invariant: a row cannot change the user agent, the length of the body, where a message ends, or its signature.
 
 use postrider_http::{Call, HeaderMap, HeaderName, HeaderValue, Method, Target};
 use postrider_seams::Webhook;
@@ -10,9 +10,10 @@ use crate::sign;
 #[cfg(test)]
 mod tests;
 
+/// Value of the `User-Agent` header of every webhook.
 pub const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
 
-/// Headers that are the connection's, the message's or the signature's, and never the row's (rule J12).
+/// Headers of the connection, the message or the signature, which a row cannot set (rule J12).
 const RESERVED: [&str; 16] = [
     "connection",
     "content-length",
@@ -32,21 +33,21 @@ const RESERVED: [&str; 16] = [
     "webhook-timestamp",
 ];
 
-/// May a row not set this header?
+/// Whether rows are forbidden to set this header; the comparison ignores case.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
 }
 
-/// Why there is no request.
+/// The reason why a row cannot be encoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unsendable {
-    /// The row is wrong.
+    /// The row is invalid.
     Row(String),
-    /// A secret is, which may be put right: the row waits.
+    /// A secret is invalid. An operator may fix it, so the row waits.
     Secret(&'static str),
 }
 
-/// The request, its signature made at `now`, in Unix seconds.
+/// Builds the request, with a signature made at `now` in Unix seconds.
 pub(crate) fn encode(id: &str, webhook: &Webhook, target: Target, now: i64) -> Result<Call, Unsendable> {
     let mut headers = HeaderMap::with_capacity(webhook.headers.len() + 8);
     headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));

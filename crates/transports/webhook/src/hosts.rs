@@ -1,9 +1,8 @@
-//! What is known about each host: how many requests at once it gets, and for each client its breaker and its hold
+//! State of each host: the limit of concurrent requests, and per client its circuit breaker and its hold
 //! (Retry-After).
 //!
-//! Everything that one client's requests bring about counts for that client alone: its slots, its failures, its holds
-//! (`room.rs`). Clients share the host's limit by taking turns (`line.rs`). A row that gets no slot was never tried: it
-//! is deferred, and costs nothing.
+//! The effects of a client's requests (slots, failures, holds) apply to that client only (`room.rs`). Clients share
+//! the host's limit round-robin (`line.rs`). A row that gets no slot was not attempted: it is deferred at no cost.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,19 +25,19 @@ mod spare;
 #[cfg(test)]
 mod tests;
 
-/// How long a delivery waits for a slot of a host that may be stuck; and between two checks whether it is.
+/// Time that a delivery waits for a slot of a host that may hang, and the interval between two checks of that.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The same where slots come free all the time: to defer a row and claim it again costs more than to wait.
+/// The same while slots become free regularly: deferring a row and claiming it again costs more than waiting.
 const BRISK_PATIENCE: Duration = Duration::from_secs(2);
-/// The same for the first few of each client while others wait as well: their turn comes, and a row that was deferred
-/// would have to come back to the end of the line.
+/// The same for the first few deliveries of each client while other clients wait too: their turn comes soon, and a
+/// deferred row would start again at the end of the queue.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_FEW: usize = 16;
 const BUSY: &str = "is busy";
-/// How long its row is deferred then: up to four times as long as the host has been stuck, within these.
+/// Bounds of the deferral that follows: up to four times as long as the host has been hanging.
 const SHORTEST_PUT_OFF: Duration = Duration::from_secs(1);
 const LONGEST_PUT_OFF: Duration = Duration::from_mins(1);
-/// Hosts that are remembered; those that are well and idle are forgotten first.
+/// Maximum number of hosts in memory; healthy idle ones are dropped first.
 const KNOWN_LIMIT: usize = 50_000;
 
 pub(crate) struct Hosts {
@@ -59,7 +58,7 @@ struct State {
     line: Line<oneshot::Sender<Result<Slot, Outcome>>>,
 }
 
-/// The right to make one request. Report what came of it; dropped without a report, it counts as not made.
+/// The permit for one request. The caller reports its result; a slot dropped without a report counts as not used.
 pub(crate) struct Slot {
     host: Arc<Host>,
     client: Client,
@@ -68,7 +67,7 @@ pub(crate) struct Slot {
     _spare: Option<SpareSlot>,
 }
 
-/// A place in a host's line; dropped, it is left.
+/// A place in a host's queue; dropping it leaves the queue.
 struct Place {
     host: Arc<Host>,
     client: Client,
@@ -77,7 +76,7 @@ struct Place {
 }
 
 impl Hosts {
-    /// `concurrency`: requests at once to all hosts together.
+    /// Creates an empty table of hosts. `concurrency` limits concurrent requests over all hosts.
     pub fn new(per_host: usize, concurrency: usize, breaker: BreakerSettings) -> Self {
         Self { known: Mutex::default(), per_host, breaker, spare: Spare::new(concurrency) }
     }
@@ -86,6 +85,7 @@ impl Hosts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the state of this host, which is created if it is unknown.
     pub fn host(&self, name: &str) -> Arc<Host> {
         let mut known = self.lock();
         if let Some(host) = known.get(name) {
@@ -102,7 +102,8 @@ impl Hosts {
         host
     }
 
-    /// Is this host left alone now for this client? Sends nothing, and adds no host that it does not know.
+    /// Returns the hold of this host for this client, `None` if requests are allowed or the host is unknown.
+    /// Sends no request and adds no host.
     pub fn hold(&self, name: &str, client: Option<&str>) -> Option<Hold> {
         let host = Arc::clone(self.lock().get(name)?);
         let (why, left) = host.lock().room.hold(&client.map(Into::into), Instant::now())?;
@@ -121,7 +122,7 @@ impl Host {
         state.line.is_empty() && state.room.is_forgettable(Instant::now())
     }
 
-    /// Waits for a slot, no longer than until `deadline`; `Err` holds why the row is deferred.
+    /// Waits for a slot until `deadline` at most; the error is the deferral of the row.
     pub async fn slot(self: &Arc<Self>, client: Option<&str>, deadline: Instant) -> Result<Slot, Outcome> {
         let began = Instant::now();
         let mut place = match self.ask(client, began) {
@@ -135,7 +136,7 @@ impl Host {
                 Ok(Err(_)) => return place.give_up(),
                 Err(_) => {}
             }
-            // A slot that hangs frees nothing: that time has passed is what makes room for one more (`room.rs`).
+            // A hanging request frees no slot; only elapsed time grants a spare one (`room.rs`).
             self.serve();
             if let Ok(answer) = place.answer.try_recv() {
                 return answer;
@@ -147,7 +148,7 @@ impl Host {
         }
     }
 
-    /// A place in the line where the host is busy; else the answer.
+    /// Returns a slot or a refusal, or a place in the queue if the host is busy.
     fn ask(self: &Arc<Self>, client: Option<&str>, now: Instant) -> Asked {
         let mut state = self.lock();
         let client: Client = client.map(Into::into);
@@ -168,8 +169,7 @@ impl Host {
         Slot { host: Arc::clone(self), client, began: now, reported: false, _spare: spare }
     }
 
-    /// Gives free slots to those who wait, each client in its turn; a client for which the host is to be left alone
-    /// is answered so.
+    /// Assigns free slots to waiting deliveries, round-robin over clients; a client whose host is on hold is refused.
     fn serve(self: &Arc<Self>) {
         loop {
             let now = Instant::now();
@@ -189,14 +189,14 @@ impl Host {
                 Admitted::PutOff(after, why) => Err(self.put_off(after, why)),
                 Admitted::Full => return,
             };
-            // A slot that nobody takes any more comes back here when it is dropped, which needs the lock.
+            // A slot whose receiver is gone is dropped here, and its drop needs the lock.
             drop(state);
             let _ = next.send(answer);
         }
     }
 
-    /// Spread, so that rows that were deferred together do not come back together: those of a busy host widely, because
-    /// each check of a host that hangs costs the others, and more of them come back than it has slots.
+    /// Defers a row with jitter, so that rows deferred together do not return together. Rows of a busy host are spread
+    /// widely, because each check of a hanging host costs the others, and more rows return than it has slots.
     fn put_off(&self, after: Duration, why: &str) -> Outcome {
         let (after, roll) = (after.max(SHORTEST_PUT_OFF), ThreadDice.roll());
         let after = if why == BUSY {
@@ -211,14 +211,14 @@ impl Host {
 }
 
 enum Asked {
-    /// It is busy.
+    /// The host is busy.
     Waits(Place),
     Answered(Result<Slot, Outcome>),
 }
 
 impl Place {
-    /// Is it worth while to wait on? For long only where clients take turns: a client alone is better served by its other
-    /// hosts.
+    /// Whether waiting further is worthwhile. A long wait is so only if clients take turns: a single client is better
+    /// served by its other hosts.
     fn may_stay(&self, began: Instant) -> bool {
         let now = Instant::now();
         let state = self.host.lock();
@@ -237,7 +237,7 @@ impl Place {
             state.line.leave(&self.client, self.ticket);
             state.room.stuck(&self.client, Instant::now())
         };
-        // It may have come at the last moment.
+        // The answer may have arrived at the last moment.
         self.answer.try_recv().unwrap_or_else(|_| Err(self.host.put_off(stuck, BUSY)))
     }
 }
@@ -249,6 +249,7 @@ impl Drop for Place {
 }
 
 impl Slot {
+    /// Reports the result of the request, which updates the client's slots, breaker and hold.
     pub fn report(mut self, health: Health) {
         self.reported = true;
         let now = Instant::now();

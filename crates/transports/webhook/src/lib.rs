@@ -1,10 +1,12 @@
-//! Webhooks: posts payloads to URLs, signed, and says what came of each.
+//! Webhook transport: posts signed payloads to URLs and returns an outcome for each.
 //!
-//! Owns: the request of a row and its signature (Standard Webhooks), what answers mean (rule J5), and the limits,
-//! holds and breakers of hosts. Must not: retry, count, follow redirects, or know a contract.
+//! Owns: the request of a row and its signature (Standard Webhooks), the classification of responses (rule J5), and
+//! the limits, holds and circuit breakers of hosts. Must not: retry, count attempts, follow redirects, or know a
+//! contract.
 //!
-//! Invariant: an account's secret that is not there never leads here; what is named is signed, what can't be dialled
-//! is not. A host that is slow, held or broken delays its own rows only: they are deferred, untried and free.
+//! Invariant: a row whose account lacks its secret never gets here; every named secret signs, and a URL that cannot be
+//! dialled is not signed. A host that is slow, held or failing delays its own rows only: they are deferred, untried
+//! and free.
 
 mod classify;
 pub mod config;

@@ -1,14 +1,14 @@
-//! The record of an attempt: what a contract may write as `$outcome.X`.
+//! The record of an attempt: the values that a contract may write as `$outcome.X`.
 
 use std::time::Duration;
 
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
-/// Bytes of an answer that are kept (rule J1).
+/// Maximum bytes of a response that are stored (rule J1).
 pub(crate) const BODY_LIMIT: usize = 4096;
 
-/// The class of an attempt.
+/// The result class of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Success,
@@ -48,21 +48,22 @@ impl ErrorType {
     }
 }
 
-/// One attempt.
+/// The record of one attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attempt {
     pub class: Class,
     pub error: Option<ErrorType>,
     pub status: Option<u16>,
     pub body: Option<String>,
-    /// The chain of causes, one a line.
+    /// The chain of causes, one per line.
     pub trace: Option<String>,
     pub took: Duration,
-    /// Did the request carry a signature?
+    /// Whether the request was signed.
     pub signed: bool,
 }
 
 impl Attempt {
+    /// Returns the record as named values for the contract.
     pub fn detail(self) -> Detail {
         let text = |text: &str| Value::Text(text.to_owned());
         let millis = i64::try_from(self.took.as_millis()).unwrap_or(i64::MAX);
@@ -82,12 +83,12 @@ impl Attempt {
     }
 }
 
-/// The start of an answer as text that every database takes: valid UTF-8, no NUL, not too long.
+/// Returns the start of a response as text that every database accepts: valid UTF-8, no NUL, within the limit.
 pub(crate) fn shortened(body: &[u8]) -> Option<String> {
     if body.is_empty() {
         return None;
     }
-    // A character that the cut splits would come out as a wrong one.
+    // A character split by the cut would decode as a replacement character.
     let start = &body[..body.len().min(BODY_LIMIT + 4)];
     let mut text = String::from_utf8_lossy(start).replace('\0', "\u{fffd}");
     if text.len() > BODY_LIMIT {

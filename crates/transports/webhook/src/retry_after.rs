@@ -1,10 +1,10 @@
-//! `Retry-After`: seconds, or a date.
+//! Parses `Retry-After`: seconds, or an HTTP date.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use postrider_http::HeaderMap;
 
-/// What the answer asks for, at most `longest`; `now` is in Unix seconds. What can't be read asks for nothing.
+/// Returns the requested wait, at most `longest`, or `None` if it is missing or unreadable. `now` is in Unix seconds.
 pub(crate) fn read(headers: &HeaderMap, longest: Duration, now: i64) -> Option<Duration> {
     let text = headers.get("retry-after")?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

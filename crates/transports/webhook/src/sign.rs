@@ -1,4 +1,4 @@
-//! Signatures as Standard Webhooks has them: HMAC-SHA256 over `id.timestamp.body`.
+//! Webhook signatures according to Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
@@ -10,10 +10,10 @@ use ring::hmac;
 #[cfg(test)]
 mod tests;
 
-/// In front of secrets that are written in base64.
+/// Prefix of secrets that are encoded in base64.
 pub const PREFIX: &str = "whsec_";
 
-/// Key lengths that the standard asks for, in bytes.
+/// Key lengths that the standard recommends, in bytes.
 const USUAL: std::ops::RangeInclusive<usize> = 24..=64;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -21,8 +21,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The key in a secret. With `whsec_` in front it is base64; without, base64 if it reads as such and has a usual
-/// length, as the standard's libraries take it, else the bytes themselves.
+/// Decodes the key of a secret.
+/// With the prefix `whsec_` it is base64. Without, it is base64 if it decodes as such to a usual length, as the
+/// standard's libraries read it, else the bytes themselves.
 pub fn key(secret: &Secret) -> Result<hmac::Key, &'static str> {
     let text = secret.reveal().trim();
     let bytes = match text.strip_prefix(PREFIX) {
@@ -40,12 +41,12 @@ pub fn key(secret: &Secret) -> Result<hmac::Key, &'static str> {
     Ok(hmac::Key::new(hmac::HMAC_SHA256, &zeroizing(bytes)))
 }
 
-/// Wiped when dropped.
+/// Wraps bytes that are wiped when dropped.
 fn zeroizing(bytes: Vec<u8>) -> zeroize::Zeroizing<Vec<u8>> {
     zeroize::Zeroizing::new(bytes)
 }
 
-/// The value of `webhook-signature`: one signature per key, the newest first.
+/// Returns the value of `webhook-signature`: one signature per key, the newest first.
 pub fn signatures(keys: &[hmac::Key], id: &str, timestamp: i64, body: &[u8]) -> String {
     let head = format!("{id}.{timestamp}.");
     let one = |key: &hmac::Key| {

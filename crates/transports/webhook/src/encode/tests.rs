@@ -57,7 +57,7 @@ fn j10_a_secret_that_is_none_never_means_unsigned() {
 }
 
 proptest! {
-    /// Whatever a row says, no header of it brings another.
+    /// No header of a row can inject another one.
     #[test]
     fn j12_headers_can_not_be_injected(name in "\\PC*|[\\x00-\\x7f]{0,20}", value in "[\\x00-\\x7f]{0,40}") {
         if let Ok(call) = encoded(&webhook(&[(&name, &value)])) {

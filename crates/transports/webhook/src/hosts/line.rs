@@ -1,11 +1,11 @@
-//! Who waits for a turn at one host. Clients take turns: however many deliveries of one wait, another's is next but one.
+//! The queue of deliveries that wait for a slot of one host: round-robin over clients.
 //!
 //! Pure. Invariant: a client is in the round exactly while one of its deliveries waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Whose deliveries take turns with those of others; jobs without a client are one more.
+/// The client whose deliveries are queued together; all jobs without a client count as one client.
 pub(super) type Client = Option<Arc<str>>;
 
 #[derive(Debug)]
@@ -22,16 +22,17 @@ impl<T> Default for Line<T> {
 }
 
 impl<T> Line<T> {
+    /// Whether no delivery waits.
     pub fn is_empty(&self) -> bool {
         self.round.is_empty()
     }
 
-    /// Clients that wait.
+    /// Returns the number of clients with waiting deliveries.
     pub fn clients(&self) -> usize {
         self.round.len()
     }
 
-    /// Takes a place behind the client's others; the ticket is for [`Line::leave`].
+    /// Adds a delivery behind those of its client; the returned ticket is for [`Line::leave`].
     pub fn join(&mut self, client: &Client, one: T) -> u64 {
         self.tickets += 1;
         let own = self.waiting.entry(client.clone()).or_default();
@@ -42,7 +43,7 @@ impl<T> Line<T> {
         self.tickets
     }
 
-    /// The next to go: the first of the first client in the round that may go.
+    /// Removes and returns the next delivery: the first one of the next client that `may_go` accepts.
     pub fn next_where(&mut self, may_go: impl FnMut(&Client) -> bool) -> Option<(Client, T)> {
         let at = self.round.iter().position(may_go)?;
         let client = self.round.remove(at)?;
@@ -56,11 +57,12 @@ impl<T> Line<T> {
         Some((client, one))
     }
 
-    /// How many of its own client are before it; `None` where it does not wait any more.
+    /// Returns how many deliveries of the same client are ahead; `None` if the ticket no longer waits.
     pub fn place(&self, client: &Client, ticket: u64) -> Option<usize> {
         self.waiting.get(client)?.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()
     }
 
+    /// Removes a delivery from the queue; does nothing if it is no longer there.
     pub fn leave(&mut self, client: &Client, ticket: u64) {
         let Some(place) = self.place(client, ticket) else { return };
         let Some(own) = self.waiting.get_mut(client) else { return };

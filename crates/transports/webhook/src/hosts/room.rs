@@ -1,13 +1,13 @@
-//! The slots of one host, and what each client's requests tell about it.
+//! The slots of one host, and what is known about it from each client's requests.
 //!
 //! ```text
 //!  a client's slots:  2 ── success: twice as many, up to the host's limit
 //!                        └ failure: half as many, at least one
 //! ```
 //!
-//! A client whose slots all hang gets a spare one now and then (`spare.rs`), so that quick requests overtake slow
-//! ones; its success brings more. Invariant: no client's failures, holds or slow requests change what another gets;
-//! together they stay within the host's limit, and its last slots go to clients that have few.
+//! A client whose requests all hang gets a spare slot now and then (`spare.rs`), so that quick requests overtake slow
+//! ones; a success there adds slots. Invariant: one client's failures, holds or slow requests do not change another
+//! client's slots; all stay within the host's limit, and its last slots are for clients that use few.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use super::spare::{Spare, SpareSlot};
 use super::{LONG_PATIENCE, PATIENCE};
 use crate::classify::Health;
 
-/// Slots of a client that nothing is known of.
+/// Initial slots of an unknown client.
 const START: usize = 2;
-/// Spare slots of one client at one host: one more each second that its others hang.
+/// Maximum number of spare slots of one client at one host: one more per second in which its other requests hang.
 const MOST_SPARE: usize = 6;
-/// One part of a host's slots that only clients with few requests in flight get.
+/// Divisor of a host's limit: that part is reserved for clients with few requests in flight.
 const RESERVED_PART: usize = 16;
-/// Clients of one host that are remembered.
+/// Maximum number of clients of one host in memory.
 const CLIENTS: usize = 1000;
 
 pub(super) const ASKED: &str = "asked to be left alone";
@@ -41,46 +41,50 @@ pub(super) struct Room {
     clients: HashMap<Client, Share>,
 }
 
-/// One client at this host.
+/// State of one client at this host.
 struct Share {
     breaker: Breaker,
     held_until: Option<Instant>,
     in_flight: usize,
-    /// Requests at once that it gets now.
+    /// Current limit of concurrent requests.
     slots: usize,
-    /// When it was last given a spare slot: others wait a moment for what comes of it.
+    /// Time of the last spare slot: other deliveries wait a moment for its result.
     overtaken: Option<Instant>,
     pace: Pace,
 }
 
-/// Whether requests come back.
+/// Measures whether requests complete.
 struct Pace {
-    /// When one last came back, or the first began.
+    /// Time of the last completion, or of the first request.
     moved: Instant,
-    /// What a request that succeeds takes, about.
+    /// Approximate duration of a successful request.
     takes: Duration,
 }
 
 pub(super) enum Admitted {
-    /// One more is in flight now.
+    /// Admitted; the request counts as in flight.
     Go(Option<SpareSlot>),
     Full,
     PutOff(Duration, &'static str),
 }
 
 impl Room {
+    /// Creates the state of an unknown host with this limit of concurrent requests.
     pub fn new(limit: usize, breaker: BreakerSettings) -> Self {
         Self { limit, breaker, in_flight: 0, pace: Pace::new(), clients: HashMap::new() }
     }
 
+    /// Whether no client has state worth keeping, so that the host can be dropped.
     pub fn is_forgettable(&self, now: Instant) -> bool {
         self.clients.values().all(|share| share.is_forgettable(now))
     }
 
+    /// Returns why and for how long this client must not send to the host, `None` if it may.
     pub fn hold(&self, client: &Client, now: Instant) -> Option<(&'static str, Duration)> {
         self.clients.get(client)?.hold(now)
     }
 
+    /// Admits one request of this client if its slots, the host's limit and the breaker allow it.
     pub fn admit(&mut self, client: &Client, now: Instant, spare: &Arc<Spare>) -> Admitted {
         if !self.clients.contains_key(client) && self.clients.len() >= CLIENTS {
             self.clients.retain(|_, share| !share.is_forgettable(now));
@@ -119,17 +123,18 @@ impl Room {
         Admitted::Go(spare)
     }
 
-    /// What this client waits for: its own slots, or the host's.
+    /// Returns the measure that matters to this client: of its own slots if they are full, else of the host's.
     fn pace(&self, client: &Client) -> &Pace {
         let own = self.clients.get(client).filter(|share| share.in_flight >= share.slots);
         own.map_or(&self.pace, |share| &share.pace)
     }
 
+    /// Returns the time since the last request completed.
     pub fn stuck(&self, client: &Client, now: Instant) -> Duration {
         now.saturating_duration_since(self.pace(client).moved)
     }
 
-    /// Do slots come free? A slow host is not one that hangs: it has as long as its requests usually take.
+    /// Whether slots become free. A slow host is not a hanging one: it may take as long as its requests usually take.
     pub fn is_moving(&self, client: &Client, now: Instant) -> bool {
         let usual = (self.pace(client).takes * 2).min(LONG_PATIENCE);
         let share = self.clients.get(client);
@@ -137,18 +142,18 @@ impl Room {
         closed && (self.is_overtaken(client, now) || self.stuck(client, now) < PATIENCE.max(usual))
     }
 
-    /// Was a spare slot given a moment ago?
+    /// Whether a spare slot was assigned a moment ago.
     pub fn is_overtaken(&self, client: &Client, now: Instant) -> bool {
         let given = self.clients.get(client).and_then(|share| share.overtaken);
         given.is_some_and(|given| now.saturating_duration_since(given) < PATIENCE)
     }
 
-    /// Has another client requests here?
+    /// Whether another client has requests in flight here.
     pub fn is_shared(&self, client: &Client) -> bool {
         self.clients.iter().any(|(other, share)| other != client && share.in_flight > 0)
     }
 
-    /// What came of a request.
+    /// Records the result of a request.
     pub fn report(&mut self, client: &Client, health: Health, began: Instant, now: Instant) {
         let Some(share) = self.clients.get_mut(client) else { return };
         match health {
@@ -168,13 +173,13 @@ impl Room {
                 let until = now + after;
                 share.held_until = Some(share.held_until.map_or(until, |known| known.max(until)));
             }
-            // No more slots: the rest of what is meant for this receiver should wait, not come faster.
+            // No more slots: the other rows for this receiver should wait, not come faster.
             Health::Gone => share.breaker.succeeded(),
             Health::Unknown => share.breaker.withdrawn(now),
         }
     }
 
-    /// A request is over; `reported`: [`Room::report`] was called for it.
+    /// Ends a request; `reported` says whether [`Room::report`] was called for it.
     pub fn end(&mut self, client: &Client, reported: bool, now: Instant) {
         self.in_flight -= 1;
         self.pace.moved = now;

@@ -1,14 +1,14 @@
-//! Slots beyond those that hosts have earned, for requests that overtake slow ones.
+//! Spare slots beyond a client's own, for requests that overtake slow ones.
 //!
-//! Invariant: however many hosts hang, spare slots stay a small part of what the transport sends at once, and one
-//! client's a small part of these.
+//! Invariant: however many hosts hang, spare slots stay a small part of the transport's concurrency, and those of one
+//! client a small part of these.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::line::Client;
 
-/// One part of all requests at once that may be spare; one part of these may be one client's.
+/// Divisor of the concurrency that may be spare, and of the spare slots that one client may use.
 const PART: usize = 4;
 
 pub(super) struct Spare {
@@ -16,18 +16,19 @@ pub(super) struct Spare {
     used: Mutex<HashMap<Client, usize>>,
 }
 
-/// A spare slot; given back when dropped.
+/// A spare slot; released when dropped.
 pub(super) struct SpareSlot {
     spare: Arc<Spare>,
     client: Client,
 }
 
 impl Spare {
-    /// `concurrency`: requests at once to all hosts together.
+    /// Creates the spare slots. `concurrency` limits concurrent requests over all hosts.
     pub fn new(concurrency: usize) -> Arc<Self> {
         Arc::new(Self { total: concurrency.div_ceil(PART), used: Mutex::default() })
     }
 
+    /// Takes a spare slot for this client, `None` if all or its own part are in use.
     pub fn take(self: &Arc<Self>, client: &Client) -> Option<SpareSlot> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let own = used.get(client).copied().unwrap_or(0);

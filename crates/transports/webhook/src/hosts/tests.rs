@@ -38,7 +38,7 @@ async fn j09_a_host_that_hangs_gets_its_first_slots_and_a_few_spare_ones() {
     slot(&host).await.report(Health::Well);
 }
 
-/// A request that takes so long and succeeds; rows that are put off come back as the engine would bring them.
+/// Sends a request that succeeds after `takes`; deferred rows come back as the engine would bring them.
 fn request(host: &Arc<Host>, client: Option<&'static str>, takes: Duration) -> tokio::task::JoinHandle<()> {
     let host = Arc::clone(host);
     tokio::spawn(async move {
@@ -182,7 +182,7 @@ async fn a_turn_that_is_given_up_leaves_nothing_behind() {
     assert!(host.is_forgettable());
 }
 
-/// A hundred deliveries of one client that never end, each request taking `takes`.
+/// Starts a hundred endless loops of deliveries of one client, each request taking `takes`.
 fn flood(host: &Arc<Host>, client: &'static str, takes: Duration) {
     for _ in 0..100 {
         let host = Arc::clone(host);

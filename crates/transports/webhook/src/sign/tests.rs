@@ -1,6 +1,6 @@
 use super::*;
 
-/// The example of the standard's own documentation and libraries.
+/// The example of the standard's documentation and libraries.
 #[test]
 fn j10_the_standards_own_example_is_met() {
     let key = key(&Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).unwrap();

@@ -1,4 +1,4 @@
-//! What a receiver gets, and what its answers mean.
+//! Tests of what a receiver gets, and how its responses are classified.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

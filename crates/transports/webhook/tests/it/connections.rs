@@ -1,4 +1,4 @@
-//! Connections: kept, shared, bounded, and found dead.
+//! Tests of connections: kept, shared, bounded, and found dead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -135,7 +135,7 @@ async fn connections_are_bounded_over_all_hosts() {
             tokio::spawn(async move { deliver(&webhooks, webhook).await })
         })
         .collect();
-    // Both connections hang: a third request waits for one, and is put off untried.
+    // Both connections hang: a third request waits for one and is deferred untried.
     for _ in 0..2 {
         arrivals.recv().await.unwrap();
     }

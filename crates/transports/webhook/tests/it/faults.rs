@@ -1,4 +1,4 @@
-//! Receivers that hang, break off, or never end.
+//! Tests with receivers that hang, close early, or never stop sending.
 
 use std::io;
 use std::net::SocketAddr;
@@ -72,7 +72,7 @@ async fn j15_an_endless_body_is_read_up_to_its_cap() {
     assert_summary(&outcome, "retryable", "SERVER_ERROR", "TRANSIENT");
     let Value::Text(body) = &outcome.failure().unwrap().detail["body"] else { panic!("no body") };
     assert_eq!(body.len(), 4096);
-    // The cap is 64 KiB; the rest is what both ends' buffers took.
+    // The limit is 64 KiB; the rest is in the buffers of both ends.
     assert!(written.load(SeqCst) < 32 * 1024 * 1024);
 }
 
@@ -113,7 +113,7 @@ async fn j05_nobody_there_is_a_connection_error() {
     assert!(!failure.unreachable, "one host of many says nothing about the lane");
 }
 
-/// Knows no name; answers with this error.
+/// A resolver that answers every name with this error.
 struct Nameless(fn() -> io::Error);
 
 #[async_trait]

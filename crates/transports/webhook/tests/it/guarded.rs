@@ -1,4 +1,4 @@
-//! Addresses that may not be dialled (rule J15).
+//! Tests of addresses that may not be dialled (rule J15).
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use postrider_transport_webhook::{Settings, Webhooks};
 
 use crate::world::{Server, assert_summary, deliver, settings, status, webhook};
 
-/// A name that has the first address when it is first asked for, then the next.
+/// A name that resolves to another of these addresses at each lookup.
 struct Turning {
     answers: Vec<SocketAddr>,
     asked: AtomicUsize,
@@ -26,7 +26,7 @@ impl Resolve for Turning {
     }
 }
 
-/// A name with a private address, and another.
+/// A name that resolves to a private address and another one.
 struct Both(SocketAddr);
 
 #[async_trait]
@@ -65,7 +65,7 @@ async fn j15_a_name_that_turns_private_after_the_check_is_permanent_and_gets_no_
     let resolver: Arc<dyn Resolve> =
         Arc::new(Turning { answers: vec![public, server.address], asked: AtomicUsize::new(0) });
     let settings = Settings::from_url("webhook://", &[]).unwrap();
-    // Two, as one uses an answer of its own again for a few seconds.
+    // Two transports, because each caches its lookups for a few seconds.
     let checked = Webhooks::with_resolver(settings.clone(), Arc::clone(&resolver)).unwrap();
     let webhooks = Webhooks::with_resolver(settings, resolver).unwrap();
     let url = format!("https://rebind.example:{}/", server.address.port());

@@ -1,4 +1,4 @@
-//! The public libraries of Standard Webhooks take our deliveries for genuine (rule J10).
+//! Verifies our deliveries with the public libraries of Standard Webhooks (rule J10).
 
 use postrider_seams::Secret;
 use postrider_services::{Library, Signed, verify};

@@ -1,4 +1,4 @@
-//! Names that do not answer, and the clients that share a resolver or an origin with them.
+//! Tests of names that do not resolve, and of the clients that share a resolver or an origin with them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::world::{Answer, Server, deliver, envelope, settings, status, webhook};
 
-/// As the system's: a bounded number of look-ups at once, of which those of `hang…` never end.
+/// A resolver like the system's: a bounded number of concurrent lookups, of which those of `hang…` never end.
 struct Hanging {
     places: Semaphore,
     server: SocketAddr,
@@ -47,7 +47,7 @@ fn of(client: &str, url: &str) -> Webhook {
 async fn j09_names_that_do_not_answer_delay_no_other_client() {
     let server = Server::start(|_| status(200)).await;
     let webhooks = hanging(settings(), &server);
-    // What a lane has in flight at once.
+    // The number of rows that a lane has in flight.
     let lane = Arc::new(Semaphore::new(512));
     for n in 0..1000 {
         let (webhooks, lane) = (Arc::clone(&webhooks), Arc::clone(&lane));
@@ -75,7 +75,7 @@ async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() 
     let short = Settings { lookup_timeout: Duration::from_millis(400), ..settings() };
     let webhooks = hanging(short, &server);
     let hurried = |url: &str| Webhook { timeout: Some(Duration::from_millis(100)), ..of("a", url) };
-    // Neither those whose look-up got no answer nor those that found every place taken have tried anything.
+    // Neither a lookup without an answer nor a refused one counts as an attempt.
     let many = (0..40).map(|n| {
         let (webhooks, one) = (Arc::clone(&webhooks), hurried(&format!("http://hang{n}.test/")));
         tokio::spawn(async move { deliver(&webhooks, one).await })

@@ -1,4 +1,4 @@
-//! Webhooks against real servers on loopback: what they see, what they answer, and what they do wrong.
+//! Tests of webhooks against real servers on loopback: what they receive, how they answer, and how they fail.
 
 mod answers;
 mod connections;

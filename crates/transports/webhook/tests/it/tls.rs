@@ -1,4 +1,4 @@
-//! HTTPS: certificates, and HTTP/2 where it is offered.
+//! Tests of HTTPS: certificates, and HTTP/2 if the server offers it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use crate::world::{Server, assert_summary, certificates, deliver, settings, status, webhook, webhooks};
 
-/// Settings that trust this root.
+/// Returns settings that trust this root.
 fn trusting(root: &str) -> (Settings, NamedTempFile) {
     let file = NamedTempFile::new().unwrap();
     std::fs::write(file.path(), root).unwrap();
@@ -91,7 +91,7 @@ async fn http_2_goes_on_after_goaway() {
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let served = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&served);
-    // Each connection takes one request, then says that it takes no more.
+    // Each connection accepts one request, then announces that it accepts no more.
     let address = crate::world::raw(move |_, stream| {
         let (acceptor, served) = (acceptor.clone(), Arc::clone(&counted));
         async move {

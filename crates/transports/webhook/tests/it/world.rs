@@ -1,4 +1,4 @@
-//! Servers to deliver to, and envelopes to deliver.
+//! Test servers to deliver to, and envelopes to deliver.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -118,7 +118,7 @@ impl Server {
             }
         });
         let stream = TokioIo::new(stream);
-        // A client that goes away is no failure of the server's.
+        // A client that disconnects is not a failure of the server.
         let _ = if two {
             hyper::server::conn::http2::Builder::new(TokioExecutor::new())
                 .serve_connection(stream, service)
@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-/// A server that does to each connection what `act` says; the number counts connections from 0.
+/// Starts a server that runs `act` on each connection; the number counts connections from 0.
 pub async fn raw<F>(act: impl Fn(usize, TcpStream) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
@@ -158,7 +158,7 @@ where
     address
 }
 
-/// Reads a request up to its end: head, blank line, and the body of two bytes that `webhook` has.
+/// Reads a whole request: head, blank line, and the two-byte body that `webhook` sends.
 pub async fn read_request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -171,7 +171,7 @@ pub async fn read_request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A root and a server's certificate for `name`, signed by it.
+/// Creates a root and a server certificate for `names`, signed by it.
 pub fn certificates(names: &[&str]) -> (String, ServerConfig) {
     let root_key = rcgen::KeyPair::generate().unwrap();
     let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -223,7 +223,7 @@ pub fn envelope(webhook: Webhook) -> Envelope {
     }
 }
 
-/// Settings that let loopback through.
+/// Returns settings that allow loopback addresses.
 pub fn settings() -> Settings {
     Settings::from_url("webhook://?allow=127.0.0.0/8", &[]).unwrap()
 }
@@ -237,7 +237,7 @@ pub async fn deliver(webhooks: &Webhooks, webhook: Webhook) -> Outcome {
     webhooks.deliver(&[envelope(webhook)], deadline).await.pop().unwrap()
 }
 
-/// Kind, class and error type of an outcome.
+/// Returns kind, class and error type of an outcome.
 pub fn summary(outcome: &Outcome) -> (&'static str, String, String) {
     let (kind, detail) = match outcome {
         Outcome::Delivered(receipt) => ("delivered", &receipt.detail),
