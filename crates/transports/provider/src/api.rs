@@ -1,4 +1,4 @@
-//! One file a provider, each written from its published reference.
+//! The HTTP APIs of mail providers: one file per provider, each written from its published reference.
 
 mod mailgun;
 mod postmark;
@@ -13,34 +13,34 @@ use crate::client::{Answer, Request};
 use crate::config::{Kind, Settings};
 use crate::encode::Job;
 
-/// How one provider is asked, and what its answers mean.
+/// Builds the requests of one provider and reads its responses.
 pub(crate) trait Api: Send + Sync {
-    /// Does it take the message's parts, rather than the message?
+    /// Whether the provider accepts the parts of a message as JSON rather than the raw message.
     fn wants_parts(&self) -> bool;
 
-    /// The most recipients of one request.
+    /// Returns the maximum number of recipients of one request.
     fn recipients(&self) -> usize;
 
-    /// Does it drop a second request with the same key?
+    /// Whether the provider drops a second request with the same idempotency key.
     fn drops_repeats(&self) -> bool {
         false
     }
 
     fn request(&self, job: &Job<'_>) -> Request;
 
-    /// A request that can't be carried out, so that nothing is sent: its answer tells whether the provider is there and
-    /// takes our key. Keys that may do nothing but send are enough for it.
+    /// Returns a request that is invalid on purpose, so that no mail is sent: its response shows whether the provider
+    /// is up and accepts our key. A key that may only send is sufficient.
     fn probe(&self) -> Request;
 
-    /// Reads a 2xx: the provider's id of the mail.
+    /// Reads the provider's id of the mail from a 2xx response.
     fn id(&self, answer: &Answer) -> Option<String>;
 
-    /// Recipients that a 2xx leaves out, and why.
+    /// Returns recipients that a 2xx response leaves out, with the reason.
     fn left_out(&self, _answer: &Answer, _job: &Job<'_>) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Reads anything else.
+    /// Classifies a response that is not 2xx.
     fn judge(&self, answer: &Answer) -> Judgement;
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn of(settings: &Settings) -> Box<dyn Api> {
     }
 }
 
-/// A text member of an answer, or nothing.
+/// Returns a text member of a response, or the empty string.
 fn text<'a>(value: &'a serde_json::Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }

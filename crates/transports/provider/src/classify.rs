@@ -1,13 +1,13 @@
-//! What an answer means, whoever gave it: the parts that providers share. Pure.
+//! Classifies the responses of providers, as far as all providers agree. Pure.
 //!
 //! | status | meaning |
 //! |---|---|
-//! | 401, 403, 404, 405 | the provider refuses us, or the address is not its own (rule G3) |
-//! | 429 | too fast, or the quota is used up |
-//! | 504 | the provider does not know itself what became of it: uncertain |
-//! | other 5xx, 408, 425 | later |
-//! | other 4xx | the message, for good |
-//! | the rest | unknown, later |
+//! | 401, 403, 404, 405 | the provider refuses our credentials, or the URL is not its API (rule G3) |
+//! | 429 | rate limit or quota exceeded |
+//! | 504 | the provider does not know the result either: uncertain |
+//! | other 5xx, 408, 425 | temporary |
+//! | other 4xx | the message is rejected permanently |
+//! | the rest | unknown, temporary |
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::client::Answer;
 #[cfg(test)]
 mod tests;
 
-/// What went wrong, in the words of the notification contract.
+/// The error code, in the terms of the notification contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     ValidationError,
@@ -31,6 +31,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
+    /// Returns the code as the contract stores it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ValidationError => "validation_error",
@@ -46,19 +47,19 @@ impl Code {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Never: the message or a recipient is the cause.
+    /// Permanent: the message or a recipient is the cause.
     Rejected,
-    /// Not now.
+    /// Temporary.
     Later,
-    /// The request was not made: costs nothing.
+    /// The request was not sent: costs no attempt.
     Untried,
-    /// Not asked: this machine has no descriptors, memory or local ports left.
+    /// Not sent: this machine has no descriptors, memory or local ports left.
     Exhausted,
-    /// Never from this sender: the message's fault if the provider takes others, else ours.
+    /// This sender is refused: the message's fault if the provider accepts others, else the account's.
     Suspect,
-    /// Us.
+    /// The provider refuses our account or credentials.
     Refused,
-    /// Nobody knows.
+    /// The mail may or may not have been sent.
     Uncertain,
 }
 
@@ -66,22 +67,23 @@ pub(crate) enum Fate {
 pub(crate) struct Judgement {
     pub fate: Fate,
     pub code: Code,
-    /// For operators.
+    /// The message for operators.
     pub words: String,
     pub after: Option<Duration>,
     pub status: u16,
-    /// No connection could be had.
+    /// Whether no connection could be made.
     pub unreachable: bool,
 }
 
 impl Judgement {
+    /// Creates a judgement from a response, with its `Retry-After` if it has one.
     pub fn new(answer: &Answer, fate: Fate, code: Code, words: &str) -> Self {
         let words = if words.is_empty() { "no reason given" } else { words };
         let words = shorten(format!("{} {words}", answer.status));
         Self { fate, code, words, after: wish(answer), status: answer.status, unreachable: false }
     }
 
-    /// By the status alone.
+    /// Classifies by the status alone.
     pub fn by_status(answer: &Answer, words: &str) -> Self {
         let (fate, code) = match answer.status {
             401 | 403 | 404 | 405 => (Fate::Refused, Code::Unauthorized),
@@ -94,25 +96,26 @@ impl Judgement {
         Self::new(answer, fate, code, words)
     }
 
-    /// Without an answer.
+    /// Creates a judgement of a request without a response.
     pub fn silent(fate: Fate, unreachable: bool, words: String) -> Self {
         Self { fate, code: Code::NetworkError, words: shorten(words), after: None, status: 0, unreachable }
     }
 
-    /// Never asked: the mail can't go to this provider at all.
+    /// Rejects a mail that this provider cannot send at all; no request was sent.
     pub fn unfit(words: String) -> Self {
         let (fate, code) = (Fate::Rejected, Code::ValidationError);
         Self { fate, code, words: shorten(words), after: None, status: 0, unreachable: false }
     }
 
-    /// Ours to mend, and never asked.
+    /// Refuses because of a configuration error that an operator must fix; no request was sent.
     pub fn ours(words: String) -> Self {
         let (fate, code) = (Fate::Refused, Code::Unauthorized);
         Self { fate, code, words: shorten(words), after: None, status: 0, unreachable: false }
     }
 }
 
-/// "Not before", in whatever form. A point in time is measured by the answer's own Date: our clock may be wrong.
+/// Reads a requested wait in any of its forms. A point in time is compared with the response's Date: our clock may be
+/// wrong.
 fn wish(answer: &Answer) -> Option<Duration> {
     let now = answer.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
     if let Some(text) = answer.header("retry-after") {
@@ -127,7 +130,7 @@ fn wish(answer: &Answer) -> Option<Duration> {
     if let Some(seconds) = answer.header("ratelimit-reset").and_then(|text| text.trim().parse().ok()) {
         return Some(Duration::from_secs(seconds));
     }
-    // The old form is a point in time, in seconds or milliseconds since 1970.
+    // The old form is a Unix time in seconds or milliseconds.
     let reset: u64 = answer.header("x-ratelimit-reset")?.trim().parse().ok()?;
     let reset =
         Duration::from_millis(if reset > 100_000_000_000 { reset } else { reset.checked_mul(1000)? });

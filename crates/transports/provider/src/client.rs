@@ -1,6 +1,6 @@
-//! One HTTP client, kept connections and all. A fault tells whether the request can have been taken.
+//! HTTP client with pooled connections. Its errors say whether the request may have been received.
 //!
-//! Must not: follow redirects, read more than [`ANSWER`] bytes of an answer, or show a header.
+//! Must not: follow redirects, read more than [`ANSWER`] bytes of a response, or log a header.
 
 use std::future::Future;
 use std::io;
@@ -20,17 +20,17 @@ use postrider_seams::{is_caused_by_exhaustion, tcp};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower_service::Service;
 
-/// What is read of an answer.
+/// Maximum bytes of a response that are read.
 const ANSWER: usize = 64 << 10;
 
-/// A provider closes idle connections sooner or later; one that we close first can't fail under a request.
+/// Idle time of connections. Providers close idle ones too; those that we close first cannot fail during a request.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// What to send. Headers that hold a key are marked sensitive.
+/// An HTTP request. Headers that contain a key are marked sensitive.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub method: Method,
-    /// From the slash on.
+    /// Path and query, from the first slash.
     pub path: String,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub body: Bytes,
@@ -40,28 +40,30 @@ pub(crate) struct Request {
 pub(crate) struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
-    /// As much as came in time.
+    /// The part of the body that arrived in time.
     pub body: Bytes,
 }
 
 impl Answer {
+    /// Returns a header as text, `None` if it is missing or not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
+    /// Parses the body as JSON; `Null` if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// There was no answer.
+/// The reason why a request has no response.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// There was no connection, so nothing was sent.
+    /// No connection could be made, so nothing was sent.
     Unreachable(String),
     /// This machine has no descriptors, memory or local ports left, so nothing was sent.
     Exhausted(String),
-    /// It may have been taken.
+    /// The request may have been received.
     Lost(String),
 }
 
@@ -71,6 +73,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Creates a client; `connect_timeout` limits TCP and TLS, `timeout` the whole request.
     pub fn new(connect_timeout: Duration, timeout: Duration) -> Self {
         let https = HttpsConnectorBuilder::new()
             .with_webpki_roots()
@@ -84,6 +87,7 @@ impl Client {
         Self { pooled, timeout }
     }
 
+    /// Sends a request and reads its response, by the deadline or the client's own timeout.
     pub async fn send(&self, base: &str, request: Request, deadline: Instant) -> Result<Answer, Fault> {
         let deadline = deadline.min(Instant::now() + self.timeout);
         let mut built = http::Request::new(Full::new(request.body));
@@ -102,7 +106,7 @@ impl Client {
         };
         let (head, mut body) = answer.into_parts();
         let mut read = BytesMut::new();
-        // The status is the answer; a body that hangs or breaks off takes nothing from it.
+        // The status is sufficient; a body that hangs or breaks off does not change the result.
         let _ = timeout_at(deadline, async {
             while let Some(Ok(frame)) = body.frame().await {
                 if let Ok(data) = frame.into_data() {
@@ -130,7 +134,7 @@ fn connector() -> HttpConnector {
     connector
 }
 
-/// A connector with one limit for TCP and TLS together, so that a time-out after it means a request under way.
+/// A connector with one limit for TCP and TLS together, so that a later timeout means a request in flight.
 #[derive(Clone)]
 struct Timed {
     inner: HttpsConnector<HttpConnector>,
@@ -160,7 +164,7 @@ impl Service<Uri> for Timed {
     }
 }
 
-/// The error and its causes on one line.
+/// Returns the error and its causes on one line.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Settings of one provider: what may be set, the defaults, and the rules between them.
+//! Settings of one mail provider: options, defaults, and the rules between them.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::error::{Error, PROVIDER};
 #[cfg(test)]
 mod tests;
 
+/// The supported mail providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Ses,
@@ -28,12 +29,12 @@ const KINDS: [(&str, Kind); 5] = [
 ];
 
 impl Kind {
-    /// The URL's scheme, and the provider's name in outcomes.
+    /// Returns the URL's scheme, which is also the provider's name in outcomes.
     pub fn name(self) -> &'static str {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    /// The largest request that the provider takes, in bytes.
+    /// Returns the largest request that the provider accepts, in bytes.
     fn largest(self) -> usize {
         match self {
             Self::Ses | Self::Resend => 40 << 20,
@@ -44,20 +45,22 @@ impl Kind {
     }
 }
 
-/// Fixed keys of AWS; without them its usual chain is asked: environment, profile, web identity, container, instance.
+/// Static AWS credentials. Without them the default chain applies: environment, profile, web identity, container,
+/// instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsKeys {
     pub access_key: String,
     pub secret_key: Secret,
 }
 
+/// Settings of one provider account.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub kind: Kind,
-    /// The provider's key or token; SES has [`Settings::aws`].
+    /// The provider's API key or token; SES uses [`Settings::aws`].
     pub key: Option<Secret>,
     pub aws: Option<AwsKeys>,
-    /// SES: by default AWS's usual chain says. SendGrid, Mailgun: `eu`, or nothing.
+    /// SES: the region, by default from AWS's default chain. SendGrid, Mailgun: `eu`, or none.
     pub region: Option<String>,
     /// Mailgun: the sending domain.
     pub domain: Option<String>,
@@ -65,19 +68,20 @@ pub struct Settings {
     pub stream: Option<String>,
     /// SES: the configuration set.
     pub configuration_set: Option<String>,
-    /// Instead of the provider's own address: a stand-in, or a proxy.
+    /// URL that replaces the provider's own: a test server or a proxy.
     pub endpoint: Option<Url>,
     pub allow_plaintext: bool,
     pub connect_timeout: Duration,
-    /// For one whole request, the connection included.
+    /// Time limit of one request, including the connect.
     pub timeout: Duration,
-    /// Requests at once.
+    /// Maximum number of concurrent requests.
     pub concurrency: usize,
-    /// The largest request, in bytes.
+    /// Maximum size of a request in bytes.
     pub max_size: usize,
 }
 
 impl Settings {
+    /// Returns the default settings of a provider, without credentials.
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -96,8 +100,8 @@ impl Settings {
         }
     }
 
-    /// `ses://region`, `sendgrid://`, `postmark://`, `mailgun://domain`, `resend://`, with `?option=value`. Options beside
-    /// the URL win over its own; the key is best kept there.
+    /// Parses `ses://region`, `sendgrid://`, `postmark://`, `mailgun://domain` or `resend://`, with `?option=value`.
+    /// Options in `beside` override those of the URL; the key is best set there.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let mut address = Address::parse(url, beside, 443);
         let mut options = std::mem::take(&mut address.options);
@@ -115,7 +119,7 @@ impl Settings {
         Error::check(PROVIDER, mistakes).map(|()| settings)
     }
 
-    /// What stands where a URL has its host: SES's region, Mailgun's domain.
+    /// Reads the host part of the URL: SES's region, Mailgun's domain.
     fn host(&mut self, hosts: &[Host], path: Option<&str>, options: &mut Options) {
         let first = hosts.first().map(|host| host.name.clone());
         match self.kind {
@@ -171,7 +175,7 @@ impl Settings {
         options.read("max_size", "a number of bytes", &mut self.max_size);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(PROVIDER, self.mistakes())
     }
@@ -226,7 +230,8 @@ impl Settings {
         mistakes
     }
 
-    /// Where requests go, without a slash at the end; `region` is what AWS's chain says where we were told none.
+    /// Returns the base URL of requests, without a trailing slash; `region` is AWS's default if the settings have
+    /// none.
     pub(crate) fn base(&self, region: &str) -> String {
         if let Some(endpoint) = &self.endpoint {
             return endpoint.as_str().trim_end_matches('/').to_owned();
@@ -244,7 +249,7 @@ impl Settings {
     }
 }
 
-/// Fit for a header: what a file or a variable may hold besides is a mistake that would show nowhere else.
+/// Whether the key is valid in a header. Other characters, from a file or variable, would show up nowhere else.
 fn is_key(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,4 +1,4 @@
-//! The transport: one mail, one or more requests, one outcome.
+//! The provider transport: one mail, one or more requests, one outcome.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -21,16 +21,16 @@ use crate::error::Error;
 use crate::outcome::{self, Sent, Taken};
 use crate::plan;
 
-/// A probe that takes longer tells that the provider is not well.
+/// Time limit of a probe; a slower answer counts as a failure of the provider.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// Mails through one provider's account.
+/// Delivers mails through one provider account.
 pub struct Provider {
     settings: Settings,
     api: Box<dyn Api>,
     client: Client,
     signer: OnceCell<Signer>,
-    /// The last sender that the provider took: who is told apart from one that it refuses.
+    /// The last sender that the provider accepted, to compare a refused sender with.
     taken: Mutex<Option<String>>,
 }
 
@@ -49,7 +49,7 @@ impl Provider {
         Ok(Self { settings, api, client, signer: OnceCell::new(), taken: Mutex::default() })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
@@ -58,7 +58,7 @@ impl Provider {
         let Content::Mail(mail) = &envelope.content else {
             return Outcome::Rejected(Failure::new("a mail provider takes mails, and this row is none"));
         };
-        // Its interface takes a mail in one piece, in JSON or a form.
+        // The API accepts a mail only as a whole, in JSON or a form.
         let loaded = match mail.loaded().await {
             Ok(loaded) => loaded,
             Err(error) => return Outcome::Retryable(Failure::new(format!("the message's file: {error}"))),
@@ -81,7 +81,8 @@ impl Provider {
         let mut untried = Vec::new();
         for part in &parts {
             let recipients: Vec<String> = part.addresses().map(str::to_owned).collect();
-            // What stopped one request would stop the next; a refusal of some recipients says nothing of others.
+            // A failure that stopped one request would stop the next; a refusal of some recipients says nothing about
+            // others.
             if sent.last().is_some_and(stops) {
                 untried.extend(recipients);
                 continue;
@@ -114,7 +115,7 @@ impl Provider {
         Err(self.weigh(self.api.judge(&answer), job.mail))
     }
 
-    /// A sender that is refused while another one was taken is the mail's own fault.
+    /// Blames the mail for a refused sender if the provider accepted another sender before.
     fn weigh(&self, judgement: Judgement, mail: &Mail) -> Judgement {
         if judgement.fate != Fate::Suspect {
             return judgement;
@@ -160,7 +161,7 @@ impl Provider {
         })
     }
 
-    /// Signs for AWS; answers where the request goes.
+    /// Signs the request for AWS and returns the base URL.
     async fn sign(&self, request: &mut Request) -> Result<String, String> {
         let signer = self.signer.get_or_try_init(|| Signer::load(&self.settings)).await?;
         let base = self.settings.base(&signer.region);
@@ -175,7 +176,7 @@ fn stops(sent: &Sent) -> bool {
 
 #[async_trait]
 impl Transport for Provider {
-    /// Each mail is a request of its own, settled as soon as it is answered.
+    /// Each mail is its own request, settled as soon as it is answered.
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(1, self.settings.concurrency).dropping_repeats(self.api.drops_repeats())
     }
@@ -195,7 +196,7 @@ impl Transport for Provider {
             _ if judgement.status == 0 || judgement.status >= 500 => {
                 Err(transport::Error::Unreachable(judgement.words))
             }
-            // It complains about what was asked: it is there, and it knows us.
+            // An error about the request itself shows that the provider is up and accepts our key.
             _ => Ok(()),
         }
     }

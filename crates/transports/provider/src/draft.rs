@@ -1,4 +1,4 @@
-//! A finished message, taken apart again for providers that write their own from its parts.
+//! Parses a finished message into its parts, for providers that build the message themselves.
 
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
@@ -30,12 +30,12 @@ pub(crate) struct Draft {
     pub subject: String,
     pub text: Option<String>,
     pub html: Option<String>,
-    /// Whatever else the header has, on one line each.
+    /// All other headers, unfolded.
     pub headers: Vec<(String, String)>,
     pub attachments: Vec<Attachment>,
 }
 
-/// Headers that have a field of their own, that belong to the message's form, or that the provider writes.
+/// Headers that have their own field, belong to the message's encoding, or are written by the provider.
 const OWN: [&str; 16] = [
     "from",
     "to",
@@ -55,7 +55,7 @@ const OWN: [&str; 16] = [
     "content-disposition",
 ];
 
-/// Takes a message apart.
+/// Parses a message into its parts.
 pub(crate) fn read(message: &[u8]) -> Result<Draft, String> {
     let parsed = MessageParser::default().parse(message).ok_or("the message can't be read as MIME")?;
     let mut draft = Draft {
@@ -79,13 +79,13 @@ pub(crate) fn read(message: &[u8]) -> Result<Draft, String> {
     Ok(draft)
 }
 
-/// Who the message says that it is from.
+/// Returns the address in the message's `From` header.
 pub(crate) fn sender(message: &[u8]) -> Option<String> {
     let parsed = MessageParser::default().parse_headers(message)?;
     mailboxes(parsed.from()).into_iter().next().map(|from| from.email.to_ascii_lowercase())
 }
 
-/// The parser offers a text made from HTML and the reverse; only what was written is wanted.
+/// Collects the bodies. The parser converts text to HTML and the reverse; only the written ones are used.
 fn bodies(parsed: &Message<'_>, draft: &mut Draft) {
     let part = |id: &u32| parsed.parts.get(*id as usize);
     draft.text = parsed.text_body.iter().filter_map(part).find_map(|part| match &part.body {

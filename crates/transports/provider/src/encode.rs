@@ -1,4 +1,4 @@
-//! What requests share: JSON bodies, mailboxes as text, tags that a provider takes, keys against repeats.
+//! Encoding shared by all providers: JSON bodies, mailboxes as text, valid tags, idempotency keys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,19 +16,20 @@ use crate::plan::Part;
 #[cfg(test)]
 mod tests;
 
-/// One request's worth of a mail.
+/// The part of a mail that one request sends.
 pub(crate) struct Job<'a> {
     pub envelope: &'a Envelope,
     pub mail: &'a Mail,
-    /// For providers that want the message's parts.
+    /// The parts of the message, for providers that need them.
     pub draft: &'a Draft,
     pub part: &'a Part,
-    /// The same for every delivery of this part.
+    /// Idempotency key: the same in every delivery of this part.
     pub key: String,
 }
 
-/// A key that a header can hold: the envelope's own where it fits, else its digest. Two lanes may use the same keys for
-/// different mails, so the Message-ID, which has the lane in it, is part of it; parts of a mail have one each.
+/// Returns an idempotency key that fits in a header: the envelope's own if possible, else its digest.
+/// Two lanes may use equal keys for different mails, so it includes the Message-ID, which contains the lane. Each part
+/// of a mail has its own key.
 pub(crate) fn key(dedupe: &str, message_id: &str, part: &Part, parts: usize) -> String {
     let fits =
         dedupe.len() <= 180 && !dedupe.is_empty() && dedupe.bytes().all(|byte| byte.is_ascii_graphic());
@@ -53,7 +54,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The sender's bookkeeping, the key against repeats among it.
+/// Returns the sender's metadata, including the idempotency key.
 pub(crate) fn metadata<'a>(job: &'a Job<'_>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let own = (!job.envelope.dedupe.is_empty()).then_some(("dedupeKey", job.envelope.dedupe.as_str()));
     let given = job.mail.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -61,13 +62,13 @@ pub(crate) fn metadata<'a>(job: &'a Job<'_>) -> impl Iterator<Item = (&'a str, &
     given.chain(own.filter(|_| !repeated))
 }
 
-/// A tag's name or value where only letters, digits, `_` and `-` may be.
+/// Replaces characters of a tag's name or value that are not letters, digits, `_` or `-`, and cuts it at `most`.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     text.chars().take(most).map(allowed).collect()
 }
 
-/// `"Name" <a@b>`, the name quoted.
+/// Formats `"Name" <a@b>`, the name quoted.
 pub(crate) fn written(mailbox: &Mailbox) -> String {
     match &mailbox.name {
         None => mailbox.email.clone(),
@@ -89,7 +90,7 @@ pub(crate) fn all_written(list: &[Mailbox]) -> Vec<String> {
     list.iter().map(written).collect()
 }
 
-/// A JSON object without the members that say nothing.
+/// Builds a JSON object without empty members.
 pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let says = |value: &Value| match value {
         Value::Null => false,
@@ -106,7 +107,7 @@ pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -
     )
 }
 
-/// A request with a JSON body.
+/// Builds a POST request with a JSON body.
 pub(crate) fn post(path: &str, body: &Value, headers: Vec<(HeaderName, HeaderValue)>) -> Request {
     let mut all = vec![
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -116,7 +117,7 @@ pub(crate) fn post(path: &str, body: &Value, headers: Vec<(HeaderName, HeaderVal
     Request { method: Method::POST, path: path.to_owned(), headers: all, body: Bytes::from(body.to_string()) }
 }
 
-/// A header that holds a key, marked so that nothing shows it.
+/// Builds a header that contains a key, marked sensitive so that it is never shown.
 pub(crate) fn secret(name: HeaderName, prefix: &str, key: &Secret) -> (HeaderName, HeaderValue) {
     let mut value = HeaderValue::try_from(format!("{prefix}{}", key.reveal()))
         .expect("the settings were checked: a key has visible characters only");

@@ -1,4 +1,4 @@
-//! Settings that can't work.
+//! Errors of the provider settings.
 
 pub use postrider_broker::Mistakes as Error;
 

@@ -1,14 +1,13 @@
-//! Hands mails to the HTTP interfaces of mail providers: Amazon SES v2, SendGrid, Postmark, Mailgun, Resend.
+//! Mail transport over the HTTP APIs of providers: Amazon SES v2, SendGrid, Postmark, Mailgun, Resend.
 //!
-//! Owns: the HTTP client, one file per provider (`api/`), and the reading of their answers. Must not: retry, keep lists,
-//! or know a contract.
+//! Owns: the HTTP client, one file per provider (`api/`), and the classification of their responses. Must not: retry,
+//! keep suppression lists, or know a contract.
 //!
-//! Invariant: a mail is delivered when the provider has answered 2xx. What was sent and had no answer is uncertain; no key
-//! is in any message or `Debug` text.
+//! Invariant: a mail is delivered when the provider answered 2xx. A request that was sent and got no response is
+//! uncertain; no key appears in any message or `Debug` text.
 //!
-//! SES and Mailgun take the message as it is. SendGrid, Postmark and Resend take its parts as JSON and write a message of
-//! their own: recipients that are left out of a delivery are then not in its header either, and a DKIM signature of ours
-//! is left behind.
+//! SES and Mailgun accept the raw message. SendGrid, Postmark and Resend accept its parts as JSON and build their own
+//! message: recipients that a delivery leaves out are then not in its header either, and our DKIM signature is lost.
 
 mod api;
 mod classify;

@@ -1,4 +1,4 @@
-//! From the answers to a mail's requests to its outcome, recipient by recipient (rule M9). Pure.
+//! Combines the responses to a mail's requests into its outcome, per recipient (rule M9). Pure.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::classify::{Fate, Judgement};
 #[cfg(test)]
 mod tests;
 
-/// How long a mail waits when this machine has run out of something.
+/// Wait of a mail when this machine has run out of a resource.
 const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 
-/// What became of one request.
+/// The result of one request.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub recipients: Vec<String>,
-    /// The provider's id, and those whom it left out all the same; or why it did not take it.
+    /// The provider's id and the recipients that it left out, or why the request failed.
     pub answer: Result<Taken, Judgement>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Taken {
     pub left_out: Vec<(String, String)>,
 }
 
-/// The outcome of a mail. Whatever was not asked for any more (`untried`) waits for the next attempt.
+/// Returns the outcome of a mail. Recipients whose request was not sent (`untried`) wait for the next attempt.
 pub(crate) fn outcome(provider: &str, mail: &Mail, sent: Vec<Sent>, untried: Vec<String>) -> Outcome {
     let mut recipients = mail.served.clone();
     let mut id = None;
@@ -102,7 +102,7 @@ fn failed(judgement: Judgement, (partly, accepted_now): (bool, bool), mut detail
     };
     match judgement.fate {
         Fate::Rejected => Outcome::Rejected(failure),
-        // If somebody accepted it just now it can't be handed back as if it had never been tried.
+        // A mail that some recipients just got cannot be handed back as untried.
         Fate::Refused | Fate::Suspect if !accepted_now => Outcome::Refused(failure),
         Fate::Untried if !accepted_now => Outcome::Deferred(failure),
         Fate::Exhausted if !accepted_now => {

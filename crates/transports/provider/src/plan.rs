@@ -1,7 +1,7 @@
-//! Who gets a mail by which request. Pure.
+//! Splits the recipients of a mail over requests. Pure.
 //!
-//! Providers bound the recipients of a request, and those that take a message's parts want at least one that everybody
-//! sees. Invariant: each recipient is in exactly one request, and nobody sees a hidden one but itself.
+//! Providers limit the recipients of a request, and those that accept parts need at least one visible recipient.
+//! Invariant: each recipient is in exactly one request, and no recipient sees another one that is hidden (Bcc).
 
 use postrider_seams::Mail;
 
@@ -18,12 +18,13 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// Returns the addresses of all recipients: To, Cc and Bcc.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         self.to.iter().chain(&self.cc).chain(&self.bcc).map(|mailbox| mailbox.email.as_str())
     }
 }
 
-/// For a message that goes as it is: the envelope alone decides.
+/// Plans a raw message: only the envelope matters.
 pub(crate) fn whole(mail: &Mail, most: usize) -> Vec<Part> {
     mail.to
         .chunks(most)
@@ -31,7 +32,7 @@ pub(crate) fn whole(mail: &Mail, most: usize) -> Vec<Part> {
         .collect()
 }
 
-/// For a message in parts: the header says who is seen, the envelope who gets it.
+/// Plans a message in parts: the header decides who is visible, the envelope who gets it.
 pub(crate) fn seen(mail: &Mail, draft: &Draft, most: usize) -> Vec<Part> {
     let mut seen: Vec<(bool, Mailbox)> = Vec::new();
     let mut hidden = Vec::new();

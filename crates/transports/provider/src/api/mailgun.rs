@@ -1,4 +1,4 @@
-//! Mailgun, `messages.mime`: the message as it is, the recipients beside it. No keys against repeats.
+//! Mailgun, `messages.mime`: sends the raw message and its recipients. Has no idempotency keys.
 
 use bytes::Bytes;
 use http::Method;
@@ -16,6 +16,7 @@ pub(super) struct Mailgun {
 }
 
 impl Mailgun {
+    /// Creates the API of this sending domain, with basic authentication.
     pub fn new(key: &Secret, domain: &str) -> Self {
         let login = Secret::new(base64(format!("api:{}", key.reveal()).as_bytes()));
         Self {
@@ -63,7 +64,7 @@ impl Api for Mailgun {
 
     fn judge(&self, answer: &Answer) -> Judgement {
         let body = answer.json();
-        // An error of the gateway in front is bare text: "Forbidden".
+        // The gateway in front answers with plain text: "Forbidden".
         let bare = String::from_utf8_lossy(&answer.body);
         let words = if body.is_object() { text(&body, "message") } else { bare.trim() };
         let about = |part: &str| words.to_ascii_lowercase().contains(part);
@@ -80,14 +81,14 @@ impl Api for Mailgun {
     }
 }
 
-/// `multipart/form-data`, RFC 7578.
+/// A `multipart/form-data` body (RFC 7578).
 struct Form {
     boundary: String,
     body: Vec<u8>,
 }
 
 impl Form {
-    /// The boundary is a digest of what it must not be in.
+    /// Creates a form whose boundary is a digest of the message, so that the message does not contain it.
     fn new(message: &[u8]) -> Self {
         Self { boundary: digest(message), body: Vec::with_capacity(message.len() + 1024) }
     }

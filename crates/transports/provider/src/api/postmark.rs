@@ -1,4 +1,4 @@
-//! Postmark, `/email`. No keys against repeats; our Message-ID is kept, the envelope's key travels in `Metadata`.
+//! Postmark, `/email`. Has no idempotency keys; keeps our Message-ID and gets the envelope's key in `Metadata`.
 
 use http::header::HeaderName;
 use postrider_broker::Secret;
@@ -10,7 +10,7 @@ use crate::client::{Answer, Request};
 use crate::draft::Attachment;
 use crate::encode::{Job, all_written, base64, metadata, object, post, secret, written};
 
-/// Metadata that Postmark takes: so many, names and values so long.
+/// Limits of Postmark's metadata: number of entries, length of a name, length of a value.
 const METADATA: (usize, usize, usize) = (10, 20, 80);
 
 pub(super) struct Postmark {
@@ -74,7 +74,7 @@ impl Api for Postmark {
         answer.json()["MessageID"].as_str().map(str::to_owned)
     }
 
-    /// "Message OK, but will not deliver to these inactive addresses: …": the others get it.
+    /// "Message OK, but will not deliver to these inactive addresses: …": the other recipients get it.
     fn left_out(&self, answer: &Answer, job: &Job<'_>) -> Vec<(String, String)> {
         let body = answer.json();
         let Some((_, list)) = text(&body, "Message").split_once("inactive addresses:") else {
@@ -97,7 +97,7 @@ impl Api for Postmark {
         let judged = |fate, code| Judgement::new(answer, fate, code, words);
         let recipient = ["'To'", "'Cc'", "'Bcc'"].iter().any(|field| words.contains(field));
         match body["ErrorCode"].as_u64() {
-            // No or a wrong token; out of credit; pending; closed; no such stream.
+            // Missing or wrong token; out of credit; pending; closed; no such stream.
             Some(10 | 405 | 412 | 413 | 1235) => judged(Fate::Refused, Code::Unauthorized),
             Some(100) => judged(Fate::Later, Code::ProviderError),
             Some(300) if recipient => judged(Fate::Rejected, Code::InvalidRecipient),

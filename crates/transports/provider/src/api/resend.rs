@@ -83,7 +83,7 @@ impl Api for Resend {
             "missing_api_key" | "invalid_api_key" | "restricted_api_key" => {
                 judged(Fate::Refused, Code::Unauthorized)
             }
-            // Another request with our key is under way; its answer will be ours.
+            // Another request with our key is running; its answer will be ours.
             "concurrent_idempotent_requests" => judged(Fate::Later, Code::ProviderError),
             // 403: the sender's domain is not verified.
             "validation_error" if answer.status == 403 => judged(Fate::Suspect, Code::Unauthorized),

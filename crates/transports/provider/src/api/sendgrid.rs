@@ -1,4 +1,4 @@
-//! SendGrid, v3 `mail/send`. No keys against repeats; the envelope's key travels in `custom_args`.
+//! SendGrid, v3 `mail/send`. Has no idempotency keys; gets the envelope's key in `custom_args`.
 
 use http::header::AUTHORIZATION;
 use postrider_broker::Secret;
@@ -70,7 +70,7 @@ impl Api for SendGrid {
         let words = words.join("; ");
         let of = |place: &str| errors.iter().any(|error| text(error, "field").starts_with(place));
         match answer.status {
-            // An unverified sender is told by field; anything else that is forbidden concerns the account.
+            // For an unverified sender the error names the field; every other 403 concerns the account.
             403 if of("from") => Judgement::new(answer, Fate::Suspect, Code::Unauthorized, &words),
             400 if of("personalizations") && words.contains("valid address") => {
                 Judgement::new(answer, Fate::Rejected, Code::InvalidRecipient, &words)
@@ -88,7 +88,7 @@ fn mailboxes(list: &[Mailbox]) -> Value {
     list.iter().map(mailbox).collect()
 }
 
-/// Text first, as the reference demands; an empty body is refused, so it is a space.
+/// Returns the bodies, text first as the reference requires; an empty body is refused and becomes a space.
 fn content(draft: &Draft) -> Value {
     let part =
         |kind: &str, body: &str| json!({"type": kind, "value": if body.is_empty() { " " } else { body }});

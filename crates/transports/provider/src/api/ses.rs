@@ -1,4 +1,4 @@
-//! Amazon SES, v2 `SendEmail` with the message as it is, signed with Signature Version 4. No keys against repeats.
+//! Amazon SES, v2 `SendEmail` with the raw message, signed with Signature Version 4. Has no idempotency keys.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,7 +21,7 @@ use crate::encode::{Job, base64, metadata, object, plain, post};
 const PATH: &str = "/v2/email/outbound-emails";
 const TAG_LIMIT: usize = 256;
 
-/// Keys are asked for again this long before they expire, or after this long if they never do.
+/// Credentials are loaded again this long before they expire, or after this long if they never do.
 const FRESH: Duration = Duration::from_mins(5);
 
 pub(super) struct Ses {
@@ -102,7 +102,7 @@ impl Api for Ses {
     }
 }
 
-/// Signs requests. Keys come from the settings or from AWS's usual chain, and are kept while they are fresh.
+/// Signs requests. Credentials come from the settings or AWS's default chain and are cached while fresh.
 pub(crate) struct Signer {
     pub region: String,
     provider: SharedCredentialsProvider,
@@ -110,7 +110,7 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Reads AWS's usual settings where ours are silent. The error says what is missing.
+    /// Loads AWS's default settings for what ours leave out. The error names what is missing.
     pub async fn load(settings: &Settings) -> Result<Self, String> {
         let http = postrider_aws::http_client();
         let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http);
@@ -134,7 +134,7 @@ impl Signer {
         Ok(Self { region: region.to_string(), provider, kept: Mutex::default() })
     }
 
-    /// Adds the headers of a signature.
+    /// Adds the signature headers to a request.
     pub async fn sign(&self, base: &str, request: &mut Request) -> Result<(), String> {
         let now = now();
         let credentials = self.credentials(now).await?;

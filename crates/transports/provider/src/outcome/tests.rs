@@ -102,7 +102,7 @@ fn g3_a_refusal_of_us_is_free_only_while_nobody_has_the_mail() {
     assert!(matches!(after, Outcome::Retryable(failure) if failure.partly && failure.accepted_now));
 }
 
-/// What an earlier attempt achieved does not make this one a charged one.
+/// The success of an earlier attempt does not cause this attempt to be charged.
 #[test]
 fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
     let served =

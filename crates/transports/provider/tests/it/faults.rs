@@ -1,4 +1,4 @@
-//! What has no answer, or a strange one.
+//! Tests of missing and malformed responses.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn resend(endpoint: &str, options: &[(&str, &str)]) -> Provider {
     Provider::from_url("resend://", &beside).unwrap()
 }
 
-/// A server that reads a request, says `words`, and then closes or (with `hold`) stays silent.
+/// Starts a server that reads a request, writes `words`, and then closes or (with `hold`) stays silent.
 async fn server(words: &'static str, hold: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

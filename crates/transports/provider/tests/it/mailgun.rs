@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::stand_in::*;
 
-/// `/v3/{domain}/messages.mime`, multipart; the fields, in order.
+/// Reads the fields of `/v3/{domain}/messages.mime`, multipart, in order.
 fn fields(seen: &Seen) -> Vec<(String, Vec<u8>)> {
     let kind = seen.header("content-type");
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").expect("a form");

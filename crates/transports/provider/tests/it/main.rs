@@ -1,4 +1,4 @@
-//! Each provider against a stand-in on loopback that is written from its reference, error bodies included.
+//! Tests of each provider against a fake on loopback that follows its reference, error bodies included.
 
 mod faults;
 mod mailgun;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::stand_in::*;
 
-/// v3 mail/send: the checks of the reference in its order, then whatever the first recipient asks for.
+/// v3 mail/send: the checks of the reference in its order, then the response that the first recipient asks for.
 fn rules(seen: &Seen) -> Reply {
     let error = |status, message: &str, field: Value| {
         plain(status, &json!({"errors": [{"message": message, "field": field, "help": null}]}))

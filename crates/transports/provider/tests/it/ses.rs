@@ -8,7 +8,7 @@ use crate::stand_in::*;
 const KEYS: [(&str, &str); 2] =
     [("user", "AKIDEXAMPLE"), ("password", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")];
 
-/// v2 SendEmail: the error's name is in a header, its words in the body.
+/// v2 `SendEmail`: the error's name is in a header, its message in the body.
 fn rules(seen: &Seen) -> Reply {
     let error = |status, name: &str, message: &str| {
         (
@@ -59,7 +59,7 @@ fn rules(seen: &Seen) -> Reply {
     }
 }
 
-/// The signature, calculated from AWS's description and not by the library that made it.
+/// Computes the signature from AWS's description, independently of the library that made it.
 fn signature(seen: &Seen) -> String {
     use ring::{digest, hmac};
     let hex = |bytes: &[u8]| {

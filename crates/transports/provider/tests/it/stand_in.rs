@@ -1,4 +1,4 @@
-//! A provider's HTTP interface on loopback, mails to send to it, and questions about outcomes.
+//! A fake provider API on loopback, mails to send to it, and helpers to check outcomes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use postrider_transport_provider::Provider;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// A request as the provider got it.
+/// A request as the provider received it.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub method: String,
@@ -46,7 +46,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Answers as `rules` say, for as long as the test's runtime lives.
+    /// Starts a server that answers with `rules`, until the test's runtime ends.
     pub async fn start(rules: fn(&Seen) -> Reply) -> Self {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let kept = Arc::clone(&seen);
@@ -76,7 +76,7 @@ impl StandIn {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The transport to it, with these options beside the URL.
+    /// Creates the transport for it, with these options beside the URL.
     pub fn provider(&self, url: &str, options: &[(&str, &str)]) -> Provider {
         let mut beside: Vec<(String, String)> =
             options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -85,11 +85,11 @@ impl StandIn {
     }
 }
 
-/// Longer than Postmark's metadata may be, with characters that tags may not have.
+/// A key longer than Postmark's metadata may be, with characters that tags may not have.
 pub const DEDUPE_KEY: &str =
     "sha256:0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef=seat+open=2026F/NB";
 
-/// A mail with everything that a mail may have, from `box@example.org`.
+/// Creates a mail with every supported part, from `box@example.org`.
 pub fn mail(to: &[&str]) -> Envelope {
     mail_from("box@example.org", to)
 }
@@ -143,7 +143,7 @@ pub fn delivered(outcome: &Outcome) -> &Receipt {
     }
 }
 
-/// The kind of an outcome, its code, and its wish in seconds.
+/// Returns the kind of an outcome, its code, and the requested wait in seconds.
 pub fn told(outcome: &Outcome) -> (&'static str, String, Option<u64>) {
     let kind = match outcome {
         Outcome::Delivered(_) => "delivered",
@@ -159,7 +159,7 @@ pub fn told(outcome: &Outcome) -> (&'static str, String, Option<u64>) {
     (kind, code, failure.after.map(|after| after.as_secs()))
 }
 
-/// What the first recipient's local part stands for: each provider's rules know their own.
+/// Returns the first recipient's local part, which selects the response of the provider's rules.
 pub fn local(address: &str) -> &str {
     address.split('@').next().unwrap_or_default()
 }
