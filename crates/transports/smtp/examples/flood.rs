@@ -1,4 +1,4 @@
-//! Mails as fast as a relay takes them: `flood smtp://127.0.0.1:2525 [mails] [bytes]`.
+//! Sends mails as fast as a relay accepts them: `flood smtp://127.0.0.1:2525 [mails] [bytes]`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

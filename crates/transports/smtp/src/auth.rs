@@ -1,6 +1,6 @@
-//! AUTH: PLAIN, LOGIN, XOAUTH2, each as the exact bytes that go over the wire.
+//! SMTP AUTH: PLAIN, LOGIN and XOAUTH2, each as the exact bytes on the wire.
 //!
-//! Must not: let a secret, or what encodes it, into a message, not even when the relay repeats it.
+//! Must not: write a secret, or an encoding of it, into a message, not even when the relay repeats it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,14 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use crate::config::{Credentials, Mechanism};
 use crate::ehlo::Offers;
 
-/// What we say, line by line: each next line answers a 334.
+/// The client's lines of an authentication: each further line answers a 334.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Script {
     pub lines: Vec<String>,
 }
 
 impl Script {
-    /// The script for the mechanism that the settings want, or which offers would do instead.
+    /// Returns the script of the mechanism that the settings ask for; the error names what the relay offers instead.
     pub(crate) fn choose(credentials: &Credentials, offers: &Offers) -> Result<Self, String> {
         let (mechanism, offered, name) = match credentials.mechanism {
             Mechanism::Password if !offers.plain && offers.login => (Mechanism::Login, true, "LOGIN"),
@@ -39,7 +39,7 @@ impl Script {
                 vec![format!("AUTH PLAIN {}", STANDARD.encode(format!("\0{user}\0{secret}")))]
             }
             Mechanism::Login => vec!["AUTH LOGIN".to_owned(), STANDARD.encode(user), STANDARD.encode(secret)],
-            // A 334 to the token holds the error; an empty answer brings the real refusal.
+            // A 334 to the token contains the error; an empty line makes the relay send the actual refusal.
             Mechanism::XOAuth2 => {
                 let token = STANDARD.encode(format!("user={user}\u{1}auth=Bearer {secret}\u{1}\u{1}"));
                 vec![format!("AUTH XOAUTH2 {token}"), String::new()]
@@ -48,7 +48,7 @@ impl Script {
         Self { lines }
     }
 
-    /// Does this text repeat a secret, as it is or encoded?
+    /// Whether this text repeats a secret, plain or encoded.
     pub(crate) fn leaks(&self, credentials: &Credentials, text: &str) -> bool {
         let secret = credentials.secret.reveal();
         let said = self.lines.iter().filter_map(|line| line.rsplit(' ').next());

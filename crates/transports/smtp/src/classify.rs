@@ -1,4 +1,4 @@
-//! What a reply means: whose fault, for how long, and whether to slow down. Pure.
+//! Classifies SMTP replies: who is at fault, temporary or permanent, and whether to slow down. Pure.
 //!
 //! The table, by reply code first and enhanced code (RFC 3463) second:
 //!
@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 530 534 535 538, 5.7.8–5.7.11 | anywhere | the relay refuses us |
 //! | 5xx | greeting, EHLO, STARTTLS, AUTH | the relay refuses us |
-//! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it takes another sender in the same call |
+//! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it accepts another sender in the same call |
 //! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
 //! | 452 4.5.3, 552 5.5.3, bare 452 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
 //! | 452 4.5.3, 552 5.5.3 | DATA, final dot | too many recipients: half of them at a time, in the same try |
@@ -15,15 +15,15 @@
 //! | 421 | anywhere | later; on a connection that served before, the mails after it go over a new one |
 //! | 4xx | anywhere | later |
 //!
-//! "554 5.7.1 Relay access denied" at RCPT is the recipient's: relays say it of one foreign address while they take
-//! others. 4.7.x at RCPT is grey-listing more often than a limit: later, but no slower.
+//! "554 5.7.1 Relay access denied" at RCPT is about the recipient: relays send it for one foreign address while they
+//! accept others. 4.7.x at RCPT is greylisting more often than a limit: later, but not slower.
 
 use crate::reply::{Enhanced, Reply};
 
 #[cfg(test)]
 mod tests;
 
-/// What was said last, or is waited for.
+/// The command that was sent last, or the reply that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Greeting,
@@ -39,7 +39,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// For messages.
+    /// Returns the name of the stage for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Greeting => "the connection",
@@ -59,26 +59,26 @@ impl Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Accepted,
-    /// Not now.
+    /// Temporary.
     Deferred,
-    /// Never, and the recipient or the message is the cause.
+    /// Permanent, and the recipient or the message is the cause.
     Rejected,
-    /// The relay refuses this sender, or us: other mails tell which.
+    /// The relay refuses this sender, or us: the results of other mails decide which.
     Suspect,
     /// The relay refuses us.
     Refused,
-    /// Not an answer to what was asked.
+    /// Not a reply to the command that was sent.
     OutOfStep,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judgement {
     pub kind: Kind,
-    /// The relay is short of something: send less for a while.
+    /// Whether the relay is overloaded: send less for a while.
     pub slow: bool,
 }
 
-/// A reply that was not an acceptance, kept for the record.
+/// A negative reply, kept for the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub stage: Stage,
@@ -93,23 +93,24 @@ impl Refusal {
         self.judgement.kind
     }
 
-    /// Does the relay take no more recipients in this transaction, of which it took some?
+    /// Whether the relay accepts no more recipients in this transaction, after it accepted some.
     pub(crate) fn is_full(&self) -> bool {
         matches!((self.code, self.enhanced), (452, None)) || self.is_about_too_many()
     }
 
-    /// Are there too many recipients, in so many words? A bare 452 after DATA is about the relay's disk.
+    /// Whether the reply explicitly says that there are too many recipients. A bare 452 after DATA is about disk
+    /// space.
     pub(crate) fn is_about_too_many(&self) -> bool {
         matches!(self.enhanced, Some(Enhanced(4 | 5, 5, 3)))
     }
 
-    /// Is the recipient, or the message, refused for good?
+    /// Whether the recipient or the message is refused permanently.
     pub(crate) fn is_lasting(&self) -> bool {
         self.judgement.kind == Kind::Rejected
     }
 }
 
-/// `Ok` for an acceptance. Allocates only for refusals.
+/// Returns `Ok` for a positive reply. Allocates only for refusals.
 pub(crate) fn judge(stage: Stage, reply: &Reply<'_>) -> Result<(), Refusal> {
     let judgement = judgement(stage, reply.code, reply.enhanced);
     if judgement.kind == Kind::Accepted {

@@ -1,6 +1,6 @@
-//! Settings of one relay: what may be set, the defaults, and the rules between them.
+//! Settings of one SMTP relay: options, defaults, and the rules between them.
 //!
-//! Invariant: credentials never travel in plain text, unless the relay is this very machine and the settings say so.
+//! Invariant: credentials are never sent in plain text, unless the relay is on this machine and the settings allow it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,22 +12,23 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-/// How the connection is protected. There is no "if the server offers it": that falls back to plain text silently.
+/// The encryption of the connection. There is no opportunistic mode: it would silently fall back to plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
     /// TLS from the first byte (port 465).
     Implicit,
-    /// STARTTLS, or no mail (port 587).
+    /// STARTTLS is required; without it no mail is sent (port 587).
     Required,
     /// Plain text (port 25).
     None,
 }
 
-/// A password or a token; never shown.
+/// A password or a token; `Debug` never shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
+    /// Wraps a secret.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
     }
@@ -43,17 +44,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How to prove who we are.
+/// The authentication mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
-    /// PLAIN, or LOGIN where the relay offers only that.
+    /// PLAIN, or LOGIN if the relay offers only that.
     Password,
     Plain,
     Login,
-    /// The secret is an access token.
+    /// XOAUTH2: the secret is an access token.
     XOAuth2,
 }
 
+/// User, secret and mechanism for AUTH.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,
@@ -61,8 +63,7 @@ pub struct Credentials {
     pub mechanism: Mechanism,
 }
 
-/// The longest wait for each phase. RFC 5321 section 4.5.3.2 asks for the patience shown here; the deadline of a call
-/// cuts each of them short.
+/// Time limits of each phase. The defaults follow RFC 5321 section 4.5.3.2; the deadline of a call shortens each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
     /// Name resolution and TCP, over all addresses.
@@ -72,14 +73,14 @@ pub struct Timeouts {
     pub ehlo: Duration,
     pub auth: Duration,
     pub mail: Duration,
-    /// For the first answer on a connection that was idle: a network may have forgotten it without a word. After it
-    /// the mail goes over a new connection, at no cost.
+    /// Limit of the first reply on a connection that was idle: the network may have dropped it silently. After that
+    /// the mail is sent over a new connection, at no cost.
     pub reuse: Duration,
     pub rcpt: Duration,
     pub data: Duration,
-    /// For each block of the message to be taken by the network.
+    /// Limit of the write of each block of the message.
     pub block: Duration,
-    /// For the answer to the final dot. Long: giving up early makes a duplicate.
+    /// Limit of the reply to the final dot. Long, because giving up early causes a duplicate.
     pub end: Duration,
 }
 
@@ -101,37 +102,37 @@ impl Default for Timeouts {
     }
 }
 
-/// Everything about one relay.
+/// Settings of one relay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// A name, or an address without brackets.
+    /// Host name, or an address without brackets.
     pub host: String,
     pub port: u16,
     pub tls: Tls,
     pub credentials: Option<Credentials>,
-    /// Credentials over plain text; only to a loopback address.
+    /// Whether credentials may be sent in plain text; only to a loopback address.
     pub allow_plaintext_auth: bool,
-    /// The name in EHLO; by default our own address as a literal, which RFC 5321 asks for where there is no name.
+    /// Name in EHLO; by default our own address as a literal, as RFC 5321 requires for hosts without a name.
     pub helo: Option<String>,
-    /// All connections together, idle ones included.
+    /// Maximum number of connections, idle ones included.
     pub connections: usize,
-    /// Mails before a connection is closed and opened anew.
+    /// Mails after which a connection is closed and opened again.
     pub per_connection: u32,
-    /// The most mails that one call carries.
+    /// Maximum number of mails of one call.
     pub batch: usize,
-    /// Mails a second over all connections; none for as fast as the relay takes them.
+    /// Mails per second over all connections; `None`: no limit.
     pub rate: Option<u32>,
     pub timeouts: Timeouts,
-    /// How long an unused connection is kept.
+    /// Time after which an idle connection is closed.
     pub idle: Duration,
-    /// The largest message, in bytes, whatever the relay announces.
+    /// Maximum size of a message in bytes, even if the relay announces more.
     pub max_size: u64,
-    /// A PEM file with more certificate authorities to trust: private relays.
+    /// PEM file with additional certificate authorities, for private relays.
     pub ca_file: Option<PathBuf>,
 }
 
 impl Settings {
-    /// Defaults for a relay: the port that goes with `tls`, no credentials, eight connections.
+    /// Returns the defaults for a relay: the port that belongs to `tls`, no credentials, eight connections.
     pub fn new(host: impl Into<String>, tls: Tls) -> Self {
         let port = match tls {
             Tls::Implicit => 465,
@@ -150,14 +151,14 @@ impl Settings {
             batch: 20,
             rate: None,
             timeouts: Timeouts::default(),
-            // Relays close idle connections after 1 to 5 minutes; be gone before.
+            // Relays close idle connections after 1 to 5 minutes; close them earlier.
             idle: Duration::from_secs(30),
             max_size: 25 * 1024 * 1024,
             ca_file: None,
         }
     }
 
-    /// Where it goes, for messages: never the credentials.
+    /// Returns the URL of the relay for messages, without the credentials.
     pub fn target(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -166,7 +167,7 @@ impl Settings {
         }
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         let mut mistakes = Vec::new();
         self.check_numbers(&mut mistakes);
@@ -210,7 +211,7 @@ impl Settings {
     }
 }
 
-/// Is this name or address certainly this machine?
+/// Whether this name or address is certainly this machine.
 fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

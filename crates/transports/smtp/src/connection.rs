@@ -1,6 +1,6 @@
-//! One connection to the relay: what goes out, what comes back, and a limit of time on both.
+//! One connection to the relay: buffered writes and replies, each with a time limit.
 //!
-//! Must not: know what a mail is. Invariant: no call waits past its deadline, nor past the patience of its phase.
+//! Must not: know what a mail is. Invariant: no call waits past its deadline or past the time limit of its phase.
 
 use std::time::Duration;
 
@@ -18,32 +18,32 @@ mod open;
 
 pub(crate) use open::open;
 
-/// How long a relay may take to say goodbye.
+/// Time limit of QUIT.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long to look for the reason when a relay stops taking our bytes.
+/// Time to wait for a last reply when a relay stops reading.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
 pub(crate) struct Connection {
     stream: Stream,
     replies: ReplyBuffer,
-    /// What is to be written next, in one go.
+    /// The bytes of the next write.
     pub out: Vec<u8>,
     pub offers: Offers,
     timeouts: Timeouts,
-    /// Mails begun on it.
+    /// Number of mails begun on this connection.
     pub carried: u32,
-    /// It was idle once, so the relay may close it for reasons of its own.
+    /// Whether the connection was idle before, so that the relay may close it without a failure.
     pub rested: bool,
-    /// It has not answered since it was idle: the network may have forgotten it.
+    /// Whether no reply arrived since it was idle: the network may have dropped it.
     unproven: bool,
-    /// The last mail was not ended by its final dot: RSET comes first.
+    /// Whether the last mail was not ended by its final dot, so that RSET must come first.
     pub dirty: bool,
 }
 
-/// A write that did not reach its end.
+/// A write that failed before its end.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// At most this many bytes of `out` can have reached the relay.
+    /// Maximum number of bytes of `out` that can have reached the relay.
     pub written: usize,
     pub fault: Fault,
 }
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Writes all of `out`, and empties it.
+    /// Writes all of `out` and empties it.
     pub(crate) async fn flush(&mut self, deadline: Instant) -> Result<(), Cut> {
         let until = deadline.min(Instant::now() + self.timeouts.block);
         let mut written = 0;
@@ -102,7 +102,7 @@ impl Connection {
         Err(Cut { written, fault })
     }
 
-    /// The next reply, as an answer to `stage`.
+    /// Reads the next reply, as the answer to `stage`.
     pub(crate) async fn reply(&mut self, stage: Stage, deadline: Instant) -> Result<Reply<'_>, Fault> {
         let length = match self.whole(stage)? {
             Some(length) => length,
@@ -145,12 +145,12 @@ impl Connection {
             .map_err(|nonsense| Fault::Lost(format!("the relay answered {} with {nonsense}", stage.name())))
     }
 
-    /// What the relay had to say before it stopped listening.
+    /// Reads the reply that the relay sent before it stopped reading, if any.
     pub(crate) async fn last_words(&mut self, deadline: Instant) -> Option<Reply<'_>> {
         self.reply(Stage::End, deadline.min(Instant::now() + LAST_WORDS)).await.ok()
     }
 
-    /// Sends one line and waits for its answer.
+    /// Sends one line and waits for its reply.
     pub(crate) async fn ask(
         &mut self,
         line: &str,
@@ -163,18 +163,18 @@ impl Connection {
         self.reply(stage, deadline).await
     }
 
-    /// It is about to be idle.
+    /// Marks the connection as about to be idle.
     pub(crate) fn rest(&mut self) {
         self.rested = true;
         self.unproven = true;
     }
 
-    /// May this idle connection be used again?
+    /// Whether this idle connection can be used again.
     pub(crate) async fn is_alive(&mut self) -> bool {
         self.replies.is_empty() && self.stream.is_silent().await
     }
 
-    /// Says goodbye and closes; whatever goes wrong then is of no interest. Short, and never past the deadline.
+    /// Sends QUIT and closes, ignoring errors. Takes a second at most and never passes the deadline.
     pub(crate) async fn quit(mut self, deadline: Option<Instant>) {
         let soon = Instant::now() + FAREWELL;
         let deadline = deadline.map_or(soon, |deadline| deadline.min(soon));

@@ -1,4 +1,4 @@
-//! The transport: takes a connection for each call, and a new one when the relay closes it in between.
+//! The SMTP transport: uses one connection per call, and opens a new one when the relay closes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,37 +16,38 @@ use crate::run::Run;
 use crate::session::{End, Session};
 use crate::tls::Guard;
 
-/// A probe that takes longer tells that the relay is not well.
+/// Time limit of a probe; a slower answer counts as a failure of the relay.
 const PROBE: Duration = Duration::from_secs(30);
 
-/// Hands mails to one relay.
+/// Delivers mails to one relay.
 pub struct Smtp {
     pool: Arc<Pool>,
 }
 
 impl Smtp {
-    /// Checks the settings and reads the certificate file; connects to nothing yet.
+    /// Checks the settings and reads the certificate file, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
         let guard = Guard::new(&settings)?;
         Ok(Self { pool: Arc::new(Pool::new(settings, guard)) })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str) -> Result<Self, Error> {
         Self::new(Settings::from_url(url)?)
     }
 
+    /// Returns the settings of the relay.
     pub fn settings(&self) -> &Settings {
         &self.pool.settings
     }
 
-    /// Says goodbye to the relay on every idle connection. The transport may still be used.
+    /// Sends QUIT on every idle connection and closes it. The transport can still be used.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 
-    /// One connection's worth of the run; `false` if there is no point in going on.
+    /// Sends as much of the run as one connection can; `false` if there is no point in continuing.
     async fn round(&self, run: &mut Run<'_>, deadline: Instant) -> bool {
         let Some((place, idle)) = self.pool.take(deadline).await else {
             run.out_of_time("all connections to the relay are in use");

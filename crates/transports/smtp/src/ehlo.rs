@@ -1,8 +1,8 @@
-//! What a relay offers in its answer to EHLO.
+//! The extensions that a relay offers in its reply to EHLO.
 
 use crate::reply::Reply;
 
-/// Only what changes what we send.
+/// The offered extensions that change what we send.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword that the relay says or does not say")]
 pub(crate) struct Offers {
@@ -11,7 +11,7 @@ pub(crate) struct Offers {
     pub eight_bit: bool,
     pub utf8: bool,
     pub size: bool,
-    /// The largest message it takes, where it says so.
+    /// Maximum size of a message in bytes, if announced.
     pub max_size: Option<u64>,
     pub plain: bool,
     pub login: bool,

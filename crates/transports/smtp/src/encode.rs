@@ -1,7 +1,7 @@
-//! A mail as SMTP commands and as dot-stuffed text.
+//! Encodes a mail as SMTP commands and dot-stuffed text.
 //!
-//! Must not: change a byte of the message but for the dots. Invariant: no address and no message can end its command
-//! or its text early, so nothing can be smuggled into the dialogue.
+//! Must not: change a byte of the message, except for dot-stuffing. Invariant: no address and no message can end its
+//! command or its text early, so nothing can be smuggled into the dialogue.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -13,17 +13,17 @@ use crate::ehlo::Offers;
 #[cfg(test)]
 mod tests;
 
-/// Longer than any address may be (RFC 5321: 254), short of what relays' lines hold.
+/// Maximum length of an address in bytes: more than RFC 5321 allows (254), less than relays' line limits.
 const ADDRESS: usize = 512;
 
-/// What MAIL FROM must announce.
+/// The extensions that MAIL FROM must announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Needs {
     pub utf8: bool,
     pub eight_bit: bool,
 }
 
-/// Why a mail can't go to this relay, whatever we do.
+/// Checks whether the relay can accept a mail at all; the error is the reason why not.
 pub(crate) fn check(mail: &Mail, offers: &Offers, max_size: u64) -> Result<Needs, String> {
     let limit = offers.max_size.map_or(max_size, |offered| offered.min(max_size));
     if mail.size() > limit {
@@ -43,7 +43,7 @@ pub(crate) fn check(mail: &Mail, offers: &Offers, max_size: u64) -> Result<Needs
     Ok(Needs { utf8, eight_bit: !mail.is_ascii() })
 }
 
-/// Does the address need SMTPUTF8?
+/// Checks an address and returns whether it needs SMTPUTF8.
 fn check_address(address: &str) -> Result<bool, String> {
     let bad = |byte: u8| byte <= b' ' || byte == 0x7f || byte == b'<' || byte == b'>';
     if address.is_empty() || address.len() > ADDRESS || address.bytes().any(bad) {
@@ -61,7 +61,7 @@ fn check_address(address: &str) -> Result<bool, String> {
     Ok(!local.is_ascii())
 }
 
-/// Relays differ in what they make of a lone CR or LF; that difference is how a second mail is smuggled.
+/// Refuses a lone CR or LF: relays differ in how they read it, and SMTP smuggling exploits that difference.
 fn check_line_ends(message: &[u8]) -> Result<(), String> {
     let mut ends = 0;
     for end in memchr::memchr_iter(b'\n', message) {
@@ -83,7 +83,7 @@ pub(crate) fn mail_from(out: &mut Vec<u8>, mail: &Mail, needs: Needs, offers: &O
     if offers.size {
         let _ = write!(out, " SIZE={}", mail.size());
     }
-    // Without the offer the bytes go as they are: recoding would break a signature, and relays take them in practice.
+    // Without the offer the bytes go unchanged: recoding would break a signature, and relays accept them in practice.
     if needs.eight_bit && offers.eight_bit {
         out.extend_from_slice(b" BODY=8BITMIME");
     }
@@ -99,7 +99,7 @@ pub(crate) fn rcpt_to(out: &mut Vec<u8>, address: &str, needs: Needs) {
     out.extend_from_slice(b">\r\n");
 }
 
-/// Without SMTPUTF8 an international domain goes as its A-label.
+/// Returns the address as sent: without SMTPUTF8 an international domain becomes its A-label.
 fn wire(address: &str, needs: Needs) -> Cow<'_, str> {
     if needs.utf8 || address.is_ascii() {
         return Cow::Borrowed(address);
@@ -109,13 +109,13 @@ fn wire(address: &str, needs: Needs) -> Cow<'_, str> {
     Cow::Owned(format!("{local}@{domain}"))
 }
 
-/// The message as pieces to copy in order: its own bytes, and the dots put before dots that begin a line.
+/// Returns the message as slices to copy in order: its own bytes, and a dot before each dot that begins a line.
 pub(crate) fn stuffed(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let first = message.starts_with(b".").then_some(&b"."[..]);
     first.into_iter().chain(stuffed_within(message))
 }
 
-/// The same, but for a dot at the very beginning.
+/// Dot-stuffs a message, except for a dot at its very beginning.
 fn stuffed_within(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     let inner = memchr::memmem::find_iter(message, b"\n.").flat_map(move |at| {
@@ -123,20 +123,20 @@ fn stuffed_within(message: &[u8]) -> impl Iterator<Item = &[u8]> {
         start = at + 1;
         [piece, b"."]
     });
-    // The last piece needs the last cut, which the iterator above consumed: find it again from the end.
+    // The last slice needs the last cut, which the iterator above consumed: find it again from the end.
     let tail = memchr::memmem::rfind(message, b"\n.").map_or(message, |at| &message[at + 1..]);
     inner.chain(std::iter::once(tail))
 }
 
-/// The same for a message that comes in pieces, each line of it whole or not.
+/// Dot-stuffs a message that comes in blocks, which may split lines.
 #[derive(Debug)]
 pub(crate) struct Stuffer {
-    /// The next byte begins a line.
+    /// Whether the next byte begins a line.
     fresh: bool,
 }
 
 impl Default for Stuffer {
-    /// A header, with its end, came before.
+    /// The state after a complete header, which ends with a line end.
     fn default() -> Self {
         Self { fresh: true }
     }
@@ -152,7 +152,7 @@ impl Stuffer {
     }
 }
 
-/// What ends the text: the line end it lacks, and the final dot.
+/// Returns the end of the text: the missing line end, if any, and the final dot.
 pub(crate) fn ending(message: &[u8]) -> &'static [u8] {
     if message.is_empty() || message.ends_with(b"\r\n") { b".\r\n" } else { b"\r\n.\r\n" }
 }

@@ -1,6 +1,6 @@
-//! Errors: what is wrong with the settings, and why a connection can't be had or kept. None holds a secret.
+//! Errors of the settings and of connections. None contains a secret.
 
-/// Settings that can't work: every mistake at once, each with what would be right.
+/// Invalid settings: all mistakes at once, each with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("SMTP settings: {}", mistakes.join("; "))]
 pub struct Error {
@@ -13,25 +13,25 @@ impl Error {
     }
 }
 
-/// Why a connection can't be had, or can't go on.
+/// The reason why a connection cannot be opened or used any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
-    /// No connection that we may speak on: name, TCP, TLS, greeting, or "come back later".
+    /// No usable connection: name, TCP, TLS, greeting, or a temporary refusal.
     #[error("{reason}")]
     Unreachable { reason: String, slow: bool },
-    /// This machine has no descriptors, memory or local ports left: nothing was tried.
+    /// This machine has no descriptors, memory or local ports left: no connection was attempted.
     #[error("{0}")]
     Exhausted(String),
     /// The relay refuses us, or we must not trust it: an operator must act.
     #[error("{0}")]
     Refused(String),
-    /// The connection broke, fell silent, or speaks no SMTP.
+    /// The connection broke, timed out, or does not speak SMTP.
     #[error("{0}")]
     Lost(String),
 }
 
 impl Fault {
-    /// Why a name or an address could not be had.
+    /// Converts an error of the name lookup or the connect.
     pub(crate) fn dialling(what: &str, error: &std::io::Error) -> Self {
         let reason = format!("{what}: {error}");
         if postrider_seams::is_exhausted(error) { Self::Exhausted(reason) } else { Self::unreachable(reason) }

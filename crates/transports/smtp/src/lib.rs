@@ -1,8 +1,8 @@
-//! SMTP: hands mails to one relay and says what became of each recipient.
+//! SMTP transport: sends mails to one relay and returns the result of each recipient.
 //!
-//! Owns: the connections to that relay, their number, their pace, and the reading of its replies. Must not: retry a
-//! mail that the relay was asked about, know a contract, or follow MX records; it speaks to the relay it was given.
-//! Invariant: a mail whose final dot may have reached the relay is never sent again by the same call.
+//! Owns: the connections to that relay, their number and rate, and the classification of its replies. Must not: retry
+//! a mail that was sent to the relay, know a contract, or look up MX records. Invariant: a mail whose final dot may
+//! have reached the relay is never sent again by the same call.
 
 mod auth;
 mod classify;

@@ -1,6 +1,6 @@
-//! From what the relay said of one mail to its outcome, recipient by recipient. Pure.
+//! Converts the replies to one mail into its outcome, per recipient. Pure.
 //!
-//! Rule M9: whoever was accepted stays accepted and is never sent to again; those refused for now alone are retried.
+//! Rule M9: an accepted recipient stays accepted and never gets the mail again; only temporary refusals are retried.
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
@@ -10,10 +10,10 @@ use crate::classify::{Kind, Refusal, Stage};
 use crate::reply::{Reply, shorten};
 use crate::transaction::Transaction;
 
-/// What fits in a row's error column.
+/// Maximum length of a reason, so that it fits in a row's error column.
 const REASON: usize = 490;
 
-/// The relay took the text for those recipients that it accepted, and nobody is left to ask.
+/// Returns the outcome of an accepted text, when no recipient is left to ask for.
 pub(crate) fn delivered(mail: &Transaction<'_>, reply: &Reply<'_>) -> Outcome {
     let recipients = recipients(mail, RecipientResult::Accepted, "");
     let mut detail = Detail::new();
@@ -27,15 +27,14 @@ pub(crate) fn delivered(mail: &Transaction<'_>, reply: &Reply<'_>) -> Outcome {
     Outcome::Retryable(Failure { partly: true, accepted_now: true, detail, ..Failure::new(reason) })
 }
 
-/// What became of the recipients up to now, where others are left for a further transaction.
+/// Returns the results so far, while other recipients wait for a further transaction.
 pub(crate) fn so_far(mail: &Transaction<'_>) -> Vec<Recipient> {
     let mut all = recipients(mail, RecipientResult::Accepted, "");
     all.truncate(all.len() - mail.later.len());
     all
 }
 
-/// Who is settled and who is left, where the relay did not accept the text for any of them: those it refused by name are
-/// settled.
+/// Returns settled and remaining recipients after the relay refused the text: those that RCPT refused are settled.
 pub(crate) fn without_text(mail: &Transaction<'_>) -> (Vec<Recipient>, Vec<usize>) {
     let is_refused = |index: &usize| mail.refused.iter().any(|(refused, _)| refused == index);
     let named = recipients(mail, RecipientResult::Deferred, "");
@@ -46,7 +45,7 @@ pub(crate) fn without_text(mail: &Transaction<'_>) -> (Vec<Recipient>, Vec<usize
     (settled, left)
 }
 
-/// No recipient was accepted.
+/// Returns the outcome if no recipient was accepted.
 pub(crate) fn nobody(mail: &Transaction<'_>) -> Outcome {
     let of = |kind: Kind| mail.refused.iter().find(|(_, refusal)| refusal.kind() == kind);
     let Some((index, refusal)) = of(Kind::Refused).or_else(|| of(Kind::Deferred)).or(mail.refused.first())
@@ -63,7 +62,7 @@ pub(crate) fn nobody(mail: &Transaction<'_>) -> Outcome {
     by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, ""))
 }
 
-/// MAIL, DATA or the text itself was refused, for all recipients.
+/// Returns the outcome if MAIL, DATA or the text was refused, for all recipients.
 pub(crate) fn stopped(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
     let mut failure =
         failure(mail.mail, &mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
@@ -72,7 +71,7 @@ pub(crate) fn stopped(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
     by_kind(refusal.kind(), failure, &recipients(mail, others, &refusal.words))
 }
 
-/// The final dot may have been received, and there was no answer.
+/// Returns the outcome if the final dot may have been received and no reply came.
 pub(crate) fn uncertain(mail: &Transaction<'_>, reason: &str) -> Outcome {
     let mut failure = failure(mail.mail, &mail.before, format!("sent, but not confirmed: {reason}"));
     classify(&mut failure, "network_error");
@@ -80,7 +79,8 @@ pub(crate) fn uncertain(mail: &Transaction<'_>, reason: &str) -> Outcome {
     Outcome::Uncertain(failure)
 }
 
-/// The connection broke before the final dot: the relay has nothing of it, and may be gone.
+/// Returns the outcome if the connection broke before the final dot: the relay did not accept the mail and may be
+/// down.
 pub(crate) fn lost(mail: &Transaction<'_>, reason: &str) -> Outcome {
     let mut failure = failure(mail.mail, &mail.before, reason.to_owned());
     classify(&mut failure, "network_error");
@@ -89,7 +89,7 @@ pub(crate) fn lost(mail: &Transaction<'_>, reason: &str) -> Outcome {
     Outcome::Retryable(failure)
 }
 
-/// The relay closed (421) during this mail: it may be going away.
+/// Returns the outcome if the relay closed (421) during this mail: it may be shutting down.
 pub(crate) fn closed(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
     let mut failure =
         failure(mail.mail, &mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
@@ -99,26 +99,26 @@ pub(crate) fn closed(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
     Outcome::Retryable(failure)
 }
 
-/// Where some have it, the others are on record too.
+/// Records the other recipients as waiting if some have the mail.
 fn keep_waiting(failure: &mut Failure, mail: &Transaction<'_>, reason: &str) {
     if !mail.before.is_empty() {
         record(failure, &recipients(mail, RecipientResult::Deferred, reason));
     }
 }
 
-/// The mail can't go to this relay at all; it was not asked.
+/// Returns the outcome of a mail that this relay cannot accept at all; no command was sent.
 pub(crate) fn invalid(mail: &Mail, before: &[Recipient], reason: String) -> Outcome {
     let mut failure = failure(mail, before, reason);
     classify(&mut failure, "validation_error");
     Outcome::Rejected(failure)
 }
 
-/// A failure that keeps what was achieved before it.
+/// Creates a failure that keeps the results of earlier attempts.
 pub(crate) fn failure(mail: &Mail, before: &[Recipient], reason: String) -> Failure {
     keep_served(mail, before, Failure::new(shorten(reason, REASON)))
 }
 
-/// Whoever has the mail already must not be forgotten by what is written now.
+/// Adds the recipients that already have the mail, so that the new record does not lose them.
 /// `before` begins with those that earlier attempts settled.
 pub(crate) fn keep_served(mail: &Mail, before: &[Recipient], mut failure: Failure) -> Failure {
     let accepted = |some: &[Recipient]| some.iter().any(|one| one.result == RecipientResult::Accepted);
@@ -128,8 +128,8 @@ pub(crate) fn keep_served(mail: &Mail, before: &[Recipient], mut failure: Failur
     failure
 }
 
-/// Where some have it, a refusal leaves those to try again who were not refused for good. A relay that refuses us charges
-/// nothing unless somebody accepted the mail just now.
+/// Chooses the outcome by the kind of refusal. If some recipients have the mail, those that were not refused
+/// permanently are retried. A relay that refuses us charges nothing unless it accepted a recipient in this attempt.
 fn by_kind(kind: Kind, mut failure: Failure, recipients: &[Recipient]) -> Outcome {
     record(&mut failure, recipients);
     let waits = || recipients.iter().any(|one| one.result == RecipientResult::Deferred);
@@ -159,8 +159,8 @@ pub(crate) fn classify(failure: &mut Failure, class: &str) {
     failure.detail.insert("class".to_owned(), Value::Text(class.to_owned()));
 }
 
-/// Everyone's result: those settled before, those refused by name, `others` for the rest of this transaction, and those
-/// who are left for a later one.
+/// Returns the result of every recipient: settled before, refused by RCPT, `others` for the rest of this transaction,
+/// and waiting for those of a later transaction.
 fn recipients(mail: &Transaction<'_>, others: RecipientResult, reply: &str) -> Vec<Recipient> {
     let mut all = Vec::with_capacity(mail.before.len() + mail.to.len() + mail.later.len());
     all.extend_from_slice(&mail.before);
@@ -177,7 +177,7 @@ fn recipients(mail: &Transaction<'_>, others: RecipientResult, reply: &str) -> V
     all
 }
 
-/// A recipient for whom there was no room yet.
+/// Returns the result of a recipient that waits for a later transaction.
 pub(crate) fn not_asked(address: &str) -> Recipient {
     let reply = "not asked for: the relay took no more recipients at a time".to_owned();
     Recipient { address: address.to_owned(), result: RecipientResult::Deferred, reply }

@@ -1,7 +1,7 @@
-//! How fast: a token bucket for the relay's rate, and a brake that the relay itself pulls.
+//! The sending rate: a token bucket for the relay's limit, and a throttle for when the relay is overloaded.
 //!
-//! The brake halves rate and connections when the relay says that it is short of something, and lets go slowly.
-//! Must not: lose a mail; it only says when.
+//! The throttle halves rate and connections when the relay reports a shortage, and recovers slowly.
+//! Must not: lose a mail; it only decides when mails are sent.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use tokio::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// Connections answer at the same time: one call to slow down is heard once.
+/// Connections get replies at the same time: refusals within this time count as one.
 const ONE_CALL: Duration = Duration::from_secs(5);
-/// From a standstill back to full speed.
+/// Time from the lowest rate back to the full one.
 const RECOVERY: Duration = Duration::from_mins(2);
-/// Never slower than this part of the full speed.
+/// Lowest fraction of the full rate.
 const SLOWEST: f64 = 1.0 / 16.0;
 
 pub(crate) struct Pace {
@@ -24,7 +24,7 @@ pub(crate) struct Pace {
 }
 
 struct State {
-    /// When the brake was pulled last, and what it left of the full speed.
+    /// Time of the last throttling, and the fraction of the full rate that it left.
     braked: Option<(Instant, f64)>,
     tokens: f64,
     filled: Instant,
@@ -45,7 +45,7 @@ impl Pace {
         Self { rate, state: Mutex::new(State { braked: None, tokens: rate.map_or(0.0, burst), filled: now }) }
     }
 
-    /// The relay asked for less.
+    /// Throttles after the relay asked for less.
     pub(crate) fn slow_down(&self, now: Instant) {
         let mut state = self.lock();
         if state.braked.is_some_and(|(at, _)| now.saturating_duration_since(at) < ONE_CALL) {
@@ -55,7 +55,7 @@ impl Pace {
         state.braked = Some((now, left));
     }
 
-    /// How many of `connections` may be in use now; at least one.
+    /// Returns how many of `connections` may be in use now; at least one.
     pub(crate) fn connections(&self, connections: usize, now: Instant) -> usize {
         let speed = self.lock().speed(now);
         if speed >= 1.0 {
@@ -72,7 +72,7 @@ impl Pace {
         allowed.max(1)
     }
 
-    /// One mail's leave to go, or how long until there may be one.
+    /// Takes a token for one mail; the error is the time until there may be one.
     pub(crate) fn take(&self, now: Instant) -> Result<(), Duration> {
         let Some(rate) = self.rate else { return Ok(()) };
         let mut state = self.lock();
@@ -92,7 +92,7 @@ impl Pace {
     }
 }
 
-/// A tenth of a second's worth may go at once, so that the rate holds over any second.
+/// Returns the burst: a tenth of a second's worth, so that the rate holds over any second.
 fn burst(rate: f64) -> f64 {
     (rate / 10.0).max(1.0)
 }

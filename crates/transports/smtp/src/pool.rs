@@ -1,4 +1,4 @@
-//! The connections to one relay. Invariant: idle and used ones together never exceed the limit.
+//! The connection pool of one relay. Invariant: idle and used connections together never exceed the limit.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::pace::Pace;
 use crate::room::Room;
 use crate::tls::Guard;
 
-/// How often a call that waits for a place looks whether the brake has let go.
+/// Interval at which a call that waits for a place checks the throttle again.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
@@ -27,14 +27,14 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// The last one used is on top: the others grow old and are closed.
+    /// The most recently used connection is last and is used next; the others age and are closed.
     idle: Vec<(Connection, Instant)>,
-    /// Places in use, whether connected yet or not.
+    /// Places in use, with a connection or not yet.
     taken: usize,
     reaping: bool,
 }
 
-/// The right to have one connection. Dropped with the call, whatever becomes of it.
+/// The permit for one connection. Released when dropped.
 pub(crate) struct Place {
     pool: Arc<Pool>,
 }
@@ -52,7 +52,7 @@ impl Pool {
         Self { settings, pace, room: Room::default(), guard, state: Mutex::default(), freed: Notify::new() }
     }
 
-    /// A place, with an idle connection if there is one; `None` if all are in use until the deadline.
+    /// Takes a place, with an idle connection if there is one; `None` if all are in use until the deadline.
     pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Option<(Place, Option<Connection>)> {
         loop {
             if let Some(taken) = self.try_take() {
@@ -81,7 +81,7 @@ impl Pool {
         self.state.lock().expect("nothing panics while it holds this lock")
     }
 
-    /// Takes idle connections out, each with a place, so that closing ones still count.
+    /// Removes idle connections, each with a place, so that closing ones still count.
     fn take_idle(self: &Arc<Self>, older_than: Duration) -> Vec<(Place, Connection)> {
         let now = Instant::now();
         let mut state = self.lock();
@@ -92,7 +92,7 @@ impl Pool {
         old.into_iter().map(|(connection, _)| (Place { pool: Arc::clone(self) }, connection)).collect()
     }
 
-    /// Says goodbye on all idle connections.
+    /// Sends QUIT on all idle connections and closes them.
     pub(crate) async fn close(self: &Arc<Self>) {
         for (_place, connection) in self.take_idle(Duration::ZERO) {
             connection.quit(None).await;
@@ -101,7 +101,7 @@ impl Pool {
 }
 
 impl Place {
-    /// The idle connection if it is still good, or another idle one, or a new one.
+    /// Returns the idle connection if it is still usable, or another idle one, or a new one.
     pub(crate) async fn ready(
         &self,
         idle: Option<Connection>,
@@ -117,7 +117,7 @@ impl Place {
         open(&self.pool.settings, self.pool.guard.as_ref(), deadline).await
     }
 
-    /// Gives a sound connection back for others to use.
+    /// Returns a usable connection to the pool.
     pub(crate) fn keep(self, mut connection: Connection) {
         connection.rest();
         let start = {
@@ -131,7 +131,7 @@ impl Place {
     }
 }
 
-/// Closes connections that nobody used for a while; ends when there are none.
+/// Closes connections that are idle too long; ends when there are none.
 async fn reap(pool: Weak<Pool>, idle: Duration) {
     loop {
         tokio::time::sleep(idle.min(Duration::from_secs(30))).await;

@@ -1,22 +1,22 @@
-//! Replies of a relay: read line by line from a bounded buffer, without an allocation when all is well.
+//! Parses a relay's replies line by line from a bounded buffer, without allocating for positive ones.
 //!
-//! Invariant: whatever the peer sends, no more than [`LIMIT`] bytes of an unfinished reply are kept.
+//! Invariant: no more than [`LIMIT`] bytes of an unfinished reply are kept.
 
 use std::fmt::Write;
 
 #[cfg(test)]
 mod tests;
 
-/// RFC 5321 has 512 bytes a line; real relays send long explanations over many lines.
+/// Maximum bytes of a reply. RFC 5321 has 512 per line; real relays send long explanations over many lines.
 const LIMIT: usize = 64 * 1024;
-/// What is kept of a reply's words.
+/// Maximum bytes of a reply's text that are kept.
 const WORDS: usize = 400;
 
-/// `5.1.1` and its like (RFC 3463).
+/// An enhanced status code such as `5.1.1` (RFC 3463).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Enhanced(pub u8, pub u16, pub u16);
 
-/// One whole reply, as it lies in the buffer.
+/// One complete reply, borrowed from the buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub code: u16,
@@ -24,7 +24,7 @@ pub(crate) struct Reply<'a> {
     lines: &'a [u8],
 }
 
-/// The peer speaks no SMTP.
+/// The reason why the bytes are not SMTP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Nonsense {
     #[error("a reply longer than 64 KiB")]
@@ -33,7 +33,7 @@ pub(crate) enum Nonsense {
     Garbage(String),
 }
 
-/// Bytes received and not yet read as replies.
+/// Bytes that were received but not yet parsed as replies.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyBuffer {
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct ReplyBuffer {
 }
 
 impl ReplyBuffer {
-    /// Where the next bytes from the network go.
+    /// Returns the buffer that the next bytes from the network are appended to.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
         if self.read > 0 {
             self.bytes.drain(..self.read);
@@ -55,7 +55,7 @@ impl ReplyBuffer {
         self.read == self.bytes.len()
     }
 
-    /// Takes the next whole reply out: its length, or `None` if more must be read first.
+    /// Returns the length of the next complete reply, or `None` if more bytes are needed.
     pub(crate) fn whole(&self) -> Result<Option<usize>, Nonsense> {
         let unread = &self.bytes[self.read..];
         let mut start = 0;
@@ -73,14 +73,14 @@ impl ReplyBuffer {
         if unread.len() > LIMIT {
             return Err(Nonsense::Endless);
         }
-        // An HTTP or SSH server need not send a line end before we notice.
+        // Detect an HTTP or SSH server even if it sends no line end.
         if unfinished.iter().take(3).any(|byte| !byte.is_ascii_digit()) {
             return Err(Nonsense::Garbage(words(unfinished, 60)));
         }
         Ok(None)
     }
 
-    /// The reply of `length` bytes that [`ReplyBuffer::whole`] found.
+    /// Removes and returns the reply of `length` bytes that [`ReplyBuffer::whole`] found.
     pub(crate) fn take(&mut self, length: usize) -> Reply<'_> {
         let start = self.read;
         self.read += length;
@@ -99,17 +99,17 @@ impl<'a> Reply<'a> {
         self.code / 100 == class
     }
 
-    /// The text of each line, without its code.
+    /// Returns the text of each line, without its code.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.lines.split(|byte| *byte == b'\n').map(trim).filter(|line| line.len() > 4).map(|line| &line[4..])
     }
 
-    /// All of it on one line, shortened, without control characters: `550 5.1.1 No such user`.
+    /// Returns the reply on one line, shortened, without control characters: `550 5.1.1 No such user`.
     pub(crate) fn words(&self) -> String {
         let mut all = String::with_capacity(64);
         let _ = write!(all, "{}", self.code);
         for (index, text) in self.texts().enumerate() {
-            // The enhanced code stands on every line; once is enough.
+            // The enhanced code is on every line; keep the first.
             let skip = if index == 0 { 0 } else { enhanced(text).map_or(0, |(_, length)| length) };
             all.push(' ');
             all.push_str(words(&text[skip..], WORDS).trim());
@@ -120,7 +120,7 @@ impl<'a> Reply<'a> {
         shorten(all, WORDS)
     }
 
-    /// The id under which the relay queued a mail, in the ways that Postfix, Exim and the large providers say it.
+    /// Returns the relay's queue id of a mail, in the formats of Postfix, Exim and the large providers.
     pub(crate) fn queue_id(&self) -> Option<String> {
         let text = self.texts().last()?;
         let text = std::str::from_utf8(text).ok()?;
@@ -147,7 +147,7 @@ fn trim(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The enhanced code that a text begins with, and its length.
+/// Returns the enhanced code at the start of a text, and its length.
 fn enhanced(text: &[u8]) -> Option<(Enhanced, usize)> {
     let length = text.iter().position(|byte| !(byte.is_ascii_digit() || *byte == b'.')).unwrap_or(text.len());
     let mut parts = std::str::from_utf8(&text[..length]).ok()?.split('.');
@@ -156,14 +156,14 @@ fn enhanced(text: &[u8]) -> Option<(Enhanced, usize)> {
     parts.next().is_none().then_some((found, length))
 }
 
-/// Readable text of foreign bytes: no control characters, at most `limit` characters.
+/// Converts received bytes to readable text: no control characters, at most `limit` characters.
 fn words(bytes: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * limit)]);
     let text = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     shorten(text, limit)
 }
 
-/// At most `limit` bytes, cut between characters.
+/// Cuts a text to at most `limit` bytes, between characters.
 pub(crate) fn shorten(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         text.truncate(text.floor_char_boundary(limit));

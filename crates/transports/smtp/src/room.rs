@@ -1,19 +1,19 @@
-//! The most recipients that the relay accepts in one transaction, as it said itself. Shared by all connections, so that a new
-//! one need not find it out again.
+//! The maximum number of recipients that the relay accepts per transaction, learnt from its replies. Shared by all
+//! connections, so that a new one need not learn it again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Limits change, and a bare 452 may have meant something else: what was learnt is tried again after this long.
+/// Time after which the limit is tried again: limits change, and a bare 452 may have meant something else.
 const FRESH: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Default)]
 pub(crate) struct Room(Mutex<Option<(usize, Instant)>>);
 
 impl Room {
-    /// `None` while the relay has not complained.
+    /// Returns the limit, `None` while the relay has not complained.
     pub(crate) fn get(&self) -> Option<usize> {
         self.lock().filter(|(_, since)| since.elapsed() < FRESH).map(|(most, _)| most)
     }

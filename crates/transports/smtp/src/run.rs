@@ -1,6 +1,6 @@
-//! One call's mails: which are still to be tried, and what became of the others.
+//! The mails of one call: which are still untried, and the outcomes of the others.
 //!
-//! Invariant: every mail has exactly one outcome when the run finishes; one that was never tried costs nothing (G1).
+//! Invariant: every mail has exactly one outcome when the run finishes; an untried one costs nothing (G1).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,24 +11,24 @@ use postrider_seams::{Content, Envelope, Failure, Mail, Outcome};
 use crate::error::Fault;
 use crate::outcome;
 
-/// New connections in a row that broke in their first mail before the rest of the call is left for later.
+/// Consecutive new connections that broke in their first mail before the rest of the call is deferred.
 const LOSSES: u32 = 2;
-/// How long untried mails wait when the relay is in trouble.
+/// Wait of untried mails when the relay fails.
 pub(crate) const TROUBLE: Duration = Duration::from_secs(10);
-/// How long they wait when only time ran out.
+/// Wait of untried mails when only the deadline passed.
 const SHORTLY: Duration = Duration::from_secs(1);
 
 enum Halt {
-    /// Never tried.
+    /// Untried mails are deferred.
     Deferred(Failure),
-    /// The relay refuses us, so it refuses all the rest.
+    /// The relay refuses us, so the remaining mails are refused too.
     Refused(Failure),
 }
 
-/// A mail whose recipients were too many for one transaction.
+/// A mail with too many recipients for one transaction.
 struct Part {
     settled: Vec<Recipient>,
-    /// As indexes into the mail's recipients; never empty.
+    /// Remaining recipients, as indexes into the mail's; never empty.
     left: Vec<usize>,
 }
 
@@ -36,14 +36,14 @@ pub(crate) struct Run<'a> {
     batch: &'a [Envelope],
     outcomes: Vec<Option<Outcome>>,
     untried: VecDeque<usize>,
-    /// Mails of which a part of the recipients is settled.
+    /// Mails with some recipients settled.
     parts: BTreeMap<usize, Part>,
-    /// What becomes of the mails that are still untried.
+    /// Outcome of the mails that are still untried.
     halted: Option<Halt>,
     losses: u32,
-    /// Senders that the relay took in this call.
+    /// Senders that the relay accepted in this call.
     senders: Vec<&'a str>,
-    /// Mails whose sender it did not take: refused by themselves, or are we?
+    /// Mails whose sender was refused; it is not yet known whether the relay refuses only them or us.
     suspects: Vec<usize>,
 }
 
@@ -78,12 +78,12 @@ impl<'a> Run<'a> {
         mail
     }
 
-    /// The next mail to try, which stays untried until [`Run::begin`].
+    /// Returns the next mail to try, which stays untried until [`Run::begin`].
     pub(crate) fn peek(&self) -> Option<usize> {
         if self.halted.is_some() { None } else { self.untried.front().copied() }
     }
 
-    /// A mail of which nothing was sent yet goes only under its lease; one in parts has been begun.
+    /// Checks the lease of a mail of which nothing was sent yet; a mail in parts has already begun.
     pub(crate) fn may_begin(&self, index: usize) -> Result<(), Outcome> {
         if self.parts.contains_key(&index) { Ok(()) } else { self.batch[index].may_begin() }
     }
@@ -92,12 +92,12 @@ impl<'a> Run<'a> {
         self.untried.pop_front();
     }
 
-    /// It was not tried after all.
+    /// Marks a mail as untried again.
     pub(crate) fn put_back(&mut self, index: usize) {
         self.untried.push_front(index);
     }
 
-    /// Who of a mail's recipients is settled, by earlier attempts or in this one, and who is left.
+    /// Returns the settled recipients of a mail, from earlier attempts and this one, and the remaining ones.
     pub(crate) fn standing(&self, index: usize) -> (Vec<Recipient>, Vec<usize>) {
         match self.parts.get(&index) {
             Some(part) => (part.settled.clone(), part.left.clone()),
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A transaction has settled some recipients; the others follow in the next one.
+    /// Records the recipients that a transaction settled; the others follow in the next one.
     pub(crate) fn go_on(&mut self, index: usize, settled: Vec<Recipient>, left: Vec<usize>) {
         self.parts.insert(index, Part { settled, left });
         self.untried.push_front(index);
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
         self.suspects.push(index);
     }
 
-    /// Leaves the untried for later, at no cost.
+    /// Defers the untried mails, at no cost.
     pub(crate) fn defer_rest(&mut self, reason: &str, after: Duration) {
         let failure = Failure { after: Some(after), ..Failure::new(format!("not tried: {reason}")) };
         self.halted.get_or_insert(Halt::Deferred(failure));
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         self.halted.get_or_insert(Halt::Refused(failure));
     }
 
-    /// A new connection broke in its first mail.
+    /// Counts a new connection that broke in its first mail.
     pub(crate) fn count_loss(&mut self, reason: &str) {
         self.losses += 1;
         if self.losses >= LOSSES {
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         self.losses = 0;
     }
 
-    /// No connection could be had: the mail whose turn it was has failed, the rest was never tried.
+    /// Handles a failed connect: the mail that was next has failed, the rest is untried.
     pub(crate) fn no_connection(&mut self, fault: Fault) {
         match fault {
             Fault::Refused(reason) => {
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
                 outcome::classify(&mut failure, "unauthorized");
                 self.refuse_rest(failure);
             }
-            // Nobody was asked, so not even the first has failed.
+            // No connection was attempted, so not even the first mail has failed.
             Fault::Exhausted(reason) => self.defer_rest(&reason, TROUBLE),
             Fault::Unreachable { reason, .. } | Fault::Lost(reason) => self.unreachable(&reason),
         }
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
         settled.map(|outcome| outcome.expect("what is not untried was settled")).collect()
     }
 
-    /// The results of all recipients who are known, and where some are settled, the others as waiting.
+    /// Returns the known results, and if some recipients are settled, the others as waiting.
     pub(crate) fn everyone(&self, index: usize, reason: &str) -> Vec<Recipient> {
         let (mut all, left) = self.standing(index);
         if !all.is_empty() {
@@ -216,8 +216,8 @@ impl<'a> Run<'a> {
         all
     }
 
-    /// Some recipients of this mail were settled in this call, and the rest could not be asked: it was tried, and who has it
-    /// must be written down.
+    /// Returns the outcome of a mail of which some recipients were settled in this call and the rest could not be
+    /// asked for: it was attempted, and the settled recipients must be recorded.
     fn left_halfway(&self, index: usize) -> Outcome {
         let reason = match &self.halted {
             Some(Halt::Deferred(failure) | Halt::Refused(failure)) => failure.reason.as_str(),
@@ -230,8 +230,8 @@ impl<'a> Run<'a> {
         ))
     }
 
-    /// A sender refused while another was taken in the same call is that mail's own trouble. Without another to
-    /// compare with, it is ours: a whole queue must not fail because the relay stopped trusting us.
+    /// Decides who is at fault for refused senders: the mail, if the relay accepted another sender in the same call.
+    /// Otherwise we are: a whole queue must not fail because the relay stopped trusting us.
     fn acquit(&mut self) {
         for index in std::mem::take(&mut self.suspects) {
             let from = self.mail(index).from.as_str();

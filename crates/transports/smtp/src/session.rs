@@ -1,12 +1,12 @@
-//! Mails one after another over one connection, the next one's commands in the same write as the last one's text.
+//! Sends mails one after another over one connection; a mail's commands share a write with the previous mail's text.
 //!
 //! ```text
 //! MAIL RCPT… DATA ──▶ 354 ──▶ text . MAIL RCPT… DATA ──▶ 250, 354 ──▶ text . ──▶ 250
-//!        └─ nobody accepted, yet 354: a lone dot, then RSET
+//!        └─ no recipient accepted, yet 354: a lone dot, then RSET
 //!        └─ refused, no 354: RSET rides with the next
 //! ```
-//! RFC 2920 lets a text begin a group of commands, so that a mail costs one round trip. A relay without PIPELINING
-//! gets one command at a time. Must not: send a mail again that may have been taken.
+//! RFC 2920 allows a text to begin a group of commands, so that a mail costs one round trip. A relay without
+//! PIPELINING gets one command at a time. Must not: resend a mail that may have been accepted.
 
 use postrider_seams::rest::Blocks;
 use postrider_seams::{Mail, Outcome};
@@ -23,10 +23,10 @@ use crate::room::Room;
 use crate::run::{Run, TROUBLE};
 use crate::transaction::{Transaction, Upset};
 
-/// A text is copied to the network in pieces of this size.
+/// Size of the blocks in which a text is written, in bytes.
 const BLOCK: usize = 256 * 1024;
 
-/// What is left of the connection.
+/// The state of the connection afterwards.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Sound,
@@ -43,7 +43,7 @@ pub(crate) struct Session<'s, 'a> {
 }
 
 impl<'a> Session<'_, 'a> {
-    /// Sends untried mails until there are none, the connection is worn, or something is wrong.
+    /// Sends untried mails until there are none, the connection reached its limit, or something failed.
     pub(crate) async fn carry(mut self) -> End {
         let mut open: Option<Transaction<'a>> = None;
         loop {
@@ -71,7 +71,7 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// The next mail that may go, if its time has come. With a text to send, nothing is waited for.
+    /// Returns the next mail, if the rate allows it. While a text is due, it does not wait.
     async fn begin(&mut self, text: bool) -> Option<Transaction<'a>> {
         while self.connection.carried < self.settings.per_connection {
             let index = self.run.peek()?;
@@ -120,7 +120,7 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// One write: the text that is due, its final dot, and the next mail's commands.
+    /// Writes the due text, its final dot, and the next mail's commands at once.
     async fn send(
         &mut self,
         open: Option<&Transaction<'a>>,
@@ -159,7 +159,7 @@ impl<'a> Session<'_, 'a> {
                 self.put(piece).await?;
             }
         }
-        // It always ends with a line's end.
+        // The text always ends with a line end.
         self.connection.out.extend_from_slice(b".\r\n");
         Ok(())
     }
@@ -173,7 +173,7 @@ impl<'a> Session<'_, 'a> {
         Ok(())
     }
 
-    /// A file that can't be read on ends the connection before the final dot, so that nothing was sent.
+    /// Reads the next block. A read error closes the connection before the final dot, so that no mail was sent.
     async fn read(&self, blocks: &mut Blocks) -> Result<Option<Vec<u8>>, Lost> {
         let lost = |reason: String| Lost { fault: Fault::Lost(reason), taken: false };
         match tokio::time::timeout_at(self.deadline, blocks.next()).await {
@@ -182,7 +182,7 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// The write broke off: was the dot in it?
+    /// Handles a failed write, depending on whether the final dot may have been sent.
     async fn cut(&mut self, open: Option<Transaction<'a>>, next: Option<Transaction<'a>>, lost: Lost) {
         let Some(open) = open else {
             if let Some(next) = next {
@@ -207,7 +207,7 @@ impl<'a> Session<'_, 'a> {
         self.run.settle(open.index, outcome);
     }
 
-    /// Reads the answer to the final dot.
+    /// Reads the reply to the final dot.
     async fn conclude(&mut self, open: &Transaction<'a>) -> End {
         let (outcome, end) = match self.connection.reply(Stage::End, self.deadline).await {
             Err(fault) => (outcome::uncertain(open, &fault.to_string()), End::Broken),
@@ -220,7 +220,7 @@ impl<'a> Session<'_, 'a> {
                     }
                     (outcome::delivered(open, &reply), End::Sound)
                 }
-                // Not an answer to the text: it may have been taken.
+                // Not a reply to the text: the mail may have been accepted.
                 Err(refusal) if refusal.kind() == Kind::OutOfStep => {
                     (outcome::uncertain(open, &refusal.words), End::Broken)
                 }
@@ -235,14 +235,14 @@ impl<'a> Session<'_, 'a> {
                 }
             },
         };
-        // After a lone dot the outcome was known before; what a relay makes of an empty mail to nobody varies.
+        // After a lone dot the outcome was already known; relays differ in how they answer an empty mail.
         if open.is_wanted() {
             self.run.settle(open.index, outcome);
         }
         end
     }
 
-    /// Reads the answers to a mail's commands, sending what is left of them. `Some` if the relay waits for a text.
+    /// Reads the replies to a mail's commands and sends the remaining ones. `Some` if the relay waits for a text.
     async fn converse(&mut self, mut mail: Transaction<'a>) -> Result<Option<Transaction<'a>>, ()> {
         loop {
             while let Some(stage) = mail.awaits() {
@@ -268,7 +268,7 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// All commands are answered: settle what is clear, keep what waits for its text.
+    /// Settles what is clear after all commands were answered, and keeps the mail that waits for its text.
     fn opened(&mut self, mut mail: Transaction<'a>) -> Option<Transaction<'a>> {
         mail.narrow();
         if mail.full {
@@ -311,15 +311,15 @@ impl<'a> Session<'_, 'a> {
         mail.go.then_some(mail)
     }
 
-    /// The relay accepted the recipients one by one, and then not all of them together: half of them at a time, in the same
-    /// attempt.
+    /// Halves the recipients per transaction within the same attempt, after the relay accepted each but refused them
+    /// together.
     fn halve(&mut self, mail: &Transaction<'a>) {
         self.room.learn(mail.accepted / 2);
         let (settled, left) = outcome::without_text(mail);
         self.run.go_on(mail.index, settled, left);
     }
 
-    /// What a refusal means for the mails after it.
+    /// Applies a refusal to the mails after it.
     fn heed(&mut self, refusal: &Refusal) {
         if refusal.judgement.slow {
             self.pace.slow_down(Instant::now());
@@ -335,7 +335,7 @@ impl<'a> Session<'_, 'a> {
     fn upset(&mut self, mail: &Transaction<'a>, upset: Upset) {
         match upset {
             Upset::OutOfStep(reason) => self.lose(mail, &reason),
-            // Relays close after a number of mails: not this one's fault, and no attempt of it.
+            // Relays close after a number of mails: not this mail's fault, and not an attempt.
             Upset::Closing(_) if !mail.is_answered() && self.is_worn() => {
                 self.run.put_back(mail.index);
             }
@@ -349,8 +349,8 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// The connection broke before the mail's text. Unless the relay spoke of this mail, or the connection was new,
-    /// the mail was not tried.
+    /// Handles a connection that broke before the mail's text. The mail counts as untried unless the relay answered a
+    /// command of it or the connection was new.
     fn lose(&mut self, mail: &Transaction<'a>, reason: &str) {
         if !mail.is_answered() && self.is_worn() {
             self.run.put_back(mail.index);
@@ -362,7 +362,7 @@ impl<'a> Session<'_, 'a> {
         }
     }
 
-    /// Has the connection served before this mail?
+    /// Whether the connection was used before this mail.
     fn is_worn(&self) -> bool {
         self.connection.rested || self.connection.carried > 1
     }
@@ -374,14 +374,14 @@ impl<'a> Session<'_, 'a> {
     }
 }
 
-/// The relay did not accept the text. With 421 it closes, and may be going away.
+/// Returns the outcome if the relay refused the text. With 421 it closes and may be shutting down.
 fn refused_text(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
     if refusal.code == 421 { outcome::closed(mail, refusal) } else { outcome::stopped(mail, refusal) }
 }
 
-/// A write that broke off.
+/// A write that failed.
 struct Lost {
     fault: Fault,
-    /// The final dot may have been received.
+    /// Whether the final dot may have been received.
     taken: bool,
 }

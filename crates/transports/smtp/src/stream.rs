@@ -1,4 +1,4 @@
-//! The bytes under the dialogue: plain TCP, or TLS over it.
+//! The byte stream of a connection: plain TCP, or TLS over it.
 
 use std::io;
 use std::pin::Pin;
@@ -50,8 +50,8 @@ impl AsyncWrite for Stream {
 }
 
 impl Stream {
-    /// An idle connection is alive while there is nothing to read from it: a closed one reads as its end, and one
-    /// about to close has said so.
+    /// Whether an idle connection has nothing to read. A closed one reads as its end, and one about to close has sent
+    /// a reply.
     pub(crate) async fn is_silent(&mut self) -> bool {
         let mut byte = [0];
         std::future::poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! TLS to a relay: public certificate authorities, and those that the settings add. Never an unverified peer.
+//! TLS to a relay: public certificate authorities, and those of the settings. The peer is always verified.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// `None` where the settings want plain text.
+    /// Builds the TLS configuration, `None` if the settings ask for plain text.
     pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
         if settings.tls == Tls::None {
             return Ok(None);
@@ -57,7 +57,7 @@ fn roots(settings: &Settings) -> Result<RootCertStore, Error> {
     if found == 0 { Err(wrong(&"no certificate in it")) } else { Ok(roots) }
 }
 
-/// A certificate that we must not trust is for an operator; anything else may be better next time.
+/// Converts a TLS error: an untrusted certificate needs an operator; anything else may be temporary.
 fn fault(error: &io::Error) -> Fault {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match cause {

@@ -1,10 +1,10 @@
-//! One mail's dialogue up to its text: RSET if needed, MAIL, RCPT for each recipient, DATA.
+//! The commands of one mail up to its text: RSET if needed, MAIL, RCPT for each recipient, DATA.
 //!
-//! Owns: what is still to be said and what was answered. Must not: touch the connection. Invariant: answers are
-//! counted off against commands in the order in which they were sent.
+//! Owns: the commands still to send and the replies received. Must not: touch the connection. Invariant: replies are
+//! matched to commands in the order in which these were sent.
 //!
-//! A relay may take fewer recipients at a time than a mail has (RFC 5321 4.5.3.1.10): those it did not take are left for
-//! further transactions of the same try.
+//! A relay may accept fewer recipients at a time than a mail has (RFC 5321 4.5.3.1.10): the remaining ones go in
+//! further transactions of the same attempt.
 
 use postrider_seams::Mail;
 use postrider_seams::envelope::Recipient;
@@ -14,37 +14,37 @@ use crate::ehlo::Offers;
 use crate::encode::{self, Needs};
 use crate::reply::Reply;
 
-/// Commands in one write to a relay with PIPELINING. Bounded, so that neither side's buffers fill with both writing.
+/// Maximum commands of one write to a relay with PIPELINING, so that the buffers of both sides cannot fill up.
 const WINDOW: usize = 100;
 
 pub(crate) struct Transaction<'a> {
     pub index: usize,
     pub mail: &'a Mail,
-    /// Whoever was settled before this transaction: by earlier attempts, or earlier in this one.
+    /// Recipients settled before this transaction: by earlier attempts, or earlier in this one.
     pub before: Vec<Recipient>,
-    /// The recipients that it asks for, as indexes into the mail's.
+    /// The recipients of this transaction, as indexes into the mail's.
     pub to: Vec<usize>,
-    /// Those that are left for the next one.
+    /// Recipients of a later transaction.
     pub later: Vec<usize>,
-    /// The relay said that it takes no more recipients at a time.
+    /// Whether the relay replied that it accepts no more recipients at a time.
     pub full: bool,
-    /// Places in `to` for which it said so.
+    /// Places in `to` that got this reply.
     left: Vec<usize>,
     needs: Needs,
     reset: bool,
     sent: usize,
     read: usize,
-    /// Recipients that the relay took.
+    /// Number of accepted recipients.
     pub accepted: usize,
-    /// Recipients that it did not take.
+    /// Refused recipients.
     pub refused: Vec<(usize, Refusal)>,
-    /// MAIL or DATA was refused: nobody gets it.
+    /// The refusal of MAIL or DATA: no recipient gets the mail.
     pub stopped: Option<Refusal>,
-    /// The relay waits for the text, wanted or not.
+    /// Whether the relay waits for the text, even if no recipient was accepted.
     pub go: bool,
 }
 
-/// Why the connection can't be used any more.
+/// The reason why the connection can no longer be used.
 #[derive(Debug)]
 pub(crate) enum Upset {
     /// 421: the relay closes.
@@ -61,7 +61,7 @@ enum Step {
 }
 
 impl<'a> Transaction<'a> {
-    /// `left` are the mail's recipients that are not settled yet, of whom at most `room` are asked for.
+    /// Creates a transaction for at most `room` recipients of `left`, which are not settled yet.
     pub(crate) fn new(
         (index, mail): (usize, &'a Mail),
         (before, left): (Vec<Recipient>, Vec<usize>),
@@ -103,7 +103,7 @@ impl<'a> Transaction<'a> {
         usize::from(self.reset) + self.to.len() + 2
     }
 
-    /// Writes the next commands: as many as one write may hold. `false` if there is nothing more to say.
+    /// Writes as many commands as one write may contain. `false` if none is left.
     pub(crate) fn speak(&mut self, out: &mut Vec<u8>, offers: &Offers) -> bool {
         let window = if offers.pipelining { WINDOW } else { 1 };
         let end = self.steps().min(self.sent + window);
@@ -120,12 +120,12 @@ impl<'a> Transaction<'a> {
         self.sent > start
     }
 
-    /// Is it known already that nobody takes this mail?
+    /// Whether it is already known that no recipient gets this mail.
     fn is_vain(&self) -> bool {
         self.stopped.is_some() || (self.accepted == 0 && self.refused.len() == self.to.len())
     }
 
-    /// What the next answer is to.
+    /// Returns the stage of the next expected reply.
     pub(crate) fn awaits(&self) -> Option<Stage> {
         (self.read < self.sent).then(|| match self.step(self.read) {
             Step::Reset => Stage::Reset,
@@ -135,7 +135,7 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Has the relay said anything about this very mail?
+    /// Whether the relay replied to a command of this mail.
     pub(crate) fn is_answered(&self) -> bool {
         self.read > usize::from(self.reset)
     }
@@ -159,7 +159,7 @@ impl<'a> Transaction<'a> {
         match (step, judged) {
             (Step::Mail, Err(refusal)) => self.stopped = Some(refusal),
             (Step::Rcpt(_), Ok(())) => self.accepted += 1,
-            // After a refused MAIL the rest is refused as out of order, and means nothing.
+            // After a refused MAIL the rest is refused as out of order, which means nothing.
             (Step::Rcpt(place), Err(refusal)) if self.stopped.is_none() => {
                 if self.accepted > 0 && refusal.is_full() {
                     self.leave(place);
@@ -176,7 +176,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The relay takes no more recipients at a time: this one, and those who were not asked for yet, are for later.
+    /// Moves this recipient, and those not yet sent, to a later transaction, as the relay accepts no more at a time.
     fn leave(&mut self, place: usize) {
         self.full = true;
         self.left.push(place);
@@ -184,19 +184,19 @@ impl<'a> Transaction<'a> {
         self.later.splice(0..0, self.to.drain(asked..));
     }
 
-    /// All commands are answered: those for whom there was no room are no part of this transaction.
+    /// Removes the recipients of a later transaction after all commands were answered.
     pub(crate) fn narrow(&mut self) {
         for place in std::mem::take(&mut self.left).into_iter().rev() {
             self.later.insert(0, self.to.remove(place));
         }
     }
 
-    /// Does this answer to DATA or to the text say that there are too many recipients, of whom fewer may be accepted?
+    /// Whether this reply to DATA or to the text says that there are too many recipients, so that fewer may succeed.
     pub(crate) fn is_crowded(&self, refusal: &Refusal) -> bool {
         self.accepted > 1 && refusal.is_about_too_many()
     }
 
-    /// Does the relay wait for a text that somebody gets?
+    /// Whether the relay waits for a text that at least one recipient gets.
     pub(crate) fn is_wanted(&self) -> bool {
         self.go && self.accepted > 0 && self.stopped.is_none()
     }

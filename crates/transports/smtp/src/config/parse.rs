@@ -1,6 +1,6 @@
-//! From `smtp://user:password@host:port?option=value` to settings, every mistake at once.
+//! Parses `smtp://user:password@host:port?option=value` into settings and reports all mistakes at once.
 //!
-//! Must not: repeat the URL in a message, as it holds the password.
+//! Must not: repeat the URL in a message, because it contains the password.
 
 use std::time::Duration;
 
@@ -11,8 +11,9 @@ use super::{Credentials, Mechanism, Secret, Settings, Tls, is_loopback};
 use crate::error::Error;
 
 impl Settings {
+    /// Parses the URL of a relay.
     /// `smtps://` is TLS from the first byte. `smtp://` is STARTTLS, required; to a loopback address without
-    /// credentials it is plain text. `tls=none|starttls|implicit` overrides.
+    /// credentials it is plain text. `tls=none|starttls|implicit` overrides this.
     pub fn from_url(text: &str) -> Result<Self, Error> {
         let url = Url::parse(text).map_err(|error| Error::one(format!("not a URL: {error}")))?;
         let mut mistakes = Vec::new();
@@ -178,7 +179,7 @@ fn duration(key: &str, value: &str, mistakes: &mut Vec<String>, place: &mut Dura
     }
 }
 
-/// A plain number is seconds.
+/// Parses a duration; a plain number is seconds.
 fn read_duration(text: &str) -> Option<Duration> {
     text.parse().map(Duration::from_secs).ok().or_else(|| postrider_seams::duration(text).ok())
 }

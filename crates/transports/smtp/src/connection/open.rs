@@ -1,6 +1,6 @@
-//! From nothing to a connection that may send mail: dial, TLS, greeting, EHLO, STARTTLS, AUTH.
+//! Opens a connection that can send mail: dial, TLS, greeting, EHLO, STARTTLS, AUTH.
 //!
-//! Invariant: nothing read before TLS is believed after it, and no credential leaves before it.
+//! Invariant: nothing read before TLS is trusted after it, and no credential is sent before it.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ use crate::error::Fault;
 use crate::stream::Stream;
 use crate::tls::Guard;
 
-/// A new connection, ready for mail. Every fault but a refusal means "no connection".
+/// Opens a new connection, ready for mail. Every fault except a refusal means that there is no connection.
 pub(crate) async fn open(
     settings: &Settings,
     guard: Option<&Guard>,
@@ -57,7 +57,7 @@ async fn attempt(settings: &Settings, guard: Option<&Guard>, deadline: Instant) 
     Ok(connection)
 }
 
-/// Tries each address of the host in turn, all within the one patience.
+/// Tries each address of the host in turn, within one time limit.
 async fn dial(settings: &Settings, deadline: Instant) -> Result<TcpStream, Fault> {
     let started = Instant::now();
     let until = deadline.min(started + settings.timeouts.connect);
@@ -75,7 +75,7 @@ async fn dial(settings: &Settings, deadline: Instant) -> Result<TcpStream, Fault
         left -= 1;
         match timeout_at(now + share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // Without it the last packet of each mail waits 40 ms for an acknowledgement.
+                // Without TCP_NODELAY the last packet of each mail waits 40 ms for an acknowledgement.
                 let set = stream.set_nodelay(true).and_then(|()| tcp::detect_vanished_peer(&stream));
                 set.map_err(|error| Fault::unreachable(error.to_string()))?;
                 return Ok(stream);
@@ -103,7 +103,7 @@ async fn wrap(
     Ok(Stream::Tls(Box::new(stream)))
 }
 
-/// Our own address in the form that EHLO takes.
+/// Formats our own address as an EHLO literal.
 fn literal(address: &SocketAddr) -> String {
     match address.ip().to_canonical() {
         std::net::IpAddr::V4(ip) => format!("[{ip}]"),
@@ -116,7 +116,7 @@ async fn expect(connection: &mut Connection, stage: Stage, deadline: Instant) ->
     judge(stage, &reply).map_err(|refusal| turned_away(&refusal))
 }
 
-/// What a refusal means before the first mail.
+/// Converts a refusal before the first mail into a fault.
 fn turned_away(refusal: &Refusal) -> Fault {
     let reason = format!("the relay answered {} with {}", refusal.stage.name(), refusal.words);
     match refusal.kind() {
@@ -133,7 +133,7 @@ impl Connection {
                 self.offers = Offers::read(&reply);
                 return Ok(());
             }
-            // A relay from before 1995 can still take mail, if nothing more is asked of it.
+            // A relay from before 1995 can still accept mail if no extension is needed.
             Err(refusal) if matches!(refusal.code, 500 | 502) && settings.tls != Tls::Required => {}
             Err(refusal) => return Err(turned_away(&refusal)),
         }

@@ -1,4 +1,5 @@
-//! RFC 5321 4.5.3.1.10: a mail to more recipients than the relay accepts at a time goes in several transactions of one try.
+//! Tests of RFC 5321 4.5.3.1.10: a mail to more recipients than the relay accepts at a time goes in several
+//! transactions of one attempt.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,7 @@ use crate::relay::{Relay, commands, hello, say, script, text};
 use crate::world::{delivered, envelope, mail, refused, results, retryable, send, smtp, to};
 use RecipientResult::{Accepted, Deferred};
 
-/// Where a [`Counting`] relay says that there are too many.
+/// The command at which a [`Counting`] relay complains about too many recipients.
 #[derive(Clone, Copy, PartialEq)]
 enum Complains {
     Rcpt,
@@ -18,13 +19,13 @@ enum Complains {
     Dot,
 }
 
-/// A relay that accepts `most` recipients at a time, and counts what it was given.
+/// A relay that accepts `most` recipients at a time and records what it received.
 #[derive(Clone)]
 struct Counting {
     most: usize,
     complains: Complains,
     pipelining: bool,
-    /// Closes after so many mails on a connection (421).
+    /// Number of mails on a connection after which it closes (421).
     closes_after: usize,
     /// The recipients of each accepted mail.
     mails: Arc<Mutex<Vec<Vec<String>>>>,
@@ -100,7 +101,7 @@ fn counting(most: usize, complains: Complains, pipelining: bool) -> Counting {
     Counting { most, complains, pipelining, closes_after: usize::MAX, mails: Arc::default() }
 }
 
-/// Sends one mail to so many; returns the sizes of the transactions that the relay accepted.
+/// Sends one mail to `count` recipients; returns the sizes of the transactions that the relay accepted.
 async fn transactions(relay: &Counting, count: usize) -> Vec<usize> {
     let names: Vec<String> = (0..count).map(|number| format!("u{number}@y.test")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -111,7 +112,7 @@ async fn transactions(relay: &Counting, count: usize) -> Vec<usize> {
     relay.mails.lock().unwrap().iter().map(Vec::len).collect()
 }
 
-/// With PIPELINING the limit is met in the middle of a window of commands; without it, command by command.
+/// With PIPELINING the limit is reached within a window of commands; without it, command by command.
 #[tokio::test]
 async fn m09_a_thousand_recipients_at_a_relay_that_takes_a_hundred_are_ten_transactions_of_one_try() {
     for pipelining in [true, false] {
@@ -132,7 +133,7 @@ async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_the_
     }
 }
 
-/// A new connection need not find out again what the relay has said.
+/// A new connection need not learn the relay's limit again.
 #[tokio::test]
 async fn m09_what_a_relay_said_of_its_room_outlives_the_connection() {
     let relay = Counting { closes_after: 2, ..counting(100, Complains::Rcpt, true) };
@@ -145,7 +146,7 @@ fn partly_sent() -> postrider_seams::Mail {
     rest
 }
 
-/// A relay that closes at the final dot has not accepted the mail, and may be going away.
+/// A relay that closes at the final dot did not accept the mail and may be shutting down.
 #[tokio::test]
 async fn g1_a_421_at_the_final_dot_is_told_as_a_relay_that_goes() {
     let relay = Relay::play(vec![script([
@@ -160,7 +161,7 @@ async fn g1_a_421_at_the_final_dot_is_told_as_a_relay_that_goes() {
     relay.finish().await;
 }
 
-/// What an earlier attempt achieved is kept, and is no reason to charge this one.
+/// The success of an earlier attempt is kept, and is no reason to charge this one.
 #[tokio::test]
 async fn g3_a_relay_that_refuses_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
     let relay = Relay::play(vec![script([

@@ -1,4 +1,4 @@
-//! The transport against relays that follow a script, down to the byte; and against real servers where there are any.
+//! Tests of the transport against relays that follow a script byte by byte, and against real servers if there are any.
 
 mod crowds;
 mod pooling;

@@ -1,4 +1,4 @@
-//! Connections: bounded, reused, checked, said goodbye to.
+//! Tests of the connection pool: bounded, reused, checked, closed with QUIT.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ async fn an_idle_connection_that_the_relay_closed_is_no_failure() {
 
 #[tokio::test]
 async fn an_idle_connection_that_dies_under_the_first_command_is_no_failure() {
-    // The relay still looks alive when the call begins, and hangs up instead of answering.
+    // The relay still seems alive when the call begins, and closes instead of replying.
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), commands("c@y.test")]),
         script([hello(), one("c@y.test")]),

@@ -1,4 +1,4 @@
-//! The transport against real servers, which `cargo xtask test` starts: aiosmtpd with a journal, and smtp-sink.
+//! Tests against real servers, which `cargo xtask test` starts: aiosmtpd with a journal, and smtp-sink.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn relay(name: &str) -> Settings {
     Settings::from_url(&format!("smtp://{}", variable(name))).unwrap()
 }
 
-/// A mail with a Message-ID of its own, to find it by in the journal.
+/// Creates a mail with its own Message-ID, to find it in the journal.
 fn marked(mark: &str, to: &[&str]) -> Envelope {
     let mut marked = mail(to);
     marked.message_id = format!("{mark}-{}@x.test", std::process::id());
@@ -30,7 +30,7 @@ fn marked(mark: &str, to: &[&str]) -> Envelope {
     envelope(marked)
 }
 
-/// How often each of our mails was accepted, by subject.
+/// Returns the journal's entries of our mails, by subject.
 fn journal() -> HashMap<String, Vec<serde_json::Value>> {
     let text = std::fs::read_to_string(variable("POSTRIDER_TEST_SMTP_JOURNAL")).unwrap();
     let ours = format!("-{}@x.test>", std::process::id());

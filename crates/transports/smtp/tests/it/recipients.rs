@@ -1,4 +1,4 @@
-//! Rule M9: who was accepted stays accepted; those refused for now alone are retried.
+//! Tests of rule M9: accepted recipients stay accepted; only those refused temporarily are retried.
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
 
@@ -154,7 +154,7 @@ fn answers(accepted: usize, full: &str, refused: usize) -> String {
     format!("250 ok\r\n{rcpt}354 go")
 }
 
-/// RFC 5321 4.5.3.1.10: those for whom there is no room follow in further transactions.
+/// RFC 5321 4.5.3.1.10: recipients beyond the relay's limit follow in further transactions.
 #[tokio::test]
 async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
     for full in ["452 4.5.3 too many recipients", "552 5.5.3 too many recipients", "452 too many recipients"]
@@ -187,7 +187,7 @@ async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
     }
 }
 
-/// What a part of the mail's recipients has is never forgotten, whatever becomes of the rest.
+/// The recipients that have a part of the mail are recorded, whatever happens to the rest.
 #[tokio::test]
 async fn m09_a_relay_that_goes_between_two_parts_leaves_the_rest_for_the_next_try() {
     let relay = Relay::play(vec![script([
@@ -203,7 +203,7 @@ async fn m09_a_relay_that_goes_between_two_parts_leaves_the_rest_for_the_next_tr
     assert_eq!(results(&failure.detail), named([Accepted, Deferred, Deferred]));
 }
 
-/// A relay that is out of room at the first recipient takes nobody: that is a refusal for now, not a full transaction.
+/// A relay that refuses the first recipient as too many accepts none: a temporary refusal, not a full transaction.
 #[tokio::test]
 async fn m09_no_room_for_the_first_recipient_is_a_refusal_for_now() {
     let relay = Relay::play(vec![script([

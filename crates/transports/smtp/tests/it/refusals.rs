@@ -1,4 +1,4 @@
-//! Who is to blame: the row, the relay for now, or us (rules G1 and G3).
+//! Tests of who is at fault: the row, the relay temporarily, or us (rules G1 and G3).
 
 use postrider_seams::{Transport, Value, transport};
 
@@ -121,7 +121,7 @@ async fn g1_a_relay_that_closes_after_some_mails_costs_nothing() {
     let one = |to: &str| script([commands(to), vec![say("250 ok\r\n250 ok\r\n354 go"), text()]]);
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), commands("c@y.test"), vec![say("250 ok\r\n421 4.4.2 enough")]]),
-        // Closed without a word.
+        // Closed without a reply.
         script([hello(), one("c@y.test"), commands("d@y.test"), vec![say("250 ok")]]),
         script([hello(), one("d@y.test"), vec![say("250 ok")]]),
     ])

@@ -1,6 +1,6 @@
-//! A relay that plays a script: one list of acts per connection, in the order in which connections come.
+//! A fake relay that plays a script: one list of acts per connection, in the order in which connections arrive.
 //!
-//! A script that is not followed to the letter fails the test that owns it.
+//! A script that is not followed exactly fails the test that owns it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,21 +17,21 @@ pub const TEXT: &str = "Subject: hi\r\n\r\nhello\r\n.\r\n";
 
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// These very bytes.
+    /// Sends exactly these bytes.
     Say(String),
-    /// A line that is exactly this.
+    /// Expects exactly this line.
     Hear(String),
-    /// Any line that begins so.
+    /// Expects a line with this prefix.
     HearPrefix(&'static str),
-    /// These very bytes, whatever their lines.
+    /// Expects exactly these bytes.
     HearBytes(Vec<u8>),
-    /// So many bytes, whatever they are.
+    /// Expects this many bytes.
     HearSome(usize),
-    /// The client closes.
+    /// Expects the client to close.
     HearEnd,
-    /// TLS begins.
+    /// Starts TLS.
     Secure,
-    /// The connection stays open, and nothing is said.
+    /// Keeps the connection open and sends nothing.
     Hang,
 }
 
@@ -43,12 +43,12 @@ pub fn hear(line: &str) -> Act {
     Act::Hear(line.to_owned())
 }
 
-/// Greeting and EHLO of a relay with PIPELINING.
+/// Returns the greeting and EHLO of a relay with PIPELINING.
 pub fn hello() -> Vec<Act> {
     vec![say("220 relay.test"), Act::HearPrefix("EHLO "), Act::Say(HELLO.to_owned())]
 }
 
-/// What a one-recipient mail with the plain text says up to DATA, heard before anything is answered.
+/// Expects the commands of a mail to one recipient up to DATA, before any reply.
 pub fn commands(to: &str) -> Vec<Act> {
     vec![hear("MAIL FROM:<a@x.test> SIZE=22"), hear(&format!("RCPT TO:<{to}>")), hear("DATA")]
 }
@@ -57,7 +57,7 @@ pub fn text() -> Act {
     Act::HearBytes(TEXT.as_bytes().to_vec())
 }
 
-/// Acts one after another.
+/// Joins lists of acts.
 pub fn script(parts: impl IntoIterator<Item = Vec<Act>>) -> Vec<Act> {
     parts.into_iter().flatten().collect()
 }
@@ -96,7 +96,7 @@ impl Relay {
         *self.seen.lock().unwrap()
     }
 
-    /// Every script was played to its end.
+    /// Asserts that every script was played to its end.
     pub async fn finish(self) {
         tokio::time::timeout(Duration::from_secs(5), self.task)
             .await
@@ -128,13 +128,13 @@ async fn perform(stream: TcpStream, script: Vec<Act>, acceptor: Option<TlsAccept
             }
             Act::HearEnd => {
                 let mut rest = Vec::new();
-                // A reset is an end as well.
+                // A reset counts as an end too.
                 let _ = stream.read_to_end(&mut rest).await;
                 assert_eq!(String::from_utf8_lossy(&rest), "", "the client should have closed");
             }
             Act::Secure => {
                 let acceptor = acceptor.clone().expect("the test gives a certificate");
-                // A client that does not trust us ends the handshake, and the script.
+                // A client that does not trust us ends the handshake, and with it the script.
                 let Ok(secured) = acceptor.accept(stream.into_inner()).await else { return };
                 stream = BufReader::new(Box::new(secured));
             }

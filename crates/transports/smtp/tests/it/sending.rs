@@ -1,4 +1,4 @@
-//! What goes over the wire when all is well.
+//! Tests of the bytes on the wire of successful deliveries.
 
 use bytes::Bytes;
 use postrider_seams::envelope::RecipientResult;
@@ -26,7 +26,7 @@ async fn a_mail_is_two_writes_and_its_queue_id_is_kept() {
 
 #[tokio::test]
 async fn with_pipelining_the_next_mail_rides_with_the_text_of_the_last() {
-    // The relay answers nothing before it has heard the text and the next mail's commands.
+    // The relay replies only after it received the text and the next mail's commands.
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),

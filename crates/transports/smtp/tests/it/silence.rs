@@ -1,4 +1,4 @@
-//! Relays that say nothing, say nonsense, or hang up: a deadline for each phase, and an honest *uncertain*.
+//! Tests of relays that are silent, send garbage, or close: a deadline for each phase, and a correct *uncertain*.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::relay::{Act, Relay, commands, hello, say, script, text};
 use crate::world::{deferred, delivered, envelope, mail, retryable, send, settings, smtp, to, uncertain};
 use postrider_transport_smtp::Smtp;
 
-/// Delivers two mails with little time; the call must end by itself in little more.
+/// Delivers two mails with a short deadline; asserts that the call ends soon after it.
 async fn in_time(acts: Vec<Act>) -> Vec<Outcome> {
     let relay = Relay::play(vec![acts]).await;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! TLS and credentials: verified, required, and never in plain text.
+//! Tests of TLS and credentials: verified, required, and never in plain text.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use crate::relay::{Act, HELLO, Relay, commands, hear, hello, say, script, text};
 use crate::world::{delivered, refused, retryable, send, to};
 
-/// A certificate for `name`, and the file that makes it trusted.
+/// Creates a certificate for `name`, and the file that makes it trusted.
 fn certificate(name: &str) -> (TlsAcceptor, tempfile::NamedTempFile) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -124,7 +124,7 @@ async fn a_relay_without_starttls_gets_neither_mail_nor_password() {
     relay.finish().await;
 }
 
-/// What an authentication comes to, over TLS, with these acts after EHLO.
+/// Returns the result of an authentication over TLS, with these acts after EHLO.
 async fn authenticate(mechanism: Mechanism, offer: &str, acts: Vec<Act>) -> Result<(), transport::Error> {
     let (acceptor, ca) = certificate("localhost");
     let relay = Relay::play_with(vec![script([starttls(), vec![say(offer)], acts])], Some(acceptor)).await;

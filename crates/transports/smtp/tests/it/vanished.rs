@@ -1,4 +1,4 @@
-//! Relays that vanish in the middle of a mail, and relays that are only slow.
+//! Tests of relays that vanish in the middle of a mail, and of relays that are only slow.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn in_a_minute() -> Instant {
     Instant::now() + Duration::from_mins(1)
 }
 
-/// Runs itself again in a network of its own, so that it can take the network away; needs root, as the tests have.
+/// Runs this test again in its own network namespace, so that it can take the network down; needs root.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_relay_that_vanishes_is_given_up_after_ten_seconds() {
     const INSIDE: &str = "POSTRIDER_TEST_OWN_NETWORK";
@@ -42,7 +42,7 @@ async fn a_relay_that_vanishes_is_given_up_after_ten_seconds() {
     assert!(lost.elapsed() < Duration::from_secs(16), "{:?}", lost.elapsed());
 }
 
-/// The kernel of its host answers our probes.
+/// The kernel of a slow relay's host answers our keepalive probes.
 #[tokio::test]
 async fn a_relay_that_is_slow_is_not_cut() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

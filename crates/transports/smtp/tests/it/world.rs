@@ -1,4 +1,4 @@
-//! Mails, transports and questions about outcomes, in short words.
+//! Mails, transports, and helpers to check outcomes.
 
 use std::time::Duration;
 
