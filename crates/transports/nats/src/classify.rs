@@ -1,4 +1,4 @@
-//! What an error of a publication means for the record.
+//! Classifies errors of a publication.
 
 use std::error::Error as _;
 
@@ -10,12 +10,12 @@ use postrider_seams::{Failure, Outcome};
 #[cfg(test)]
 mod tests;
 
-/// JetStream's own code for headers over the stream's limit; the client library has no name for it.
+/// JetStream's code for headers over the stream's limit; the client library has no name for it.
 const HEADER_TOO_LARGE: ErrorCode = ErrorCode(10097);
-/// A stream that takes nothing more, ever.
+/// JetStream's code for a sealed stream, which accepts no more messages.
 const SEALED: ErrorCode = ErrorCode(10109);
 
-/// `None` where no stream answered: somebody must ask why.
+/// Returns the outcome of an error, `None` if no stream answered and the reason must be queried.
 pub(crate) fn outcome(error: &PublishError) -> Option<Outcome> {
     Some(match error.kind() {
         Kind::StreamNotFound => return None,
@@ -29,7 +29,7 @@ pub(crate) fn outcome(error: &PublishError) -> Option<Outcome> {
 
 fn answered(error: &PublishError) -> Outcome {
     let Some(answer) = error.source().and_then(|source| source.downcast_ref::<jetstream::Error>()) else {
-        // An answer that can't be read: a stream may have stored it.
+        // The acknowledgement is unreadable: a stream may have stored the record.
         return uncertain(words(error));
     };
     refusal(answer.error_code(), answer.to_string())
@@ -42,7 +42,7 @@ fn refusal(code: ErrorCode, words: String) -> Outcome {
     }
 }
 
-/// Nobody listens on the subject. `stream` is what JetStream says when asked which stream does.
+/// Returns the outcome if no stream has the subject. `stream` is JetStream's answer to which stream has it.
 pub(crate) fn unheard(subject: &str, stream: Result<Option<String>, String>) -> Outcome {
     match stream {
         Ok(None) => rejected(format!("no stream takes the subject {subject}")),
@@ -54,8 +54,8 @@ pub(crate) fn unheard(subject: &str, stream: Result<Option<String>, String>) -> 
     }
 }
 
-/// A record was published, and no acknowledgement came in time. `stream` is what JetStream says when asked which stream
-/// takes the subject, if it answers.
+/// Returns the outcome of a published record without an acknowledgement in time. `stream` is JetStream's answer to
+/// which stream has the subject, if it answers.
 pub(crate) fn unacknowledged(subject: &str, stream: &Result<Option<String>, ()>) -> Outcome {
     match stream {
         Ok(None) => {

@@ -1,6 +1,6 @@
-//! Settings of one NATS system: what may be set, the defaults, and the rules between them.
+//! Settings of one NATS system: options, defaults, and the rules between them.
 //!
-//! Invariant: credentials leave this machine in plain text only where the settings say so.
+//! Invariant: credentials leave this machine in plain text only if the settings allow it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::{BROKER, Error};
 #[cfg(test)]
 mod tests;
 
-/// How to prove who we are.
+/// The credentials of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     Password {
@@ -20,38 +20,39 @@ pub enum Credentials {
         password: Secret,
     },
     Token(Secret),
-    /// The seed of an nkey; only signatures made with it travel.
+    /// The seed of an nkey; only signatures made with it are sent.
     Nkey(Secret),
     /// A `.creds` file: a JWT and its seed.
     File(PathBuf),
 }
 
-/// Everything about one NATS system.
+/// Settings of one NATS system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub servers: Vec<Host>,
     pub tls: bool,
     pub credentials: Option<Credentials>,
-    /// Credentials over plain text to other machines.
+    /// Whether credentials may be sent in plain text to other machines.
     pub allow_plaintext_auth: bool,
-    /// A PEM file with authorities to trust beside the machine's own.
+    /// PEM file with certificate authorities that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// Our own certificate and its key, PEM files.
+    /// Client certificate and its key, as PEM files.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// The name under which the servers know us.
+    /// Name of this client on the servers.
     pub name: String,
-    /// JetStream's domain, where the streams are in another than the servers'.
+    /// JetStream domain, if the streams are in another one than the servers.
     pub domain: Option<String>,
-    /// How long a connection may take to be made.
+    /// Time limit of a connect.
     pub connect_timeout: Duration,
-    /// How long a record waits for its acknowledgement. A broker that hangs is noticed after a few of these.
+    /// Time limit of an acknowledgement. A hanging broker is noticed after a few of these.
     pub ack_timeout: Duration,
-    /// The most records that one call carries, and the most calls at once.
+    /// Maximum records of one call, and maximum concurrent calls.
     pub batch: usize,
     pub concurrency: usize,
 }
 
 impl Settings {
+    /// Returns the default settings for these servers: no TLS, no credentials.
     pub fn new(servers: Vec<Host>) -> Self {
         Self {
             servers,
@@ -69,8 +70,8 @@ impl Settings {
         }
     }
 
-    /// `nats://user:password@host:port,host:port?option=value`, or a token as the user alone; `tls://` is TLS.
-    /// Options beside the URL win over its own.
+    /// Parses `nats://user:password@host:port,host:port?option=value`, or a token as the user alone; `tls://` is TLS.
+    /// Options in `beside` override those of the URL.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let mut address = Address::parse(url, beside, 4222);
         let mut options = std::mem::take(&mut address.options);
@@ -110,7 +111,7 @@ impl Settings {
         options.read("concurrency", "a whole number", &mut self.concurrency);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(BROKER, self.mistakes())
     }
@@ -139,7 +140,7 @@ impl Settings {
         mistakes
     }
 
-    /// Where it goes, for messages: never the credentials.
+    /// Returns the URL of the servers for messages, without the credentials.
     pub fn target(&self) -> String {
         self.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }

@@ -1,8 +1,8 @@
-//! One connection, from its making to its loss. It never comes back: a new one takes its place.
+//! One NATS connection, from its start to its loss. A lost connection is never restored: a new one replaces it.
 //!
-//! The client library would connect again by itself and send what it had queued, but not what it had sent into a
-//! connection that was dying: later records would overtake earlier ones. So each connection has a runtime of its own,
-//! which ends with it, and everything that was queued in it.
+//! The client library would reconnect automatically and send what it had queued, but not what it had written to the
+//! broken connection: later records would overtake earlier ones. So each connection has its own runtime, which ends
+//! with it, and with everything queued in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,17 +21,17 @@ use crate::config::{Credentials, Settings};
 use crate::error::Fault;
 use crate::events::Events;
 
-/// A peer that is gone without a reset is found after three of these.
+/// Ping interval. A peer that vanished without a reset is detected after three of these.
 const PING: Duration = Duration::from_millis(2500);
-/// Never the one that counts: each request has its own deadline.
+/// The library's request timeout, which is never reached: each request has its own deadline.
 const REQUEST_TIMEOUT: Duration = Duration::from_hours(1);
-/// The client library gives up an acknowledgement this much later than we do, and with it the place that the record has
-/// among those in flight.
+/// The client library gives up an acknowledgement this much later than we do, and then frees the record's place among
+/// those in flight.
 const ACK_GRACE: Duration = Duration::from_secs(1);
-/// Longer than a lost connection lives.
+/// Reconnect delay that is longer than a lost connection lives.
 const NEVER: Duration = Duration::from_hours(24);
 
-/// One connection. It is never mended: whoever finds it lost asks its [`Link`] for another.
+/// One connection. It is never restored: a caller that finds it lost asks its [`Link`] for another.
 pub struct Connection {
     pub context: Context,
     pub(crate) events: Arc<Events>,
@@ -40,7 +40,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The first server that lets us in; why the last did not, if none does.
+    /// Connects to the first server that accepts us; the error is the last server's.
     pub(crate) async fn open(settings: &Settings, deadline: Instant) -> Result<Self, Fault> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -48,7 +48,7 @@ impl Connection {
             .enable_all()
             .build()
             .map_err(|error| Fault::Exhausted(format!("no thread for the connection: {error}")))?;
-        // From here on the runtime is ended by the drop of this.
+        // From here on, dropping this guard ends the runtime.
         let guard = Ending(Some(runtime));
         let events = Arc::new(Events::default());
         let scheme = if settings.tls { "tls" } else { "nats" };
@@ -65,7 +65,7 @@ impl Connection {
                 return Err(Fault::Unreachable(format!("{} does not answer in time", settings.target())));
             }
         };
-        // It starts a task, which belongs to the connection.
+        // This starts a task, which belongs to the connection.
         let context = {
             let _inside = handle.enter();
             context(settings, client)
@@ -73,12 +73,13 @@ impl Connection {
         Ok(Self { context, events, runtime: guard.disarm() })
     }
 
+    /// Whether the connection is lost.
     pub fn is_lost(&self) -> bool {
         self.events.is_lost() || self.context.client().connection_state() != State::Connected
     }
 }
 
-/// The way to one NATS system: a connection at a time, made when it is needed.
+/// The link to one NATS system: one connection at a time, opened when it is needed.
 pub struct Link {
     pub(crate) settings: Settings,
     current: Mutex<Option<Arc<Connection>>>,
@@ -89,9 +90,9 @@ impl Link {
         Self { settings, current: Mutex::default() }
     }
 
-    /// The connection in use; a new one where the last was lost.
+    /// Returns the current connection; opens a new one if the last was lost.
     pub async fn connection(&self, deadline: Instant) -> Result<Arc<Connection>, Fault> {
-        // Under the lock, so that many callers make one connection.
+        // Under the lock, so that concurrent callers open one connection.
         let Ok(mut current) = timeout_at(deadline, self.current.lock()).await else {
             return Err(Fault::Unreachable(format!("no connection to {} in time", self.settings.target())));
         };
@@ -112,7 +113,7 @@ impl Drop for Connection {
     }
 }
 
-/// Ends a runtime without waiting, which a task of another runtime must not do.
+/// Ends a runtime without waiting, because waiting is forbidden in a task of another runtime.
 struct Ending(Option<Runtime>);
 
 impl Ending {
@@ -146,7 +147,7 @@ fn fault(error: &ConnectError, settings: &Settings) -> Fault {
     use std::error::Error as _;
     let target = settings.target();
     let mut words = error.to_string();
-    // Some errors say their cause themselves.
+    // Some errors already include their cause.
     if let Some(cause) = error.source().map(ToString::to_string).filter(|cause| !words.contains(cause)) {
         words = format!("{words}: {cause}");
     }

@@ -1,4 +1,4 @@
-//! The transport: publishes a whole batch, then waits for its acknowledgements.
+//! The NATS transport: publishes a whole batch, then waits for its acknowledgements.
 
 use std::collections::HashMap;
 use std::future::IntoFuture as _;
@@ -17,11 +17,11 @@ use crate::connection::{Connection, Link};
 use crate::error::Error;
 use crate::{classify, encode};
 
-/// A probe that takes longer tells that the servers are not well.
+/// Time limit of a probe; a slower answer counts as a failure of the servers.
 const PROBE: Duration = Duration::from_secs(10);
-/// For asking JetStream about a subject of which no acknowledgement came.
+/// Time limit of the query about a subject without an acknowledgement.
 const QUESTION: Duration = Duration::from_millis(500);
-/// Between two looks of an idle lane: a question over the connection that is there anyway.
+/// Interval between probes of an idle lane, each a query over the open connection.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Publishes records to one NATS system.
@@ -29,29 +29,30 @@ pub struct Nats {
     link: Link,
 }
 
-/// A record on its way.
+/// A record that was published or failed before.
 enum Sent<'a> {
     Waiting { record: &'a Record, ack: PublishAckFuture, denials: u64 },
     Answered(Outcome),
 }
 
 impl Nats {
-    /// Checks the settings; connects to nothing yet.
+    /// Checks the settings, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
         Ok(Self { link: Link::new(settings) })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
 
+    /// Returns the settings of the NATS system.
     pub fn settings(&self) -> &Settings {
         &self.link.settings
     }
 
-    /// The connection that it publishes on, for others who use the same system.
+    /// Returns the link that the transport publishes on, to share its connection.
     pub fn link(&self) -> &Link {
         &self.link
     }
@@ -85,13 +86,13 @@ async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: 
     }
 }
 
-/// The acknowledgements of one call.
+/// Collects the acknowledgements of one call.
 struct Acks<'a> {
     connection: &'a Connection,
-    /// Nothing is waited for after this.
+    /// No acknowledgement is awaited after this time.
     until: Instant,
     deadline: Instant,
-    /// Subjects of which no acknowledgement came, and what JetStream said of them.
+    /// Outcomes of subjects without an acknowledgement, from JetStream's answer.
     silent: HashMap<&'a str, Outcome>,
 }
 
@@ -135,8 +136,8 @@ impl<'a> Acks<'a> {
         }
     }
 
-    /// No acknowledgement came. A subject that only plain subscribers hear never gives one: asks JetStream, once for each
-    /// subject, and not at all once it does not answer.
+    /// Returns the outcome of a record without an acknowledgement. A subject that only plain subscribers have never
+    /// gives one: asks JetStream, once per subject, and not again once it does not answer.
     async fn unacknowledged(&mut self, subject: &'a str) -> Outcome {
         if let Some(known) = self.silent.get(subject) {
             return known.clone();
@@ -152,7 +153,7 @@ impl<'a> Acks<'a> {
     }
 }
 
-/// Asks JetStream which stream takes the subject.
+/// Asks JetStream which stream has the subject.
 async fn stream_of(connection: &Connection, subject: &str, until: Instant) -> Result<Option<String>, String> {
     match timeout_at(until, connection.context.stream_by_subject(subject)).await {
         Ok(Ok(stream)) => Ok(Some(stream)),

@@ -1,13 +1,13 @@
-//! A record as a JetStream message.
+//! Encodes a record as a JetStream message.
 //!
-//! Invariant: no row can publish to the server's own subjects, or set a header that steers a stream.
+//! Invariant: no row can publish to the server's own subjects, or set a header that controls a stream.
 
 use async_nats::header::{HeaderMap, HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use async_nats::jetstream::message::PublishMessage;
 use postrider_broker::rejected;
 use postrider_seams::{Outcome, Record};
 
-/// Why this can't be a subject to publish to.
+/// Checks that this is a valid subject to publish to.
 pub(crate) fn check(subject: &str) -> Result<(), Outcome> {
     let blank = |c: char| c.is_whitespace() || c.is_control();
     if subject.split('.').any(str::is_empty) {
@@ -24,7 +24,7 @@ pub(crate) fn check(subject: &str) -> Result<(), Outcome> {
     Ok(())
 }
 
-/// The key travels as the header `key`: NATS has no keys of its own.
+/// Encodes a record. Its key becomes the header `key`: NATS has no message keys.
 pub(crate) fn encode(record: &Record, dedupe: &str) -> Result<PublishMessage, Outcome> {
     let mut headers = HeaderMap::new();
     for (name, value) in &record.headers {

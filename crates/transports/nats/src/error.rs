@@ -1,19 +1,19 @@
-//! Errors of the settings, and why there is no connection.
+//! Errors of the settings and of connections.
 
-/// Settings that can't work, all mistakes at once; none holds a secret.
+/// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_broker::Mistakes as Error;
 use postrider_broker::{exhausted, shorten, unreachable};
 use postrider_seams::{Failure, Outcome, transport};
 
 pub(crate) const BROKER: &str = "NATS";
 
-/// Why there is no connection to publish on.
+/// The reason why there is no connection to publish on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     Unreachable(String),
-    /// This machine has no descriptors, memory or threads left: nothing was tried.
+    /// This machine has no descriptors, memory or threads left: no connection was attempted.
     Exhausted(String),
-    /// An operator must act.
+    /// The servers refuse us: an operator must act.
     Refused(String),
 }
 

@@ -1,4 +1,4 @@
-//! What the connection says beside the acknowledgements: that it is lost, and which subjects are denied.
+//! Events of the connection other than acknowledgements: that it is lost, and which subjects are denied.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use tokio::sync::watch;
 #[cfg(test)]
 mod tests;
 
-/// More denied subjects than any permissions are meant to deny.
+/// Maximum number of denied subjects in memory.
 const DENIED_LIMIT: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     lost: AtomicBool,
-    /// How often each subject was denied: one that was not denied since a publication is not denied for it.
+    /// Number of denials per subject; a publication was denied only if its subject's number grew since.
     denied: Mutex<HashMap<String, u64>>,
     changes: watch::Sender<()>,
 }
@@ -47,13 +47,13 @@ impl Events {
         denied.get(subject).copied().unwrap_or(0)
     }
 
-    /// Told of every event from now on.
+    /// Returns a receiver that is notified of every later event.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
 }
 
-/// `Permissions Violation for Publish to "subject"`.
+/// Parses `Permissions Violation for Publish to "subject"`.
 fn denied_subject(text: &str) -> Option<&str> {
     let at = text.to_ascii_lowercase().find("permissions violation for publish to")?;
     text[at..].split('"').nth(1)

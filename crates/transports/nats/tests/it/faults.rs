@@ -1,4 +1,4 @@
-//! Servers that go away, come back, or keep silent.
+//! Tests of servers that go down, come back, or hang.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn o10_a_restart_of_the_server_is_survived_without_one_of_ours() {
 
 #[tokio::test]
 async fn a_silent_server_makes_records_uncertain_by_the_deadline() {
-    // A stand-in that lets us in, takes everything, and never answers.
+    // A fake server that accepts the connection and everything sent, and never answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -99,7 +99,7 @@ async fn a_silent_server_makes_records_uncertain_by_the_deadline() {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
 }
 
-/// The deadline of a lane may be minutes away; an acknowledgement has its own, shorter time.
+/// The deadline of a lane may be minutes away; an acknowledgement has its own, shorter limit.
 #[tokio::test]
 async fn o2_a_hung_server_makes_records_uncertain_after_the_ack_timeout() {
     let server = server::start("").await;

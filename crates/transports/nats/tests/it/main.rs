@@ -1,4 +1,4 @@
-//! The transport against real NATS servers.
+//! Tests of the transport against real NATS servers.
 
 mod faults;
 mod refusals;

@@ -1,4 +1,4 @@
-//! Records and credentials that the server does not want.
+//! Tests of records and credentials that the server refuses.
 
 use async_nats::jetstream::stream;
 use postrider_seams::{Content, Envelope, Transport as _, transport};
@@ -29,7 +29,7 @@ async fn a_subject_that_no_stream_takes_is_refused_while_others_flow() {
     assert_eq!(server::messages(&server, "deals").await.len(), 2, "the stream is still there");
 }
 
-/// Plain subscribers hear the subject, and none acknowledges: nothing is stored.
+/// Plain subscribers receive the subject, and none acknowledges: nothing is stored.
 #[tokio::test]
 async fn a_subject_with_subscribers_but_no_stream_is_refused_after_the_ack_timeout() {
     let server = server::start("").await;

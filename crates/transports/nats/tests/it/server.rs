@@ -1,4 +1,4 @@
-//! A server, streams, and a consumer that is not ours.
+//! A NATS server, streams, and an independent consumer.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use postrider_transport_nats::Nats;
 
 use crate::world::Seen;
 
-/// Starting takes a tenth of a second: each test has its own.
+/// Starts a server. That takes a tenth of a second, so each test has its own.
 pub async fn start(settings: &'static str) -> Server {
     tokio::task::spawn_blocking(move || Server::start(settings).unwrap()).await.unwrap()
 }
@@ -22,7 +22,7 @@ pub async fn context(server: &Server) -> jetstream::Context {
     jetstream::new(async_nats::connect(server.url()).await.unwrap())
 }
 
-/// A stream for everything under its name.
+/// Creates a stream of all subjects under its name.
 pub async fn stream(server: &Server, name: &str) -> stream::Stream {
     let config = stream::Config {
         name: name.to_owned(),
@@ -32,7 +32,7 @@ pub async fn stream(server: &Server, name: &str) -> stream::Stream {
     context(server).await.create_stream(config).await.unwrap()
 }
 
-/// What a stream holds, in its order.
+/// Returns the messages of a stream, in order.
 pub async fn messages(server: &Server, name: &str) -> Vec<jetstream::Message> {
     let stream = context(server).await.get_stream(name).await.unwrap();
     let count = usize::try_from(stream.cached_info().state.messages).unwrap();
