@@ -1,4 +1,4 @@
-//! What an error code means for the record.
+//! Classifies the error codes of Kafka deliveries.
 
 use postrider_broker::{exhausted, rejected, shorten, uncertain, unreachable};
 use postrider_seams::{Failure, Outcome};
@@ -7,20 +7,20 @@ use rdkafka::error::RDKafkaErrorCode as Code;
 #[cfg(test)]
 mod tests;
 
-/// What is known beside the code.
+/// Facts about a failed delivery other than its code.
 #[derive(Debug, Default)]
 pub(crate) struct Circumstances {
-    /// No connection was up from the record's queueing to its report.
+    /// Whether no connection was up from the record's queueing to its report.
     pub never_sent: bool,
-    /// Why the cluster refuses us, if it does.
+    /// The reason why the cluster refuses us, if it does.
     pub refusal: Option<String>,
-    /// The last trouble with the connections.
+    /// The last error of the connections.
     pub trouble: Option<String>,
     /// The error that ended the producer, if one did.
     pub fatal: Option<(Code, String)>,
 }
 
-/// What became of a record whose delivery failed with this code.
+/// Returns the outcome of a record whose delivery failed with this code.
 pub(crate) fn outcome(code: Code, about: &Circumstances) -> Outcome {
     match code {
         Code::UnknownTopicOrPartition
@@ -40,7 +40,7 @@ pub(crate) fn outcome(code: Code, about: &Circumstances) -> Outcome {
         | Code::UnsupportedSASLMechanism
         | Code::ClusterAuthorizationFailed
         | Code::TransactionalIdAuthorizationFailed => refused(words(code)),
-        // The producer gave these up before they were sent: they were not tried.
+        // The producer dropped these before they were sent: they were not attempted.
         Code::PurgeQueue => given_up(about),
         Code::MessageTimedOut | Code::TimedOutQueue if about.never_sent => not_sent(about),
         Code::MessageTimedOut
@@ -57,7 +57,7 @@ pub(crate) fn outcome(code: Code, about: &Circumstances) -> Outcome {
     }
 }
 
-/// Does the code speak of a whole request, in which most records may be fine?
+/// Whether the code concerns a whole request, in which most records may be valid.
 pub(crate) fn is_of_the_request(code: Code) -> bool {
     matches!(
         code,
@@ -71,7 +71,7 @@ pub(crate) fn is_of_the_request(code: Code) -> bool {
     )
 }
 
-/// A record that was never sent for want of a connection.
+/// Returns the outcome of a record that was never sent for lack of a connection.
 fn not_sent(about: &Circumstances) -> Outcome {
     match (&about.refusal, &about.trouble) {
         (Some(refusal), _) => refused(refusal.clone()),
@@ -80,7 +80,7 @@ fn not_sent(about: &Circumstances) -> Outcome {
     }
 }
 
-/// Has this machine run out of descriptors, memory or local ports? The client library has only words for it.
+/// Whether this machine has run out of descriptors, memory or local ports. The client library reports it as text only.
 fn is_exhausted(trouble: &str) -> bool {
     [
         "Too many open files",
@@ -121,7 +121,7 @@ fn with_trouble(reason: String, about: &Circumstances) -> String {
     }
 }
 
-/// The code's own words and its number, as the broker's documentation lists it.
+/// Returns the description and number of a code, as the broker's documentation lists them.
 fn words(code: Code) -> String {
     format!("{code}")
 }

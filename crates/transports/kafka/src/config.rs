@@ -1,6 +1,6 @@
-//! Settings of one cluster: what may be set, the defaults, and the rules between them.
+//! Settings of one Kafka cluster: options, defaults, and the rules between them.
 //!
-//! Invariant: credentials leave this machine in plain text only where the settings say so.
+//! Invariant: credentials leave this machine in plain text only if the settings allow it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use crate::error::{BROKER, Error};
 #[cfg(test)]
 mod tests;
 
-/// For a publish timeout of five seconds. A longer one does not make it longer: a cluster that hangs must be noticed.
+/// Default for a publish timeout of five seconds. A longer one does not raise it: a hanging cluster must be noticed.
 const TIMEOUT: Duration = Duration::from_millis(4500);
 const LONGEST: Duration = Duration::from_mins(15);
 
+/// The compression of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     None,
@@ -25,7 +26,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// How to prove who we are (SASL).
+/// The SASL mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
     Plain,
@@ -33,6 +34,7 @@ pub enum Mechanism {
     ScramSha512,
 }
 
+/// User, password and mechanism for SASL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,
@@ -40,38 +42,39 @@ pub struct Credentials {
     pub mechanism: Mechanism,
 }
 
-/// Everything about one cluster.
+/// Settings of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where to ask first; the cluster tells the rest.
+    /// Bootstrap servers; the cluster reports the others.
     pub brokers: Vec<Host>,
     pub tls: bool,
     pub credentials: Option<Credentials>,
-    /// Credentials over plain text to other machines.
+    /// Whether credentials may be sent in plain text to other machines.
     pub allow_plaintext_auth: bool,
-    /// A PEM file with the authorities to trust instead of the machine's own.
+    /// PEM file with the certificate authorities that are trusted instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Our own certificate and its key, PEM files.
+    /// Client certificate and its key, as PEM files.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// The name under which the cluster's logs and quotas know us.
+    /// Name of this client in the cluster's logs and quotas.
     pub client_id: String,
-    /// How long the producer tries to get a record acknowledged. Best a little under the lane's publish timeout: then
-    /// the producer's own, exact answer comes before the call's deadline. Unset, it follows from that timeout, and is
-    /// 4.5 s at most.
+    /// Time limit in which the producer tries to get a record acknowledged.
+    /// Best a little less than the lane's publish timeout: then the producer's exact result comes before the call's
+    /// deadline. Unset, it is derived from that timeout, and is 4.5 s at most.
     pub timeout: Option<Duration>,
-    /// How long a record waits for others to share its request.
+    /// Time that a record waits for others to share its request.
     pub linger: Duration,
     pub compression: Compression,
-    /// Records in the local queue; more wait outside.
+    /// Maximum records in the local queue; further ones wait outside.
     pub queue: u32,
-    /// The most records that one call carries, and the most calls at once.
+    /// Maximum records of one call, and maximum concurrent calls.
     pub batch: usize,
     pub concurrency: usize,
-    /// The largest record, in bytes. The topic's own limit still holds.
+    /// Maximum size of a record in bytes. The topic's own limit applies too.
     pub max_size: u32,
 }
 
 impl Settings {
+    /// Returns the default settings for these bootstrap servers: no TLS, no credentials.
     pub fn new(brokers: Vec<Host>) -> Self {
         Self {
             brokers,
@@ -91,8 +94,8 @@ impl Settings {
         }
     }
 
-    /// `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options beside the URL win over
-    /// its own.
+    /// Parses `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options in `beside`
+    /// override those of the URL.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let mut address = Address::parse(url, beside, 9092);
         let mut options = std::mem::take(&mut address.options);
@@ -147,7 +150,7 @@ impl Settings {
         options.read("max_size", "a number of bytes", &mut self.max_size);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(BROKER, self.mistakes())
     }
@@ -182,21 +185,22 @@ impl Settings {
         mistakes
     }
 
-    /// What is left of a publish timeout when the call's own work is taken off, at most the default.
+    /// Derives an unset timeout from the lane's publish timeout, minus the call's own work; at most the default.
     #[must_use]
     pub fn within(mut self, publish: Duration) -> Self {
         let least = Duration::from_millis(100);
         self.timeout.get_or_insert((publish * 9 / 10).clamp(least, TIMEOUT));
-        // A short timeout that nobody set for this cluster must not break its rules.
+        // A short timeout that was not set for this cluster must not violate its rules.
         self.linger = self.linger.min(self.timeout() / 2);
         self
     }
 
+    /// Returns the time limit of a record; 4.5 s if it is not set.
     pub fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(TIMEOUT)
     }
 
-    /// Where it goes, for messages: never the credentials.
+    /// Returns the URL of the cluster for messages, without the credentials.
     pub fn target(&self) -> String {
         self.brokers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }

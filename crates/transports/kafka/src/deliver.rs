@@ -1,4 +1,4 @@
-//! The transport: queues a whole batch, then waits for its answers.
+//! The Kafka transport: queues a whole batch, then waits for its delivery reports.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,33 +18,33 @@ use crate::error::Error;
 use crate::link::Mark;
 use crate::producer::{Company, Producer};
 
-/// Before the deadline the queue is emptied, so that its reports come in time.
+/// The queue is purged this long before the deadline, so that its reports come in time.
 const GRACE: Duration = Duration::from_millis(100);
-/// Between two tries while the local queue is full.
+/// Delay between two tries while the local queue is full.
 const FULL: Duration = Duration::from_millis(5);
-/// A probe that takes longer tells that the cluster is not well.
+/// Time limit of a probe; a slower answer counts as a failure of the cluster.
 const PROBE: Duration = Duration::from_secs(10);
-/// Between two looks of an idle lane: a question over the connection that is there anyway.
+/// Interval between probes of an idle lane, each a query over the open connection.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
-/// A probe that finds all brokers down waits this much longer: a name may have a second address, where one listens.
+/// Additional wait of a probe that finds all brokers down: a name may have a second address that answers.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
-/// Hands records to one cluster.
+/// Delivers records to one cluster.
 pub struct Kafka {
     settings: Settings,
     current: Mutex<Arc<Producer>>,
-    /// Sends every record alone; started with its first use.
+    /// Producer that sends every record in its own request; started at its first use.
     alone: Mutex<Option<Arc<Producer>>>,
 }
 
-/// What came of one record.
+/// The result of one record.
 enum Answer {
     Outcome(Outcome),
     /// The record shared a request that was refused as a whole.
     Shared(Outcome),
 }
 
-/// A record on its way.
+/// A record that was queued or failed before.
 enum Sent {
     Waiting(DeliveryFuture, Mark),
     Answered(Outcome),
@@ -58,16 +58,17 @@ impl Kafka {
         Ok(Self { settings, current: Mutex::new(producer), alone: Mutex::default() })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
 
+    /// Returns the settings of the cluster.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The producer in use; a new one where the last was retired.
+    /// Returns the current producer; starts a new one if the last was retired.
     fn producer(&self) -> Result<Arc<Producer>, Error> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.is_retired() {
@@ -86,8 +87,8 @@ impl Kafka {
         Ok(producer)
     }
 
-    /// Brokers refuse a request as a whole: for one record that is wrong, or for being larger than a topic's records
-    /// may be. Alone, a record answers for itself only.
+    /// Sends a record in its own request, so that its result concerns no other record. Brokers refuse a request as a
+    /// whole: because of one invalid record, or because it exceeds a topic's size limit.
     async fn send_alone(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
         let producer = match self.producer_alone() {
             Ok(producer) => producer,
@@ -147,7 +148,7 @@ fn about(producer: &Producer, queued: Option<Mark>) -> Circumstances {
 
 fn failed(producer: &Producer, error: &KafkaError, queued: Mark) -> Outcome {
     let Some(code) = error.rdkafka_error_code() else { return rejected(error.to_string()) };
-    // Later records must not overtake this one when it is tried again.
+    // Later records must not overtake this one when it is retried.
     if matches!(code, Code::MessageTimedOut | Code::TimedOutQueue | Code::Fatal) || producer.fatal().is_some()
     {
         producer.retire();
@@ -158,7 +159,7 @@ fn failed(producer: &Producer, error: &KafkaError, queued: Mark) -> Outcome {
     classify::outcome(code, &about(producer, Some(queued)))
 }
 
-/// Negative codes are librdkafka's own.
+/// Whether a broker returned this code; negative codes are librdkafka's own.
 fn is_from_a_broker(code: Code) -> bool {
     code as i32 > 0
 }
@@ -211,7 +212,7 @@ fn receipt(topic: &str, delivery: &Delivery) -> Receipt {
 
 #[async_trait]
 impl Transport for Kafka {
-    /// One producer keeps a partition's order through its own retries, and gives up a record only with those behind it.
+    /// One producer keeps a partition's order through its own retries, and drops a record only with those behind it.
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
             .keeping_order(true)
@@ -225,7 +226,7 @@ impl Transport for Kafka {
         };
         let mut sent = Vec::with_capacity(batch.len());
         for envelope in batch {
-            // Nothing may overtake a record that is not sent because its lease ran out.
+            // No record may overtake one that is not sent because its lease ran out.
             let held_back = match sent.last() {
                 Some(Sent::Answered(outcome @ Outcome::Deferred(_))) => Some(outcome.clone()),
                 _ => None,

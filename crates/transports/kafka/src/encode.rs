@@ -1,14 +1,14 @@
-//! A record as librdkafka takes it, and what Kafka's own rules say about it.
+//! Encodes a record for librdkafka, and checks Kafka's rules.
 
 use postrider_broker::rejected;
 use postrider_seams::{Outcome, Record};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::FutureRecord;
 
-/// Longest name of a topic.
+/// Maximum length of a topic name.
 const TOPIC_LIMIT: usize = 249;
 
-/// Why this can't be the name of a topic.
+/// Checks that this is a valid topic name.
 pub(crate) fn check(topic: &str) -> Result<(), Outcome> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if topic.is_empty() || topic.len() > TOPIC_LIMIT {
@@ -20,7 +20,7 @@ pub(crate) fn check(topic: &str) -> Result<(), Outcome> {
     Ok(())
 }
 
-/// The key decides the partition; without one, the producer spreads records.
+/// Encodes a record. The key selects the partition; without one, the producer distributes records.
 pub(crate) fn encode(record: &Record) -> FutureRecord<'_, str, [u8]> {
     let mut headers = OwnedHeaders::new_with_capacity(record.headers.len());
     for (name, value) in &record.headers {

@@ -1,10 +1,10 @@
-//! Kafka: hands records to a cluster through librdkafka and says what became of each.
+//! Kafka transport: sends records to a cluster through librdkafka and returns an outcome for each.
 //!
-//! Owns: the producer (idempotent, acks=all), its local queue, and the reading of its delivery reports. Must not:
-//! retry a record that it gave an answer for, or know a contract.
+//! Owns: the producer (idempotent, acks=all), its local queue, and the classification of its delivery reports. Must
+//! not: retry a record that it returned an outcome for, or know a contract.
 //!
 //! Invariant: a record is delivered when the cluster has acknowledged it, and records of one key arrive in the order
-//! of the calls. A record that the producer gave up takes the ones still waiting behind it along: that producer is
+//! of the calls. When the producer gives up a record, those still queued behind it are dropped too: that producer is
 //! retired, and a new one starts with the next call.
 
 mod classify;

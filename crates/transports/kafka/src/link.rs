@@ -1,7 +1,7 @@
-//! What librdkafka says about its connections beside the delivery reports.
+//! The state of librdkafka's connections, from its callbacks other than delivery reports.
 //!
-//! A report of a record that ran out of time does not say whether the record was ever sent. This does, as far as it
-//! can be known: while no connection has been up since the record was queued, it was not.
+//! A report of a record that timed out does not say whether the record was ever sent. This module does, as far as it
+//! can be known: if no connection was up since the record was queued, it was not sent.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,28 +11,28 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use tokio::sync::watch;
 
-/// When a record was queued, in terms of the link. Two equal marks that are `down` have no connection between them.
+/// The state of the link when a record was queued. Two equal marks that are `down` have no connection between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Counts every sign of life.
+    /// Counts every event that proves a connection.
     pub signs: u64,
     pub up: bool,
 }
 
 impl Mark {
-    /// Was there certainly no connection from `self` to `later`?
+    /// Whether there was certainly no connection from `self` to `later`.
     pub(crate) fn nothing_until(self, later: Self) -> bool {
         !self.up && !later.up && self.signs == later.signs
     }
 }
 
-/// Shared by the producer's callbacks and those who wait for its reports.
+/// State shared by the producer's callbacks and the callers that wait for its reports.
 #[derive(Debug)]
 pub(crate) struct Link {
     signs: AtomicU64,
     state: Mutex<State>,
     refusal: watch::Sender<Option<String>>,
-    /// How often all brokers were found to be down.
+    /// Number of times that all brokers were reported down.
     downs: watch::Sender<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Link {
         Mark { signs: self.signs.load(Ordering::Relaxed), up }
     }
 
-    /// The cluster answered us.
+    /// Records that the cluster answered.
     pub(crate) fn answered(&self) {
         let mut state = self.state();
         if !state.up {
@@ -63,24 +63,24 @@ impl Link {
         }
     }
 
-    /// The last thing that went wrong, in librdkafka's words.
+    /// Returns the last error, as librdkafka describes it.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.state().trouble.clone()
     }
 
-    /// Why the cluster refuses us, if it does.
+    /// Returns why the cluster refuses us, `None` if it does not.
     pub(crate) fn refusal(&self) -> Option<String> {
         self.refusal.borrow().clone()
     }
 
-    /// Resolves once the cluster refuses us.
+    /// Waits until the cluster refuses us.
     pub(crate) async fn refused(&self) {
         let mut refusal = self.refusal.subscribe();
-        // The sender lives as long as we do.
+        // The sender lives as long as `self`.
         let _ = refusal.wait_for(Option::is_some).await;
     }
 
-    /// Resolves once all brokers are found to be down, from now on; at once where none was ever up.
+    /// Waits until all brokers are reported down again; returns immediately if none was ever up.
     pub(crate) async fn gone(&self) {
         let mut downs = self.downs.subscribe();
         let never_up = self.signs.load(Ordering::Relaxed) == 0;
@@ -112,7 +112,7 @@ impl Link {
     }
 }
 
-/// Is it about who we are, or whom we may trust? An operator must act then.
+/// Whether the error is about our credentials or the cluster's certificate, so that an operator must act.
 fn refuses(code: Code, reason: &str) -> bool {
     match code {
         Code::Authentication
@@ -124,7 +124,7 @@ fn refuses(code: Code, reason: &str) -> bool {
     }
 }
 
-/// Hands librdkafka's callbacks to the link.
+/// Passes librdkafka's callbacks to the link.
 pub(crate) struct Callbacks(pub std::sync::Arc<Link>);
 
 impl ClientContext for Callbacks {

@@ -12,10 +12,10 @@ use crate::config::{Compression, Mechanism, Settings};
 use crate::error::{BROKER, Error};
 use crate::link::{Callbacks, Link};
 
-/// What headers and framing may add to a payload.
+/// Maximum bytes that headers and framing add to a payload.
 const OVERHEAD: u32 = 64 * 1024;
 
-/// How many records share a request.
+/// The number of records that share a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Company {
     Many,
@@ -30,7 +30,7 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    /// Connects in the background: this succeeds while the cluster is away.
+    /// Starts a producer, which connects in the background: this succeeds even while the cluster is down.
     pub(crate) fn start(settings: &Settings, company: Company) -> Result<Self, Error> {
         let link = Arc::new(Link::new());
         let mut config = configuration(settings);
@@ -51,14 +51,14 @@ impl Producer {
         self.retired.load(Ordering::Acquire)
     }
 
-    /// What was not sent yet never will be; what is under way still gets its answer.
+    /// Drops the records that are not sent yet; requests in flight still get their reports.
     pub(crate) fn retire(&self) {
         if !self.retired.swap(true, Ordering::AcqRel) {
             self.inner().purge(PurgeConfig::default().queue().non_blocking());
         }
     }
 
-    /// The error after which librdkafka takes nothing more, if there was one.
+    /// Returns the fatal error after which librdkafka accepts no more records, if there was one.
     pub(crate) fn fatal(&self) -> Option<(Code, String)> {
         self.inner().client().fatal_error()
     }
@@ -66,13 +66,13 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        // librdkafka waits for its threads: nothing that a task of the runtime should do.
+        // librdkafka joins its threads here, which would block a task of the runtime.
         let inner = self.inner.take();
         std::thread::spawn(move || drop(inner));
     }
 }
 
-/// The error without the value that caused it, which may be a password.
+/// Returns the error without the value that caused it, which may be a password.
 fn without_value(error: &KafkaError) -> String {
     match error {
         KafkaError::ClientConfig(_, description, key, _) => format!("{key}: {description}"),
@@ -86,12 +86,12 @@ fn configuration(settings: &Settings) -> ClientConfig {
     config
         .set("bootstrap.servers", settings.target())
         .set("client.id", &settings.client_id)
-        // Exactly once into the log per producer, in order, with several requests under way.
+        // Exactly once per producer, in order, with several requests in flight.
         .set("enable.idempotence", "true")
         .set("acks", "all")
         .set("max.in.flight.requests.per.connection", "5")
         .set("message.timeout.ms", millis(timeout))
-        // A broker that keeps silent is found in time to ask again.
+        // A hanging broker is detected early enough to ask again.
         .set("request.timeout.ms", millis((timeout / 2).max(Duration::from_millis(50))))
         .set("socket.timeout.ms", millis(timeout.max(Duration::from_secs(1))))
         .set(
@@ -104,16 +104,16 @@ fn configuration(settings: &Settings) -> ClientConfig {
         .set("reconnect.backoff.max.ms", "1000")
         .set("retry.backoff.ms", "50")
         .set("retry.backoff.max.ms", "500")
-        // An unknown topic is told as such before the record's time is up.
+        // An unknown topic is reported as such before the record times out.
         .set("topic.metadata.propagation.max.ms", millis((timeout / 3).min(Duration::from_secs(2))))
-        // A topic that was denied stays so until the next look at the cluster.
+        // A denied topic stays denied until the next metadata refresh.
         .set("topic.metadata.refresh.interval.ms", "10000")
         .set("linger.ms", format!("{}", settings.linger.as_secs_f64() * 1000.0))
         .set("compression.type", compression(settings.compression))
         .set("queue.buffering.max.messages", settings.queue.to_string())
         .set("queue.buffering.max.kbytes", "1048576")
         .set("message.max.bytes", settings.max_size.saturating_add(OVERHEAD).to_string())
-        // As Java's producers do it: a key goes on to the partition that it always went to.
+        // Like Java's producers, so that a key stays on its partition.
         .set("partitioner", "murmur2_random");
     secure(&mut config, settings);
     config

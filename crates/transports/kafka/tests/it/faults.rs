@@ -1,4 +1,4 @@
-//! Brokers that go away, come back, or keep silent.
+//! Tests of brokers that go down, come back, or hang.
 
 use std::time::Duration;
 

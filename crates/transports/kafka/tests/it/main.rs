@@ -1,4 +1,4 @@
-//! The transport against librdkafka's mock cluster, which fails on demand, and against a real broker.
+//! Tests of the transport against librdkafka's mock cluster, which fails on demand, and against a real broker.
 
 mod faults;
 mod mock;

@@ -1,4 +1,4 @@
-//! A mock cluster, transports to it, and a consumer that is not ours.
+//! A mock cluster, transports to it, and an independent consumer.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub fn kafka(cluster: &Cluster) -> Kafka {
     Kafka::new(settings(&cluster.bootstrap_servers())).unwrap()
 }
 
-/// Reads a topic from its beginning until `enough` says so, or nothing comes any more.
+/// Reads a topic from its beginning until `each` returns true or no more records come.
 pub fn read(servers: &str, topic: &str, partitions: i32, mut each: impl FnMut(&BorrowedMessage<'_>) -> bool) {
     let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", servers)
@@ -54,7 +54,7 @@ pub fn read(servers: &str, topic: &str, partitions: i32, mut each: impl FnMut(&B
     panic!("not everything came in time");
 }
 
-/// Keys and numbers of a topic, until every number of `0..numbers` was seen.
+/// Returns keys and numbers of a topic, once every number of `0..numbers` was seen.
 pub fn seen(servers: &str, topic: &str, partitions: i32, numbers: usize) -> Seen {
     let mut seen = Seen::new();
     let mut known = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! A real broker.
+//! Tests against a real broker.
 
 use postrider_seams::Transport as _;
 use postrider_services::Tansu;
@@ -10,7 +10,7 @@ use rdkafka::client::DefaultClientContext;
 use crate::mock;
 use crate::world::*;
 
-/// The one that the environment names, or one of our own.
+/// Returns the broker that the environment names, or starts one.
 fn broker() -> (Option<Tansu>, String) {
     if let Ok(url) = std::env::var("POSTRIDER_TEST_KAFKA") {
         return (None, url);

@@ -1,4 +1,4 @@
-//! Records and credentials that the cluster does not want.
+//! Tests of records and credentials that the cluster refuses.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -34,7 +34,7 @@ async fn a_denied_topic_is_refused_for_good() {
     cluster.request_errors(RDKafkaApiKey::Produce, &[denied]);
     let outcomes = send(&kafka, &[record(&topic, None, "1", "1")]).await;
     assert!(rejected(&outcomes[0]).reason.contains("authorization failed"), "{outcomes:?}");
-    // A look at the cluster finds that it may be written to again.
+    // A probe finds that the topic can be written again.
     kafka.probe().await.unwrap();
     all_delivered(&send(&kafka, &[record(&topic, None, "2", "2")]).await);
 }
@@ -113,7 +113,7 @@ async fn g3_a_wrong_password_pauses_the_lane() {
     }
 }
 
-/// Just enough of a broker to say no: `ApiVersions`, `SaslHandshake`, `SaslAuthenticate`.
+/// A minimal broker that refuses the password: `ApiVersions`, `SaslHandshake`, `SaslAuthenticate`.
 fn refuse_password(mut stream: TcpStream) {
     loop {
         let mut head = [0; 12];
@@ -125,7 +125,7 @@ fn refuse_password(mut stream: TcpStream) {
         let mut rest = vec![0; length - 8];
         stream.read_exact(&mut rest).unwrap();
         let body: Vec<u8> = match (key, version) {
-            // Only version 0: the request is made again in it.
+            // Only version 0 is supported: the client repeats the request in it.
             (18, 1..) => [&35_i16.to_be_bytes()[..], &[0; 4]].concat(),
             (18, _) => {
                 let versions = [(18_i16, 0_i16), (17, 1), (36, 0), (3, 4), (0, 7)];
