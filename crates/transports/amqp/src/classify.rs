@@ -1,4 +1,4 @@
-//! What errors, returns and refusals mean.
+//! Classifies errors, returned messages and refusals of an AMQP broker.
 
 use lapin::message::BasicReturnMessage;
 use lapin::protocol::{AMQPError, AMQPErrorKind, AMQPHardError, AMQPSoftError};
@@ -12,7 +12,7 @@ use crate::error::Fault;
 #[cfg(test)]
 mod tests;
 
-/// Why there is no connection.
+/// Classifies the error of a connect.
 pub(crate) fn connection(error: &Error, target: &str) -> Fault {
     match error.kind() {
         ErrorKind::ProtocolError(error) if is_about_us(error.kind()) => {
@@ -29,7 +29,7 @@ pub(crate) fn connection(error: &Error, target: &str) -> Fault {
     }
 }
 
-/// A wrong password, a vhost that is not ours, or limits that an operator has set.
+/// Whether the error is a wrong password, a vhost without access, or a limit that an operator has set.
 fn is_about_us(kind: &AMQPErrorKind) -> bool {
     matches!(
         kind,
@@ -38,7 +38,7 @@ fn is_about_us(kind: &AMQPErrorKind) -> bool {
     )
 }
 
-/// The broker closed the channel because of a message: its words.
+/// Returns the error with which the broker closed the channel because of a message.
 pub(crate) fn complaint(error: &Error) -> Option<&AMQPError> {
     match error.kind() {
         ErrorKind::ProtocolError(error) if matches!(error.kind(), AMQPErrorKind::Soft(_)) => Some(error),
@@ -46,7 +46,7 @@ pub(crate) fn complaint(error: &Error) -> Option<&AMQPError> {
     }
 }
 
-/// Is the broker's complaint about a message like this one?
+/// Whether the broker's error is about a message like this one.
 pub(crate) fn is_about(complaint: &AMQPError, route: &Route, payload: usize) -> bool {
     let words = complaint.get_message().as_str();
     words.contains(&format!("exchange '{}'", route.exchange))
@@ -65,7 +65,7 @@ pub(crate) fn returned(message: &BasicReturnMessage, route: &Route) -> Outcome {
     ))
 }
 
-/// The broker could not take it, for example because a queue is full.
+/// Returns the outcome of a nack: the broker could not accept the message, for example because a queue is full.
 pub(crate) fn nack() -> Outcome {
     Outcome::Retryable(Failure::new(
         "the broker answered with a nack: a queue is full, or could not store it",

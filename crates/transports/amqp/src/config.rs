@@ -1,6 +1,6 @@
-//! Settings of one broker: what may be set, the defaults, and the rules between them.
+//! Settings of one AMQP broker: options, defaults, and the rules between them.
 //!
-//! Invariant: credentials leave this machine in plain text only where the settings say so.
+//! Invariant: credentials leave this machine in plain text only if the settings allow it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,47 +12,49 @@ use crate::error::{BROKER, Error};
 #[cfg(test)]
 mod tests;
 
+/// User and password of the broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,
     pub password: Secret,
 }
 
-/// Everything about one broker.
+/// Settings of one broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Nodes of the broker; the first that answers is used.
     pub hosts: Vec<Host>,
     pub tls: bool,
     pub credentials: Credentials,
-    /// Credentials over plain text to other machines.
+    /// Whether credentials may be sent in plain text to other machines.
     pub allow_plaintext_auth: bool,
     pub vhost: String,
-    /// Where records go with their topic as routing key; without it topics say where.
+    /// Exchange of all records, with their topic as routing key; if it is not set, topics name the exchange or queue.
     pub exchange: Option<String>,
-    /// A PEM file with authorities to trust beside the public ones.
+    /// PEM file with certificate authorities that are trusted in addition to the public ones.
     pub ca_file: Option<PathBuf>,
-    /// Our own certificate and its key, PEM files.
+    /// Client certificate and its key, as PEM files.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// The name under which the broker's console knows us.
+    /// Name of this client in the broker's console.
     pub name: String,
     pub heartbeat: Duration,
-    /// How long a connection may take to be made.
+    /// Time limit of a connect.
     pub connect_timeout: Duration,
-    /// How long a record waits for its acknowledgement. A broker that hangs is noticed after a few of these.
+    /// Time limit of an acknowledgement. A hanging broker is noticed after a few of these.
     pub ack_timeout: Duration,
-    /// All channels together; as many calls at once.
+    /// Maximum number of channels and of concurrent calls.
     pub channels: usize,
-    /// The most records that one call carries.
+    /// Maximum records of one call.
     pub batch: usize,
 }
 
 impl Settings {
+    /// Returns the default settings for these nodes: no TLS, user and password `guest`, vhost `/`.
     pub fn new(hosts: Vec<Host>) -> Self {
         Self {
             hosts,
             tls: false,
-            // What every broker of this kind has for clients on its own machine.
+            // The default account of RabbitMQ, which works only on the broker's own machine.
             credentials: Credentials { user: "guest".to_owned(), password: Secret::new("guest") },
             allow_plaintext_auth: false,
             vhost: "/".to_owned(),
@@ -68,8 +70,8 @@ impl Settings {
         }
     }
 
-    /// `amqp://user:password@host:port,host:port/vhost?option=value`; `amqps://` is TLS. No path is the vhost `/`.
-    /// Options beside the URL win over its own.
+    /// Parses `amqp://user:password@host:port,host:port/vhost?option=value`; `amqps://` is TLS. Without a path the
+    /// vhost is `/`. Options in `beside` override those of the URL.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("amqps:"));
         let mut address = Address::parse(url, beside, if secure { 5671 } else { 5672 });
@@ -116,7 +118,7 @@ impl Settings {
         options.read("batch", "a whole number", &mut self.batch);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(BROKER, self.mistakes())
     }
@@ -152,7 +154,7 @@ impl Settings {
         mistakes
     }
 
-    /// Where it goes, for messages: never the credentials.
+    /// Returns the URL of the broker for messages, without the credentials.
     pub fn target(&self) -> String {
         self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }

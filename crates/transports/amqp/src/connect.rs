@@ -1,4 +1,4 @@
-//! Connections: made node by node until one answers.
+//! Connects to an AMQP broker: tries its nodes in order until one answers.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<OwnedTLSConfig, Error> {
     Ok(OwnedTLSConfig { identity, cert_chain })
 }
 
-/// The first node that lets us in; why the last did not, if none does.
+/// Connects to the first node that accepts us; the error is the last node's.
 pub(crate) async fn connect(
     settings: &Settings,
     tls: &OwnedTLSConfig,

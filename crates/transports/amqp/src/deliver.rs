@@ -1,4 +1,4 @@
-//! The transport: takes a channel for each call, and a new one when the broker closes it in between.
+//! The AMQP transport: uses one channel per call, and opens a new one when the broker closes it.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::error::{Error, Fault};
 use crate::pool::Pool;
 use crate::run::{End, Run};
 
-/// A probe that takes longer tells that the broker is not well.
+/// Time limit of a probe; a slower answer counts as a failure of the broker.
 const PROBE: Duration = Duration::from_secs(10);
-/// Between two looks of an idle lane: a question over the connection that is there anyway.
+/// Interval between probes of an idle lane, each a query over the open connection.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Publishes records to one broker.
@@ -22,21 +22,22 @@ pub struct Amqp {
 }
 
 impl Amqp {
-    /// Checks the settings and reads the certificate files; connects to nothing yet.
+    /// Checks the settings and reads the certificate files, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         Ok(Self { pool: Pool::new(settings)? })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
 
+    /// Returns the settings of the broker.
     pub fn settings(&self) -> &Settings {
         &self.pool.settings
     }
 
-    /// Its channels, for others who use the same broker.
+    /// Returns the pool of channels, to share the connection.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -48,7 +49,7 @@ impl Amqp {
             if run.carry(&mut line, deadline).await == End::Sound {
                 self.pool.keep(line);
             } else if run.open() == before {
-                // Not a single record: the next channel would fare no better.
+                // Not one record was accepted: another channel would not help.
                 return Err(Fault::Unreachable(
                     "the broker closed the channel before it took anything".to_owned(),
                 ));
@@ -83,7 +84,7 @@ impl Transport for Amqp {
         let Some(_place) = self.pool.place(deadline).await else {
             return Err(transport::Error::Unreachable("all channels are in use".to_owned()));
         };
-        // A channel that was idle may be dead without knowing it.
+        // An idle channel may be dead without an error.
         let mut line = self.pool.line(deadline).await?;
         if !line.answers(deadline).await {
             line = self.pool.line(deadline).await?;

@@ -1,19 +1,19 @@
-//! A record as an AMQP message, and where it goes.
+//! Encodes a record as an AMQP message, and determines its route.
 
 use lapin::BasicProperties;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
 use postrider_broker::rejected;
 use postrider_seams::{Envelope, Outcome, Receipt, Record};
 
-/// Names and ids travel with their length in one byte.
+/// Maximum bytes of names and ids, whose length is sent in one byte.
 const SHORT: usize = 255;
-/// Kept by the broker over its restart, where the queue is durable.
+/// Delivery mode of messages that survive a restart of the broker, if the queue is durable.
 const PERSISTENT: u8 = 2;
 
-/// Where a record goes.
+/// The exchange and routing key of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
-    /// Empty for the default exchange, which takes a queue's name as routing key.
+    /// Empty for the default exchange, whose routing key is the name of a queue.
     pub exchange: String,
     pub key: String,
 }
@@ -33,18 +33,18 @@ impl Route {
     }
 }
 
-/// The id that the broker gives back with a returned message: the dedupe key, or the row's id where that is too long.
-/// The whole dedupe key is the header `idempotency-key`.
+/// Returns the id that the broker sends back with a returned message: the dedupe key, or the row's id if that is too
+/// long. The whole dedupe key is in the header `idempotency-key`.
 pub(crate) fn message_id(envelope: &Envelope) -> &str {
     if envelope.dedupe.len() <= SHORT { &envelope.dedupe } else { &envelope.row }
 }
 
-/// The broker gives no id of its own: it knows the message by the one that we gave it.
+/// Returns the receipt. The broker assigns no id: it knows the message by ours.
 pub(crate) fn receipt(message_id: &str) -> Receipt {
     Receipt { id: Some(message_id.to_owned()), ..Receipt::default() }
 }
 
-/// The key travels as the header `key`: AMQP has no keys of its own.
+/// Encodes the properties. The key becomes the header `key`: AMQP has no message keys.
 pub(crate) fn properties(record: &Record, message_id: &str) -> Result<BasicProperties, Outcome> {
     let mut headers = FieldTable::default();
     let mut content_type = None;

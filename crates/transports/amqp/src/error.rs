@@ -1,19 +1,19 @@
-//! Errors of the settings, and why there is no channel.
+//! Errors of the settings and of channels.
 
-/// Settings that can't work, all mistakes at once; none holds a secret.
+/// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_broker::Mistakes as Error;
 use postrider_broker::{exhausted, shorten, unreachable};
 use postrider_seams::{Failure, Outcome, transport};
 
 pub(crate) const BROKER: &str = "AMQP";
 
-/// Why there is no channel to publish on.
+/// The reason why there is no channel to publish on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     Unreachable(String),
-    /// This machine has no descriptors, memory or threads left: nothing was tried.
+    /// This machine has no descriptors, memory or threads left: no connection was attempted.
     Exhausted(String),
-    /// An operator must act.
+    /// The broker refuses us: an operator must act.
     Refused(String),
 }
 

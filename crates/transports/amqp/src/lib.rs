@@ -1,13 +1,13 @@
-//! AMQP 0.9.1: publishes records to exchanges and waits until the broker has confirmed each.
+//! AMQP 0.9.1 transport: publishes records to exchanges and waits until the broker has confirmed each.
 //!
-//! Owns: one connection, a bounded number of channels in confirm mode, and the reading of confirms and returns. Must
-//! not: declare exchanges or queues, retry what the broker may have taken, or know a contract.
+//! Owns: one connection, a bounded number of channels in confirm mode, and the handling of confirms and returns. Must
+//! not: declare exchanges or queues, retry a message that the broker may have accepted, or know a contract.
 //!
 //! Invariant: a record is delivered when the broker has confirmed it and has not returned it as unroutable. A record
-//! for which the broker closes the channel harms no other: nothing else is under way on a channel while it publishes
-//! to an exchange for the first time.
+//! for which the broker closes the channel harms no other: while a channel publishes to an exchange for the first
+//! time, nothing else is in flight on it.
 //!
-//! Where a record goes: to the exchange of the settings with the topic as routing key; without that setting, a topic
+//! Routes: a record goes to the exchange of the settings with the topic as routing key; without that setting, a topic
 //! `exchange/routing.key` names both, and a plain topic is the name of a queue.
 
 mod classify;

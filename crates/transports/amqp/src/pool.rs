@@ -1,4 +1,4 @@
-//! Channels in confirm mode: a bounded number, on one connection, which is made anew when it is lost.
+//! A bounded pool of channels in confirm mode, on one connection, which is replaced when it is lost.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,20 +14,21 @@ use crate::config::Settings;
 use crate::error::{Error, Fault};
 use crate::{classify, connect};
 
-/// A channel, and the exchanges that have taken a message from it: publishing to those can't close it.
+/// A channel, and the exchanges that accepted a message from it: publishing to those cannot close it.
 pub(crate) struct Line {
     pub(crate) channel: Channel,
     pub(crate) proven: HashSet<String>,
 }
 
 impl Line {
-    /// A question that changes nothing.
+    /// Whether the channel answers a query that changes nothing.
     pub(crate) async fn answers(&self, deadline: Instant) -> bool {
         let asked = self.channel.confirm_select(ConfirmSelectOptions::default());
         matches!(timeout_at(deadline, asked).await, Ok(Ok(())))
     }
 }
 
+/// The pool of channels of one broker.
 pub struct Pool {
     pub(crate) settings: Settings,
     tls: OwnedTLSConfig,
@@ -44,16 +45,16 @@ impl Pool {
         Ok(Self { settings, tls, connection: AsyncMutex::new(None), idle: Mutex::default(), places })
     }
 
-    /// A right to use one channel; `None` if none came free in time.
+    /// Waits for the permit to use one channel; `None` if none became free in time.
     pub(crate) async fn place(&self, deadline: Instant) -> Option<SemaphorePermit<'_>> {
         let permit = timeout_at(deadline, self.places.acquire()).await.ok()?;
         Some(permit.expect("the semaphore is never closed"))
     }
 
-    /// A sound channel: an idle one, or a new one. Only for those who have a place.
+    /// Returns a usable channel, idle or new. The caller must hold a permit.
     pub(crate) async fn line(&self, deadline: Instant) -> Result<Line, Fault> {
         let deadline = deadline.min(Instant::now() + self.settings.connect_timeout);
-        // Under the lock, so that many callers make one connection.
+        // Under the lock, so that concurrent callers open one connection.
         let Ok(mut connection) = timeout_at(deadline, self.connection.lock()).await else {
             return Err(Fault::Unreachable("no connection in time".to_owned()));
         };
@@ -70,7 +71,7 @@ impl Pool {
         self.opened(timeout_at(deadline, open(connected)).await)
     }
 
-    /// A channel of the caller's own, on the same connection, not in confirm mode.
+    /// Opens a separate channel on the same connection, not in confirm mode.
     pub async fn channel(&self, deadline: Instant) -> Result<Channel, Fault> {
         let Ok(mut connection) = timeout_at(deadline, self.connection.lock()).await else {
             return Err(Fault::Unreachable("no connection in time".to_owned()));
@@ -99,7 +100,7 @@ impl Pool {
         }
     }
 
-    /// For the next caller. A channel that is not kept is closed.
+    /// Returns a channel to the pool. A channel that is not returned is closed.
     pub(crate) fn keep(&self, line: Line) {
         self.idle().push(line);
     }
@@ -116,6 +117,6 @@ impl Pool {
 async fn open(connection: &Connection) -> lapin::Result<Line> {
     let channel = connection.create_channel().await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
-    // The default exchange is always there.
+    // The default exchange always exists.
     Ok(Line { channel, proven: HashSet::from([String::new()]) })
 }

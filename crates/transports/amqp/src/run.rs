@@ -1,7 +1,7 @@
-//! One batch: published in order on one channel after another, until every record has its outcome.
+//! One batch: published in order, over as many channels as needed, until every record has its outcome.
 //!
-//! The order of publications is the order of the batch. Confirms may come in any order, several at once; a returned
-//! message comes before its confirm, but the client library hands it out with any confirm: it is matched by its id.
+//! Records are published in the order of the batch. Confirms may come in any order, several at once; a returned
+//! message comes before its confirm, but the client library delivers it with any confirm: it is matched by its id.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::config::Settings;
 use crate::encode::{self, Route};
 use crate::pool::Line;
 
-/// A record ready to go.
+/// A record that is encoded and can be published.
 struct Ready<'a> {
     envelope: &'a Envelope,
     record: &'a Record,
@@ -32,7 +32,7 @@ pub(crate) struct Run<'a> {
     ack_timeout: Duration,
 }
 
-/// What came of one publication.
+/// The result of one publication.
 enum Answer {
     Ack,
     Nack,
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         self.outcomes.iter().filter(|outcome| outcome.is_none()).count()
     }
 
-    /// The rest of the records share this outcome.
+    /// Gives all remaining records this outcome.
     pub(crate) fn settle_rest(&mut self, outcome: &Outcome) {
         for place in self.outcomes.iter_mut().filter(|place| place.is_none()) {
             *place = Some(outcome.clone());
@@ -84,7 +84,8 @@ impl<'a> Run<'a> {
         self.ready[index].as_ref().expect("records without an outcome are ready")
     }
 
-    /// Publishes what has no outcome yet. Records that can't have been taken keep none when the channel breaks.
+    /// Publishes the records without an outcome. If the channel breaks, records that cannot have been accepted keep
+    /// none.
     pub(crate) async fn carry(&mut self, line: &mut Line, deadline: Instant) -> End {
         let mut waiting = Vec::new();
         for index in 0..self.ready.len() {
@@ -97,7 +98,7 @@ impl<'a> Run<'a> {
                 self.outcomes[index] = Some(outcome);
                 continue;
             }
-            // An exchange that may not exist, or may not be ours, closes the channel: let it be alone then.
+            // An exchange that is missing or forbidden closes the channel: publish to it with nothing else in flight.
             if !proven && self.confirm(std::mem::take(&mut waiting), deadline).await == End::Broken {
                 return End::Broken;
             }
@@ -117,7 +118,7 @@ impl<'a> Run<'a> {
         self.confirm(waiting, deadline).await
     }
 
-    /// Waits for the confirms and writes down the outcomes.
+    /// Waits for the confirms and records the outcomes.
     async fn confirm(&mut self, waiting: Vec<(usize, PublisherConfirm)>, deadline: Instant) -> End {
         let deadline = deadline.min(Instant::now() + self.ack_timeout);
         let mut answers = Vec::with_capacity(waiting.len());
@@ -144,7 +145,7 @@ impl<'a> Run<'a> {
         self.note_answers(answers)
     }
 
-    /// A return of an earlier call's message belongs to nobody here.
+    /// Matches a returned message to its record; one of an earlier call is ignored.
     fn note_return(&mut self, message: &lapin::message::BasicReturnMessage, answers: &[(usize, Answer)]) {
         let id = message.delivery.properties.message_id().as_ref().map(ToString::to_string);
         let owner = answers.iter().map(|(index, _)| *index).find(|&index| {
@@ -181,7 +182,7 @@ impl<'a> Run<'a> {
                         culprit_found = true;
                         Some(classify::refused(complaint))
                     }
-                    // After its complaint the broker reads nothing more from that channel.
+                    // After its error the broker reads nothing more from that channel.
                     Some(_) if culprit_found => None,
                     _ => Some(classify::lost(&error)),
                 },
@@ -198,7 +199,7 @@ fn prepare<'a>(settings: &Settings, envelope: &'a Envelope) -> Result<Ready<'a>,
     Ok(Ready { envelope, record, route, id, properties: encode::properties(record, id)? })
 }
 
-/// `None` where the channel took it not: it was not sent.
+/// Publishes one record; `None` if the channel did not accept it, so that it was not sent.
 async fn publish(line: &Line, ready: &Ready<'_>, deadline: Instant) -> Option<PublisherConfirm> {
     let options = BasicPublishOptions { mandatory: true, immediate: false };
     let published = line.channel.basic_publish(

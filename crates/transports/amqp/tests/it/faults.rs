@@ -1,4 +1,4 @@
-//! Brokers that go away, come back, or keep silent.
+//! Tests of brokers that go down, come back, or hang.
 
 use std::time::Duration;
 
@@ -61,14 +61,14 @@ async fn o10_a_restart_of_the_broker_is_survived_without_one_of_ours() {
     let mut server = server::start("").await;
     let (url, name) = (server.url(), unique("deals"));
     let channel = queue(&url, &name, FieldTable::default()).await;
-    // In order the first time: a queue that was just declared does not survive SIGKILL.
+    // A clean stop the first time: a queue that was just declared does not survive SIGKILL.
     server.stop();
     drop(channel);
     let mut server = started_again(server).await;
     let amqp = amqp(&url);
     all_delivered(&send(&amqp, &numbered(&name, 5, 0..100)).await);
     server.kill();
-    // Away: told as such, by one that was connected and by one that never was.
+    // Down: reported as such, by a transport that was connected and by one that never was.
     let late = Amqp::from_url(&url, &[]).unwrap();
     for amqp in [&amqp, &late] {
         let error = amqp.probe().await.unwrap_err();
@@ -83,7 +83,7 @@ async fn o10_a_restart_of_the_broker_is_survived_without_one_of_ours() {
     assert_eq!(in_order(&seen(&server.url(), &name, 400).await, 400), 0);
 }
 
-/// The deadline of a lane may be minutes away; a confirm has its own, shorter time.
+/// The deadline of a lane may be minutes away; a confirm has its own, shorter limit.
 #[tokio::test]
 async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
     let server = server::start("").await;
@@ -96,7 +96,7 @@ async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
     let outcomes = send_by(&amqp, &numbered(&name, 1, 1..11), within(300.0)).await;
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
-    // The next needs a new channel, which nobody opens.
+    // The next call needs a new channel, which the hung broker does not open.
     let outcomes = send_by(&amqp, &numbered(&name, 1, 1..11), within(300.0)).await;
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     assert!(outcomes.iter().all(|outcome| retryable(outcome).unreachable), "{outcomes:?}");
@@ -106,7 +106,7 @@ async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
 
 #[tokio::test]
 async fn a_silent_broker_is_left_by_the_deadline() {
-    // A stand-in that takes everything and never answers.
+    // A fake broker that accepts everything and never answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("amqp://127.0.0.1:{}", listener.local_addr().unwrap().port());
     let held = tokio::spawn(async move {

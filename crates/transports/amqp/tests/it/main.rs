@@ -1,4 +1,4 @@
-//! The transport against real RabbitMQ servers.
+//! Tests of the transport against real RabbitMQ servers.
 
 mod faults;
 mod refusals;

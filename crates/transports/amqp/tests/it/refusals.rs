@@ -1,4 +1,4 @@
-//! Records and credentials that the broker does not want.
+//! Tests of records and credentials that the broker refuses.
 
 use lapin::types::{AMQPValue, FieldTable};
 use postrider_seams::{Content, Envelope, Transport as _, transport};
@@ -11,7 +11,7 @@ async fn unroutable_records_are_refused_each_for_itself() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     let nowhere = unique("nowhere");
-    // Every third goes nowhere, in the middle of many confirms.
+    // Every third record is unroutable, among many confirms.
     let mut batch = numbered(&name, 5, 0..300);
     for envelope in batch.iter_mut().skip(1).step_by(3) {
         let Content::Record(record) = &mut envelope.content else { panic!("no record") };
@@ -86,7 +86,7 @@ async fn a_record_over_the_brokers_limit_harms_no_other() {
     batch.insert(5, record(&name, Some("key-0"), vec![b'x'; 200_000], "large"));
     let outcomes = send(&amqp(&url), &batch).await;
     assert!(rejected(&outcomes[5]).reason.contains("larger than configured max size"), "{outcomes:?}");
-    // Those before it may have got no confirm any more; those after it were sent again.
+    // Records before it may have lost their confirm; those after it were sent again.
     all_delivered(&outcomes[6..]);
     in_order(&seen(&url, &name, 10).await, 10);
 }

@@ -1,4 +1,4 @@
-//! A server, queues, and a consumer that is not ours.
+//! A RabbitMQ server, queues, and an independent consumer.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use postrider_transport_amqp::Amqp;
 
 use crate::world::Seen;
 
-/// The one that the environment names, or one for all tests here: it takes ten seconds to start.
+/// Returns the server that the environment names, or one shared by all tests here: it takes ten seconds to start.
 pub async fn url() -> String {
     static SHARED: OnceLock<String> = OnceLock::new();
     let shared = || {
         std::env::var("POSTRIDER_TEST_AMQP").unwrap_or_else(|_| {
             let server = RabbitMq::start("").unwrap();
             let url = server.url();
-            // Its guardian ends it after us.
+            // Its guardian process stops it after this process ends.
             std::mem::forget(server);
             url
         })
@@ -28,7 +28,7 @@ pub async fn url() -> String {
     tokio::task::spawn_blocking(move || SHARED.get_or_init(shared).clone()).await.unwrap()
 }
 
-/// One of a test's own, to kill or to set up otherwise.
+/// Starts a server for one test, to kill or to configure differently.
 pub async fn start(settings: &'static str) -> RabbitMq {
     tokio::task::spawn_blocking(move || RabbitMq::start(settings).unwrap()).await.unwrap()
 }
@@ -40,12 +40,12 @@ pub fn amqp(url: &str) -> Amqp {
 pub async fn channel(url: &str) -> Channel {
     let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
     let channel = connection.create_channel().await.unwrap();
-    // Tests are short: it lives as long as the process.
+    // Tests are short: keep it open as long as the process.
     std::mem::forget(connection);
     channel
 }
 
-/// A durable queue of that name.
+/// Declares a durable queue of that name.
 pub async fn queue(url: &str, name: &str, arguments: FieldTable) -> Channel {
     let channel = channel(url).await;
     let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
@@ -53,7 +53,7 @@ pub async fn queue(url: &str, name: &str, arguments: FieldTable) -> Channel {
     channel
 }
 
-/// A topic exchange, bound to a queue by a routing key.
+/// Declares a topic exchange, bound to a queue by a routing key.
 pub async fn exchange(url: &str, name: &str, queue: &str, key: &str) {
     let channel = channel(url).await;
     let durable = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
@@ -62,7 +62,7 @@ pub async fn exchange(url: &str, name: &str, queue: &str, key: &str) {
     channel.queue_bind(queue.into(), name.into(), key.into(), options, FieldTable::default()).await.unwrap();
 }
 
-/// Takes messages out of a queue until `enough` of them were seen.
+/// Consumes messages of a queue until `enough` returns true.
 pub async fn take(url: &str, queue: &str, mut enough: impl FnMut(&Delivery) -> bool) {
     let channel = channel(url).await;
     let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
@@ -77,7 +77,7 @@ pub async fn take(url: &str, queue: &str, mut enough: impl FnMut(&Delivery) -> b
     }
 }
 
-/// Keys and numbers of a queue, until every number of `0..numbers` was seen.
+/// Returns keys and numbers of a queue, once every number of `0..numbers` was seen.
 pub async fn seen(url: &str, queue: &str, numbers: usize) -> Seen {
     let mut seen = Seen::new();
     let mut known = std::collections::HashSet::new();
