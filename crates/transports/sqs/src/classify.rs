@@ -1,4 +1,4 @@
-//! What errors of AWS mean, for one entry and for a whole request.
+//! Classifies errors of SQS, for one entry and for a whole request.
 
 use std::error::Error as StdError;
 
@@ -9,13 +9,13 @@ use postrider_seams::{Failure, Outcome, is_caused_by_exhaustion};
 #[cfg(test)]
 mod tests;
 
-/// One entry of a batch that SQS answered with an error.
+/// Returns the outcome of one entry of a batch that SQS answered with an error.
 pub(crate) fn entry(sender_fault: bool, code: &str, message: &str) -> Outcome {
     let words = format!("{code}: {message}");
     if sender_fault { by_code(code, words).unwrap_or_else(rejected) } else { retryable(words) }
 }
 
-/// A whole request that failed.
+/// Returns the outcome of a failed request, which applies to all its entries.
 pub fn request<E, R>(error: &SdkError<E, R>) -> Outcome
 where
     E: ProvideErrorMetadata + StdError + 'static,
@@ -32,7 +32,7 @@ where
         SdkError::ConstructionFailure(_) => refused(chain),
         SdkError::DispatchFailure(failure) if failure.is_user() => refused(chain),
         SdkError::DispatchFailure(_) if is_caused_by_exhaustion(error) => exhausted(chain),
-        // The connection was not made: nothing was sent.
+        // No connection was made: nothing was sent.
         SdkError::DispatchFailure(_) if chain.contains("(Connect)") || chain.contains("dns error") => {
             unreachable(chain)
         }
@@ -41,7 +41,7 @@ where
     }
 }
 
-/// Codes that mean the same wherever they come from; `Err` hands the words back where the code says nothing.
+/// Returns the outcome of a code that means the same everywhere; `Err` returns the text if the code says nothing.
 fn by_code(code: &str, words: String) -> Result<Outcome, String> {
     // Codes may come with a namespace: `AWS.SimpleQueueService.NonExistentQueue`, `com.amazonaws…#QueueDoesNotExist`.
     let code = code.rsplit(['.', '#']).next().unwrap_or(code);
@@ -87,7 +87,7 @@ fn refused(words: String) -> Outcome {
     Outcome::Refused(Failure::new(shorten(words)))
 }
 
-/// The error and its causes on one line.
+/// Returns the error and its causes on one line.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! The client, and the addresses of queues.
+//! The SQS client, and the cached URLs of queues.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,26 +14,26 @@ use postrider_seams::Outcome;
 use crate::classify;
 use crate::config::Settings;
 
-/// Addresses that are kept: queues of one lane.
+/// Maximum number of cached queue URLs.
 const KNOWN_LIMIT: usize = 10_000;
 
-/// The client, and what it knows of queues.
+/// The client and its cached queue URLs.
 pub struct Connected {
     pub client: Client,
     account: Option<String>,
-    /// Name to URL. A queue that is deleted and made anew has the same URL.
+    /// Queue URLs by name. A queue that is deleted and created again has the same URL.
     known: Mutex<HashMap<String, String>>,
 }
 
 impl Connected {
-    /// Reads AWS's usual settings where ours are silent. Connects to nothing yet.
+    /// Loads AWS's default settings for what ours leave out, without connecting.
     pub(crate) async fn new(settings: &Settings) -> Self {
         let http = postrider_aws::http_client();
         let timeouts = TimeoutConfig::builder()
             .connect_timeout(settings.connect_timeout)
             .operation_attempt_timeout(settings.request_timeout)
             .build();
-        // The engine decides what is tried again, and each call has its own deadline.
+        // The engine decides about retries, and each call has its own deadline.
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http)
             .retry_config(RetryConfig::disabled())
@@ -63,7 +63,7 @@ impl Connected {
         Self { client, account: settings.account.clone(), known: Mutex::default() }
     }
 
-    /// Where a queue is. A topic that is a URL is taken at its word: requests go to our endpoint whatever it says.
+    /// Returns the URL of a queue. A topic that is a URL is used unchanged: requests go to our endpoint anyway.
     pub async fn queue(&self, topic: &str) -> Result<String, Outcome> {
         if topic.starts_with("https://") || topic.starts_with("http://") {
             return Ok(topic.to_owned());
@@ -93,7 +93,7 @@ impl Connected {
     }
 }
 
-/// While we only ask for an address, nothing is uncertain.
+/// Replaces an uncertain outcome: a query for a queue's URL sends no record.
 fn not_sent(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Uncertain(failure) => Outcome::Retryable(failure),

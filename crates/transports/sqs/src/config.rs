@@ -1,4 +1,4 @@
-//! Settings of one account's queues in one region: what may be set, the defaults, and the rules between them.
+//! Settings of one account's queues in one region: options, defaults, and the rules between them.
 
 use std::time::Duration;
 
@@ -9,35 +9,38 @@ use crate::error::{BROKER, Error};
 #[cfg(test)]
 mod tests;
 
-/// Fixed keys; without them AWS's usual chain is asked: environment, profile, web identity, container, instance.
+/// Static credentials. Without them AWS's default chain applies: environment, profile, web identity, container,
+/// instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub access_key: String,
     pub secret_key: Secret,
 }
 
+/// Settings of the queues of one account and region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// By default AWS's usual chain says.
+    /// Region; by default from AWS's default chain.
     pub region: Option<String>,
     pub credentials: Option<Credentials>,
-    /// Another service that speaks SQS, such as an emulator.
+    /// URL of another service with the SQS API, such as an emulator.
     pub endpoint: Option<String>,
-    /// The account that owns the queues, if not our own.
+    /// The account that owns the queues, if it is not ours.
     pub account: Option<String>,
     pub connect_timeout: Duration,
-    /// How long one request may take. A service that hangs is noticed after a few of these.
+    /// Time limit of one request. A hanging service is noticed after a few of these.
     pub request_timeout: Duration,
-    /// The most records that one call carries, and the most calls at once.
+    /// Maximum records of one call, and maximum concurrent calls.
     pub batch: usize,
     pub concurrency: usize,
-    /// Requests of one call at once.
+    /// Concurrent requests of one call.
     pub requests: usize,
-    /// The largest message, and the largest batch of them, in bytes: SQS takes 1 MiB, some emulators 256 KiB.
+    /// Maximum bytes of a message, and of a batch: SQS accepts 1 MiB, some emulators 256 KiB.
     pub max_size: usize,
 }
 
 impl Settings {
+    /// Returns the default settings; `None`: the region of AWS's default chain.
     pub fn new(region: Option<String>) -> Self {
         Self {
             region,
@@ -53,8 +56,9 @@ impl Settings {
         }
     }
 
-    /// `sqs://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region may be left out: `sqs://`. Options beside the
-    /// URL win over its own.
+    /// Parses `sqs://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region are optional: `sqs://`. Options in
+    /// `beside`
+    /// override those of the URL.
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         let mut address = Address::parse(url, beside, 443);
         let mut options = std::mem::take(&mut address.options);
@@ -90,7 +94,7 @@ impl Settings {
         options.read("max_size", "a number of bytes", &mut self.max_size);
     }
 
-    /// Every rule between the settings that is broken.
+    /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
         Error::check(BROKER, self.mistakes())
     }
@@ -130,7 +134,7 @@ impl Settings {
         mistakes
     }
 
-    /// Where it goes, for messages: never the credentials.
+    /// Returns the URL of the service for messages, without the credentials.
     pub fn target(&self) -> String {
         match (&self.endpoint, &self.region) {
             (Some(endpoint), _) => endpoint.clone(),

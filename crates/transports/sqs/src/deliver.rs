@@ -1,4 +1,4 @@
-//! The transport: sorts a call's records by queue, and sends them wave by wave.
+//! The SQS transport: sorts a call's records by queue, and sends them in waves of batches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -17,11 +17,11 @@ use crate::encode::{self, Entry};
 use crate::error::Error;
 use crate::plan::{Plan, Request};
 
-/// A probe that takes longer tells that the service is not well.
+/// Time limit of a probe; a slower answer counts as a failure of the service.
 const PROBE: Duration = Duration::from_secs(10);
-/// How long records wait for which no time was left.
+/// Wait of records that were not sent before the deadline.
 const SHORTLY: Duration = Duration::from_secs(1);
-/// Between two looks of an idle lane: a question over the connection that is there anyway.
+/// Interval between probes of an idle lane, each a query over the open connection.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Sends records to the queues of one account and region.
@@ -30,34 +30,35 @@ pub struct Sqs {
     connected: OnceCell<Connected>,
 }
 
-/// The records of a call, and what became of them.
+/// The records of a call, and their outcomes.
 struct Call {
     entries: HashMap<usize, Entry>,
     outcomes: Vec<Option<Outcome>>,
 }
 
 impl Sqs {
-    /// Checks the settings; reads AWS's own only with the first use.
+    /// Checks the settings; loads AWS's own at the first use.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
         Ok(Self { settings, connected: OnceCell::new() })
     }
 
-    /// See [`Settings::from_url`].
+    /// Creates the transport from a URL: see [`Settings::from_url`].
     pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
         Self::new(Settings::from_url(url, beside)?)
     }
 
+    /// Returns the settings of the account and region.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Its client, for others who use the same account.
+    /// Returns the client, which is created at the first use, to share its connections.
     pub async fn connected(&self) -> &Connected {
         self.connected.get_or_init(|| Connected::new(&self.settings)).await
     }
 
-    /// Everything for one queue.
+    /// Sends all records of one queue.
     async fn send_to(
         &self,
         topic: &str,
@@ -119,7 +120,8 @@ impl Call {
         }
     }
 
-    /// A record that may be tried again holds back the rest of its group (rule O8); one that is dead does not.
+    /// Records an outcome. A record that may be retried holds back the rest of its group (rule O8); a dead one does
+    /// not.
     fn note(&mut self, place: usize, outcome: Outcome, plan: &mut Plan) {
         let passed = matches!(outcome, Outcome::Delivered(_) | Outcome::Rejected(_));
         self.outcomes[place] = Some(outcome);
@@ -135,13 +137,13 @@ fn out_of_time() -> Outcome {
     Outcome::Deferred(Failure { after: Some(SHORTLY), ..Failure::new("no time was left to send it") })
 }
 
-/// Nothing was sent: if the service is away, this costs nothing.
+/// Returns the outcome of a record whose queue URL is unknown: nothing was sent, and an outage costs nothing.
 fn no_queue(topic: &str) -> Outcome {
     let reason = format!("no answer in time to where the queue {topic} is");
     Outcome::Retryable(Failure { unreachable: true, ..Failure::new(reason) })
 }
 
-/// Sends what still has its lease.
+/// Sends the records that still have their lease.
 async fn send_held(
     connected: &Connected,
     url: &str,
@@ -163,7 +165,7 @@ async fn send_held(
     answers
 }
 
-/// One request of up to ten entries.
+/// Sends one request of up to ten entries.
 async fn send(
     connected: &Connected,
     url: &str,
@@ -220,7 +222,7 @@ impl Transport for Sqs {
             Err(_) => Err(transport::Error::Unreachable(format!("{target} does not answer in time"))),
             Ok(Err(error)) => match classify::request(&error) {
                 Outcome::Refused(failure) => Err(transport::Error::Refused(failure.reason)),
-                // Permissions for queues need not cover the list of them.
+                // Permissions for queues need not include listing them.
                 Outcome::Rejected(_) => Ok(()),
                 other => {
                     let reason = other.failure().map(|failure| failure.reason.clone()).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! A record as an entry of a batch.
+//! Encodes a record as an entry of an SQS batch.
 //!
-//! SQS takes text only. A payload that is no text, or holds characters that SQS refuses, travels as base64, and the
-//! attribute `payload-encoding` says so. Headers are attributes; where they are too many or have names that SQS
-//! refuses, one attribute `headers` holds them all as JSON.
+//! SQS accepts text only. A payload that is not text, or has characters that SQS refuses, is sent as base64, marked by
+//! the attribute `payload-encoding`. Headers become attributes; if there are too many, or SQS refuses their names, one
+//! attribute `headers` has them all as JSON.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,23 @@ use base64::engine::general_purpose::STANDARD;
 use postrider_broker::rejected;
 use postrider_seams::{Envelope, Outcome, Record};
 
-/// Attributes that one message may have.
+/// Maximum number of attributes of a message.
 const ATTRIBUTES: usize = 10;
-/// Characters of a group and of a deduplication id.
+/// Maximum characters of a group and of a deduplication id.
 const ID_LIMIT: usize = 128;
 
-/// An entry without its place in a batch.
+/// An entry without its id in a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     body: String,
     attributes: Vec<(String, String)>,
     /// Group and deduplication id; only for FIFO queues.
     pub fifo: Option<(String, String)>,
-    /// Bytes, as SQS counts them.
+    /// Size in bytes, as SQS counts it.
     pub size: usize,
 }
 
-/// SQS knows them by their names, case and all.
+/// Whether the queue is FIFO: SQS recognises them by the suffix of their name, which is case-sensitive.
 pub(crate) fn is_fifo(topic: &str) -> bool {
     topic.strip_suffix(".fifo").is_some()
 }
@@ -65,7 +65,7 @@ pub(crate) fn encode(envelope: &Envelope, record: &Record, max_size: usize) -> R
 }
 
 impl Entry {
-    /// `id` tells the entries of one request apart.
+    /// Builds the entry; `id` identifies it within its request.
     pub(crate) fn build(&self, id: usize) -> SendMessageBatchRequestEntry {
         let mut entry = SendMessageBatchRequestEntry::builder().id(id.to_string()).message_body(&self.body);
         for (name, value) in &self.attributes {
@@ -102,12 +102,12 @@ fn is_name(name: &str) -> bool {
         && !lower.starts_with("amazon.")
 }
 
-/// Characters of XML 1.0, which SQS is bound to.
+/// Whether XML 1.0, and so SQS, allows the character.
 fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The text itself where SQS takes it, else its hash: the same text has always the same identifier.
+/// Returns the text if SQS accepts it, else its hash: equal texts always have equal identifiers.
 fn identifier(text: &str) -> String {
     let fine = text.bytes().all(|byte| byte.is_ascii_graphic());
     if fine && (1..=ID_LIMIT).contains(&text.len()) {

@@ -1,6 +1,6 @@
-//! Errors of the settings.
+//! Errors of the SQS settings.
 
-/// Settings that can't work, all mistakes at once; none holds a secret.
+/// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_broker::Mistakes as Error;
 
 pub(crate) const BROKER: &str = "SQS";

@@ -1,7 +1,7 @@
-//! Which records go together in which request, and when.
+//! Plans the requests of one queue: which records share a request, and in which order requests are sent.
 //!
-//! A wave is a set of requests that may be under way at once. In a FIFO queue a wave holds at most one record of each
-//! group; elsewhere one wave holds everything.
+//! A wave is a set of requests that may be in flight together. In a FIFO queue a wave has at most one record of each
+//! group; in other queues one wave has all records.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,10 +10,10 @@ use crate::encode::Entry;
 #[cfg(test)]
 mod tests;
 
-/// Entries that one request may have.
+/// Maximum number of entries of one request.
 const ENTRIES: usize = 10;
 
-/// The records of one queue that are still to be sent, by their place in the call.
+/// The records of one queue that are not sent yet, by their place in the call.
 #[derive(Debug)]
 pub(crate) struct Plan {
     rest: VecDeque<usize>,
@@ -29,7 +29,7 @@ impl Plan {
         Self { rest: rest.into(), fifo, max_size }
     }
 
-    /// The next wave; empty when all is sent.
+    /// Returns the next wave; empty when all records are sent.
     pub(crate) fn wave(&mut self, entries: &HashMap<usize, Entry>) -> Vec<Request> {
         let mut groups = HashSet::new();
         let mut wave: Vec<Request> = Vec::new();
@@ -58,7 +58,7 @@ impl Plan {
         wave
     }
 
-    /// Takes the rest of a group out: the record before them failed.
+    /// Removes the rest of a group, because the record before them failed.
     pub(crate) fn hold(&mut self, group: &str, entries: &HashMap<usize, Entry>) -> Vec<usize> {
         let belongs = |index: &usize| entries[index].fifo.as_ref().is_some_and(|(known, _)| known == group);
         let held = self.rest.iter().copied().filter(|index| belongs(index)).collect();

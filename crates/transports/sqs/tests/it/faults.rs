@@ -1,4 +1,4 @@
-//! Delivery, order, and a service that goes away and comes back.
+//! Tests of delivery, order, and a service that goes down and comes back.
 
 use std::time::Duration;
 
@@ -127,11 +127,12 @@ async fn a_silent_service_makes_records_uncertain_by_the_deadline() {
         }
     });
     let start = Instant::now();
-    // By URL: no address to ask for first.
+    // Named by URL, so that no query for the queue's URL comes first.
     let outcomes = send_by(&sqs(&url), &numbered("http://q/000000000000/deals", 1, 0..12), within(1.0)).await;
     assert!(start.elapsed() < Duration::from_secs(3));
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
-    // No time at all: nothing was tried. No answer to where the queue is: nothing was sent, and it may be away.
+    // No time left: nothing was attempted. No answer about the queue's URL: nothing was sent, and the service may be
+    // down.
     let late = send_by(&sqs(&url), &numbered("http://q/000000000000/deals", 1, 0..1), within(0.0)).await;
     assert!(matches!(late[0], Outcome::Deferred(_)), "{late:?}");
     let unknown = send_by(&sqs(&url), &numbered("deals", 1, 0..1), within(0.5)).await;

@@ -1,4 +1,4 @@
-//! The transport against an emulator of SQS.
+//! Tests of the transport against an SQS emulator.
 
 mod faults;
 mod queues;

@@ -1,4 +1,4 @@
-//! A server, queues, and a consumer that is not ours.
+//! An SQS server, queues, and an independent consumer.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName
 use postrider_services::Ministack;
 use postrider_transport_sqs::Sqs;
 
-/// The one that the environment names, or one for all tests here.
+/// Returns the server that the environment names, or one shared by all tests here.
 pub async fn url() -> String {
     static SHARED: OnceLock<String> = OnceLock::new();
     let shared = || {
         std::env::var("POSTRIDER_TEST_SQS").unwrap_or_else(|_| {
             let server = Ministack::start().unwrap();
             let url = server.url();
-            // Its guardian ends it after us.
+            // Its guardian process stops it after this process ends.
             std::mem::forget(server);
             url
         })
@@ -41,7 +41,7 @@ pub async fn client(url: &str) -> Client {
     Client::new(&config)
 }
 
-/// Makes a queue and returns its URL.
+/// Creates a queue and returns its URL.
 pub async fn create(client: &Client, name: &str) -> String {
     let mut queue = client.create_queue().queue_name(name);
     if name.strip_suffix(".fifo").is_some() {
@@ -50,7 +50,7 @@ pub async fn create(client: &Client, name: &str) -> String {
     queue.send().await.unwrap().queue_url().unwrap().to_owned()
 }
 
-/// Takes messages out of a queue until there are so many; those of one group come in order.
+/// Consumes `count` messages of a queue; those of one group come in order.
 pub async fn take(client: &Client, queue: &str, count: usize) -> Vec<Message> {
     let until = Instant::now() + Duration::from_secs(30);
     let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! Records that the service does not want.
+//! Tests of records that the service refuses.
 
 use postrider_seams::{Content, Envelope};
 
