@@ -1,4 +1,4 @@
-//! What an error of the file system means for the row.
+//! Classifies errors of the file system.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -7,11 +7,12 @@ use postrider_seams::{Failure, Outcome, is_exhausted};
 
 use crate::Error;
 
-/// How long a row waits when this machine has no descriptors or memory left.
+/// Wait of a row when this machine has no descriptors or memory left.
 const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 
-/// A folder that can't be written at all is not the row's fault: the lane pauses (rule G3). Want of descriptors or memory
-/// is not the row's fault either: it waits, uncharged (rule G1). The rest may pass.
+/// Returns the outcome of an error.
+/// A folder that cannot be written is not the row's fault: the lane pauses (rule G3). A lack of descriptors or memory
+/// is not the row's fault either: it waits, uncharged (rule G1). Other errors may be temporary.
 pub fn outcome(error: &Error) -> Outcome {
     let failure = Failure::new(error.to_string());
     if is_exhausted(&error.source) {
@@ -20,7 +21,7 @@ pub fn outcome(error: &Error) -> Outcome {
     if is_ours(&error.source) { Outcome::Refused(failure) } else { Outcome::Retryable(failure) }
 }
 
-/// Must an operator act (make room, grant access, mount it)?
+/// Whether an operator must act (free disk space, grant access, mount the folder).
 pub fn is_ours(error: &io::Error) -> bool {
     matches!(
         error.kind(),

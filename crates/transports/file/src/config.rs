@@ -1,17 +1,19 @@
-//! Where the files go.
+//! Settings of the file transport.
 
 use std::path::PathBuf;
 
 /// Settings of one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Made with its parents, open to its owner only, where it is missing.
+    /// Target folder. If it is missing, it is created with its parents, accessible to its owner only.
     pub folder: PathBuf,
-    /// Wait until each file is on the disk. Without it a power cut may lose mails that were called delivered.
+    /// Whether each file is flushed to disk. Without it a power failure may lose mails that were recorded as
+    /// delivered.
     pub sync: bool,
 }
 
 impl Config {
+    /// Returns settings for this folder, with `sync`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), sync: true }
     }

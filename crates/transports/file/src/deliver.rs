@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::{Config, Error, classify, encode, folder};
 
-/// How long rows wait for which no time was left.
+/// Wait of rows that were not written before the deadline.
 const SHORTLY: Duration = Duration::from_secs(1);
 
 /// Writes mails and records to one folder.
@@ -25,7 +25,7 @@ pub struct FileTransport {
 }
 
 impl FileTransport {
-    /// Makes the folder if it is missing, and clears away what writers that were killed have left half done.
+    /// Creates the folder if it is missing, and removes temporary files that killed writers left behind.
     pub fn new(config: Config) -> Result<Self, Error> {
         folder::make(&config.folder)?;
         folder::sweep(&config.folder)?;
@@ -69,7 +69,7 @@ impl Transport for FileTransport {
 fn write_all(config: &Config, envelopes: &[Envelope], deadline: Instant) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> =
         envelopes.iter().map(|envelope| write(config, envelope, deadline)).collect();
-    // A rename is only certain once the folder is on the disk.
+    // A rename is durable only once the folder is synced.
     if let Err(error) = sync(config) {
         for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Delivered(_))) {
             *outcome = classify::outcome(&error);
@@ -133,7 +133,7 @@ fn write_file(
     });
     let moved = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));
     if let Err(error) = moved {
-        // Best effort: the error that matters is the first.
+        // Best effort: the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
         return Err(Error::at(config.folder.join(&name))(error));
     }

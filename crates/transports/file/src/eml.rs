@@ -1,6 +1,7 @@
-//! Messages as files that later stages send: one for each row, under the row's name, and nothing added to it.
+//! Writes messages as files for later stages to send: one per row, named after the row, with nothing added.
 //!
-//! Invariant: a file under its own name is whole. A second delivery of the same row replaces it by the like.
+//! Invariant: a file under its final name is complete. A second delivery of the same row replaces it with equal
+//! content.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::{Error, classify, encode, folder};
 
-/// Writes `ROW.eml` into one folder, and tells its path as `eml_path`.
+/// Writes `ROW.eml` into one folder, and returns its path as `eml_path`.
 #[derive(Debug, Clone)]
 pub struct EmlFolder {
     base: Arc<PathBuf>,
@@ -21,13 +22,14 @@ pub struct EmlFolder {
 }
 
 impl EmlFolder {
-    /// The folder is made when it is first written to: it may be on a file system that is not there yet. `base` is where that
-    /// file system begins.
+    /// Creates the transport without touching the disk.
+    /// The folder is created at the first write: its file system may not be mounted yet. `base` is the mount point.
     pub fn new(base: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
         Self { base: Arc::new(base.into()), folder: Arc::new(folder.into()) }
     }
 
-    /// The base is never made: where it is missing its file system is, and what is written would be on another disk.
+    /// Creates the folder, but never the base: if that is missing, its file system is not mounted, and files would go
+    /// to another disk.
     fn make(&self) -> Result<(), Error> {
         fs::metadata(&*self.base).map_err(Error::at(&*self.base))?;
         folder::make(&self.folder)
@@ -45,7 +47,7 @@ impl EmlFolder {
         });
         let moved = written.and_then(|()| fs::rename(&temporary, &path));
         if let Err(error) = moved {
-            // Best effort: the error that matters is the first.
+            // Best effort: the first error is the one that matters.
             let _ = fs::remove_file(&temporary);
             return Err(Error::at(&path)(error));
         }
@@ -61,7 +63,7 @@ impl EmlFolder {
             self.write(one).map_err(|error| classify::outcome(&error))
         };
         let written: Vec<Result<PathBuf, Outcome>> = envelopes.iter().map(write).collect();
-        // A rename is only certain once the folder is on the disk.
+        // A rename is durable only once the folder is synced.
         let synced = folder::sync(&self.folder);
         let outcome = |written: Result<PathBuf, Outcome>| match (written, &synced) {
             (Ok(path), Ok(())) => {
@@ -88,7 +90,7 @@ impl Transport for EmlFolder {
         match tokio::time::timeout_at(deadline, task).await {
             Ok(Ok(outcomes)) => outcomes,
             Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
-            // Written twice is written once.
+            // Writing the same file twice is harmless.
             Err(_) => vec![Outcome::Retryable(Failure::new("the disk did not answer in time")); batch.len()],
         }
     }

@@ -1,24 +1,24 @@
-//! The file's name and content.
+//! Names and contents of the files.
 
 use std::fmt::Write;
 
 use postrider_seams::{Mail, Record};
 
-/// File names may have 255 bytes; the temporary one is longer by a few.
+/// Maximum length of a name in bytes. File systems allow 255; the temporary name is a few longer.
 const NAME_LIMIT: usize = 200;
 
-/// A name from the Message-ID, which is the same for every delivery of the same row. Message-IDs of ours hold nothing
-/// that a file name can't; those of others are made to fit, with a hash to keep them apart.
+/// Returns the name of a mail's file, from its Message-ID, which is equal in every delivery of a row.
+/// Our own Message-IDs are valid file names; others are converted, with a hash to keep them distinct.
 pub fn file_name(mail: &Mail) -> String {
     fitting(&mail.message_id, "eml")
 }
 
-/// A name from the topic and the dedupe key: a second delivery of the same row replaces the file of the first.
+/// Returns the name of a record's file, from topic and dedupe key: a second delivery replaces the first file.
 pub fn record_name(record: &Record, dedupe: &str) -> String {
     fitting(&format!("{}@{dedupe}", record.topic), "record")
 }
 
-/// `ROW.eml`, or a name like it that is no way out of the folder.
+/// Returns `ROW.eml`, or a similar name that cannot leave the folder.
 pub fn row_name(row: &str) -> String {
     fitting(row, "eml")
 }
@@ -32,7 +32,7 @@ fn fitting(id: &str, extension: &str) -> String {
     format!("{}-{:016x}.{extension}", replaced.trim_start_matches('.'), fnv(id.as_bytes()))
 }
 
-/// The first line of a record's file, one JSON object; the rest is the payload to the byte.
+/// Returns the first line of a record's file, one JSON object; the rest is the exact payload.
 pub fn record_line(record: &Record) -> String {
     let headers: serde_json::Map<String, serde_json::Value> =
         record.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
@@ -40,7 +40,7 @@ pub fn record_line(record: &Record) -> String {
     format!("{line}\n")
 }
 
-/// The envelope as header lines: blind recipients are in no header of the message, and a developer wants to see them.
+/// Returns the envelope as header lines: Bcc recipients are in no header of the message, but developers need them.
 pub fn envelope(mail: &Mail) -> String {
     let mut lines = format!("X-Envelope-From: <{}>\r\n", mail.from);
     for to in &mail.to {
@@ -49,7 +49,7 @@ pub fn envelope(mail: &Mail) -> String {
     lines
 }
 
-/// FNV-1a: stable over versions and machines, as names must be.
+/// Computes FNV-1a, which is stable over versions and machines, as names must be.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes
         .iter()

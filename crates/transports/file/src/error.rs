@@ -1,4 +1,4 @@
-//! What can go wrong with a folder.
+//! Errors of a folder.
 
 use std::io;
 use std::path::PathBuf;

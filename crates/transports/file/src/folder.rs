@@ -1,4 +1,4 @@
-//! The folder itself: made for its owner only, tried out, synced, and swept of what killed writers left.
+//! The target folder: created for its owner only, tested, synced, and cleaned of abandoned temporary files.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -8,15 +8,15 @@ use std::time::{Duration, SystemTime};
 
 use crate::Error;
 
-/// No write takes this long: an older temporary file has lost its writer.
+/// Age from which a temporary file is abandoned: no write takes this long.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// With its parents, where it is missing.
+/// Creates the folder with its parents, if it is missing.
 pub fn make(folder: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::at(folder))
 }
 
-/// Makes a file and takes it away again; answers the time by the file system's clock.
+/// Creates and removes a file; returns the time of the file system's clock.
 pub fn try_out(folder: &Path) -> Result<SystemTime, Error> {
     let path = temporary(folder);
     let made = create(&path).and_then(|file| file.metadata()?.modified());
@@ -24,6 +24,7 @@ pub fn try_out(folder: &Path) -> Result<SystemTime, Error> {
     made.and_then(|time| removed.map(|()| time)).map_err(Error::at(folder))
 }
 
+/// Flushes the folder's entries to disk.
 pub fn sync(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::at(folder))
 }
@@ -36,7 +37,7 @@ pub fn sweep(folder: &Path) -> Result<(), Error> {
     };
     for entry in fs::read_dir(folder).map_err(Error::at(folder))? {
         let path = entry.map_err(Error::at(folder))?.path();
-        // Another instance may sweep at the same time: what is gone is no mistake.
+        // Another instance may clean up at the same time: a missing file is not an error.
         if is_temporary(&path) && old(&path).unwrap_or(false) {
             let _ = fs::remove_file(&path);
         }
@@ -44,8 +45,8 @@ pub fn sweep(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A name of its own for every write, also among machines that share the folder. Hidden, so that readers of the
-/// folder who look for `*.eml` never see half a mail.
+/// Returns a temporary path that is unique for every write, also among machines that share the folder.
+/// It is hidden, so that readers of `*.eml` never see a partial mail.
 pub fn temporary(folder: &Path) -> PathBuf {
     folder.join(format!(".{:016x}.part", rand::random::<u64>()))
 }
@@ -55,6 +56,7 @@ fn is_temporary(path: &Path) -> bool {
         && path.extension().is_some_and(|extension| extension == "part")
 }
 
+/// Creates a new file, readable by its owner only; fails if it exists.
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -1,7 +1,7 @@
-//! The file transport: every mail becomes an .eml file in a folder, every record a .record file, whole or not at all.
+//! File transport: writes every mail to an .eml file and every record to a .record file, complete or not at all.
 //!
-//! Owns: names and contents of the files. Must not: remove one. Invariant: what is delivered again replaces its
-//! own file, so the folder never holds it twice.
+//! Owns: names and contents of the files. Must not: remove one. Invariant: a second delivery replaces its own file, so
+//! the folder never has two files of one row.
 
 mod classify;
 mod config;

@@ -1,4 +1,4 @@
-//! The file transport against a real folder.
+//! Tests of the file transport in a real folder.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -118,7 +118,7 @@ async fn g3_a_folder_that_is_gone_refuses_us_and_comes_back_by_itself() {
     assert!(
         matches!(&outcomes[0], Outcome::Refused(failure) if failure.reason.contains("mails.1@example.org.eml"))
     );
-    // AlreadyExists is what making a folder over a file says.
+    // AlreadyExists is the error of creating a folder over a file.
     assert!(transport.probe().await.is_err());
 
     fs::remove_file(&folder).unwrap();
@@ -139,7 +139,7 @@ async fn a_probe_leaves_nothing_behind() {
 async fn a_failed_write_leaves_no_half_file() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();
-    // A folder stands where the file should go: the rename fails.
+    // A folder of that name exists: the rename fails.
     fs::create_dir(folder.path().join("mails.1@example.org.eml")).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], soon()).await;
     assert!(matches!(outcomes[0], Outcome::Retryable(_)), "{:?}", outcomes[0]);
