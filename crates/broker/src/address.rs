@@ -1,7 +1,7 @@
-//! A broker's URL: several hosts, a user, options.
+//! Parses the URL of a broker: several hosts, a user, options.
 //!
-//! Written by hand, as URLs of the standard have one host only. Must not: repeat the URL in a message, as it may hold
-//! a password.
+//! Written by hand, because standard URLs have one host only. Must not: repeat the URL in a message, because it may
+//! contain a password.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Is this name or address certainly this machine?
+    /// Whether this name or address is certainly this machine.
     pub fn is_loopback(&self) -> bool {
         self.name == "localhost"
             || self.name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -38,8 +38,8 @@ impl fmt::Display for Host {
     }
 }
 
-/// Why credentials may not go over this connection, if so: in plain text only to this very machine, or where the
-/// settings say so in as many words.
+/// Returns why credentials may not be sent over this connection, `None` if they may.
+/// Plain text is allowed only to this machine, or if the settings say so explicitly.
 pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Option<String> {
     let safe = tls || allowed || hosts.iter().all(Host::is_loopback);
     (!safe).then(|| {
@@ -47,21 +47,22 @@ pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Opti
     })
 }
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Debug)]
 pub struct Address {
     pub scheme: String,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub hosts: Vec<Host>,
-    /// Percent-decoded, without the first slash; `None` where the URL has no slash after the hosts.
+    /// Percent-decoded path without the first slash; `None` if the URL has no slash after the hosts.
     pub path: Option<String>,
     pub options: Options,
 }
 
 impl Address {
-    /// `port` is for hosts that name none. Options beside the URL win over its own; `user` and `password` may be
-    /// among them. What is wrong is told by `options.finish()`, together with everything else.
+    /// Parses a URL; `port` is the default of its hosts.
+    /// Options in `beside` override those of the URL; `user` and `password` may be among them. `options.finish()`
+    /// returns what is wrong, together with all other mistakes.
     pub fn parse(text: &str, beside: &[(String, String)], port: u16) -> Self {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -1,11 +1,11 @@
-//! AWS credentials, whatever they come from, are secrets: they are removed from texts that come from outside.
+//! Registers AWS credentials as secrets, so that they are removed from texts of other services.
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::future::ProvideCredentials as Provided;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use postrider_seams::scrub;
 
-/// From now on these credentials are removed from texts.
+/// Registers these credentials, so that they are removed from texts from now on.
 pub fn register_credentials(credentials: &Credentials) {
     scrub::register(credentials.secret_access_key());
     if let Some(token) = credentials.session_token() {
@@ -13,7 +13,7 @@ pub fn register_credentials(credentials: &Credentials) {
     }
 }
 
-/// Registers the credentials that another provider gives, each time it renews them.
+/// Registers the credentials of another provider, each time it renews them.
 #[derive(Debug)]
 pub struct Registering(pub SharedCredentialsProvider);
 

@@ -1,8 +1,8 @@
-//! What the transports to brokers share: reading a URL with options, secrets that can't be shown, and outcomes in
-//! few words.
+//! Shared code of the broker transports: URLs with options, secrets that are never shown, and short constructors of
+//! outcomes.
 //!
-//! Owns: the shape of those URLs (`scheme://user:password@host:port,host:port/path?option=value`). Must not: know
-//! any broker. Invariant: no secret is in any message or `Debug` text made here.
+//! Owns: the format of those URLs (`scheme://user:password@host:port,host:port/path?option=value`). Must not: know any
+//! broker. Invariant: no message or `Debug` text made here contains a secret.
 
 mod address;
 mod aws;

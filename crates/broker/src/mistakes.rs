@@ -1,5 +1,6 @@
-//! Settings that can't work: every mistake at once, each with what would be right.
+//! Errors of settings: all mistakes at once, each with its remedy.
 
+/// All mistakes in the settings of one broker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{broker} settings: {}", mistakes.join("; "))]
 pub struct Mistakes {
@@ -8,11 +9,12 @@ pub struct Mistakes {
 }
 
 impl Mistakes {
-    /// `Ok` where there are none.
+    /// Returns `Ok` if there are no mistakes.
     pub fn check(broker: &'static str, mistakes: Vec<String>) -> Result<(), Self> {
         if mistakes.is_empty() { Ok(()) } else { Err(Self { broker, mistakes }) }
     }
 
+    /// Creates an error with one mistake.
     pub fn one(broker: &'static str, mistake: impl Into<String>) -> Self {
         Self { broker, mistakes: vec![mistake.into()] }
     }

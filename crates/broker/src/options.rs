@@ -1,10 +1,10 @@
-//! Options of a URL: read one by one, and whatever nobody asked for is a mistake.
+//! Options of a URL: read one by one; an option that is never read is a mistake.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The options, and everything that was wrong so far.
+/// The options, and the mistakes found so far.
 #[derive(Default)]
 pub struct Options {
     pairs: Vec<(String, String)>,
@@ -17,16 +17,17 @@ impl Options {
         Self { pairs, known: Vec::new(), mistakes: Vec::new() }
     }
 
+    /// Adds a mistake, which [`Options::finish`] returns.
     pub fn mistake(&mut self, mistake: impl Into<String>) {
         self.mistakes.push(mistake.into());
     }
 
-    /// Was it given?
+    /// Whether the option is set.
     pub fn has(&self, name: &str) -> bool {
         self.pairs.iter().any(|(known, _)| known == name)
     }
 
-    /// The last of that name wins.
+    /// Removes an option and returns its value; the last one of that name wins.
     pub fn text(&mut self, name: &'static str) -> Option<String> {
         self.known.push(name);
         let found = self.pairs.iter().rposition(|(known, _)| known == name)?;
@@ -35,7 +36,7 @@ impl Options {
         Some(value)
     }
 
-    /// A number, a path, or anything that reads itself.
+    /// Parses an option into `place`, which keeps its value if the option is not set. `what` names the expected value.
     pub fn read<T: FromStr>(&mut self, name: &'static str, what: &str, place: &mut T) {
         let Some(text) = self.text(name) else { return };
         match text.parse() {
@@ -44,7 +45,7 @@ impl Options {
         }
     }
 
-    /// `500ms`, `30s`, `5m`; a bare number is seconds.
+    /// Parses a duration: `500ms`, `30s`, `5m`; a bare number is seconds.
     pub fn duration(&mut self, name: &'static str, place: &mut Duration) {
         let Some(text) = self.text(name) else { return };
         match read_duration(&text) {
@@ -53,6 +54,7 @@ impl Options {
         }
     }
 
+    /// Parses an option with a fixed list of values; another value is a mistake.
     pub fn choice<T: Clone>(&mut self, name: &'static str, choices: &[(&str, T)], place: &mut T) {
         let Some(text) = self.text(name) else { return };
         if let Some((_, value)) = choices.iter().find(|(known, _)| *known == text) {
@@ -63,7 +65,7 @@ impl Options {
         self.mistake(format!("{name} must be one of {}", known.join(", ")));
     }
 
-    /// Everything that was wrong, options that nobody knows included.
+    /// Returns all mistakes, unknown options included.
     pub fn finish(mut self) -> Vec<String> {
         self.known.sort_unstable();
         for (name, _) in &self.pairs {
@@ -73,14 +75,14 @@ impl Options {
     }
 }
 
-/// Names only: values may be secrets.
+/// Shows names only: values may be secrets.
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
     }
 }
 
-/// A plain number is seconds.
+/// Parses a duration; a plain number is seconds.
 fn read_duration(text: &str) -> Option<Duration> {
     text.parse().map(Duration::from_secs).ok().or_else(|| postrider_seams::duration(text).ok())
 }

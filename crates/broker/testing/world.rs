@@ -1,4 +1,4 @@
-//! Records, deadlines and questions about outcomes, in short words: shared by the tests of all broker transports.
+//! Records, deadlines and outcome checks, shared by the tests of all broker transports.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,12 +9,13 @@ use postrider_seams::row::Detail;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Receipt, Record, Transport};
 use tokio::time::Instant;
 
-/// A name that no other test uses, in this run or in one beside it.
+/// Returns a name that no other test uses, in this run or a concurrent one.
 pub fn unique(name: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{name}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Creates an envelope with a record.
 pub fn record(topic: &str, key: Option<&str>, payload: impl Into<Bytes>, dedupe: &str) -> Envelope {
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Envelope {
@@ -32,14 +33,14 @@ pub fn record(topic: &str, key: Option<&str>, payload: impl Into<Bytes>, dedupe:
     }
 }
 
-/// Records of `keys` keys in turn; the payload is the number.
+/// Creates records of `keys` keys in turn; the payload is the number.
 pub fn numbered(topic: &str, keys: usize, numbers: std::ops::Range<usize>) -> Vec<Envelope> {
     numbers
         .map(|n| record(topic, Some(&format!("key-{}", n % keys)), n.to_string(), &format!("{topic}-{n}")))
         .collect()
 }
 
-/// Another worker may have the last by now: it is not sent, and costs nothing.
+/// Asserts that a record whose lease may be lost is not sent, at no cost.
 pub async fn defers_without_lease(transport: &dyn Transport, topic: &str) {
     let lost = postrider_seams::LeaseCheck::new(|| false);
     let batch = [
@@ -55,24 +56,26 @@ pub async fn defers_without_lease(transport: &dyn Transport, topic: &str) {
     );
 }
 
+/// Returns the deadline this many seconds from now.
 pub fn within(seconds: f64) -> Instant {
     Instant::now() + Duration::from_secs_f64(seconds)
 }
 
+/// Delivers a batch with a deadline of 20 seconds.
 pub async fn send(transport: &dyn Transport, batch: &[Envelope]) -> Vec<Outcome> {
     send_by(transport, batch, within(20.0)).await
 }
 
-/// Also holds the transport to its deadline.
+/// Delivers a batch and asserts that the transport keeps its deadline.
 pub async fn send_by(transport: &dyn Transport, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
     let outcomes = transport.deliver(batch, deadline).await;
-    // A loaded machine wakes late.
+    // A loaded machine wakes tasks late.
     assert!(Instant::now() < deadline + Duration::from_secs(2), "the deadline was missed");
     assert_eq!(outcomes.len(), batch.len(), "one outcome per envelope");
     outcomes
 }
 
-/// Tries until everything is delivered, as the engine would: in order, from the first that was not.
+/// Retries until everything is delivered, like the engine: in order, from the first record that was not.
 pub async fn send_until_delivered(transport: &dyn Transport, batch: &[Envelope]) {
     let until = within(60.0);
     let mut rest = batch.to_vec();
@@ -84,6 +87,7 @@ pub async fn send_until_delivered(transport: &dyn Transport, batch: &[Envelope])
     }
 }
 
+/// Asserts that the outcome is `Delivered` and returns its receipt.
 #[track_caller]
 pub fn delivered(outcome: &Outcome) -> &Receipt {
     match outcome {
@@ -92,6 +96,7 @@ pub fn delivered(outcome: &Outcome) -> &Receipt {
     }
 }
 
+/// Asserts that every outcome is `Delivered`.
 #[track_caller]
 pub fn all_delivered(outcomes: &[Outcome]) {
     for outcome in outcomes {
@@ -101,6 +106,7 @@ pub fn all_delivered(outcomes: &[Outcome]) {
 
 macro_rules! failures {
     ($($name:ident $variant:ident),*) => {$(
+        /// Asserts that the outcome is of this kind and returns its failure.
         #[track_caller]
         pub fn $name(outcome: &Outcome) -> &Failure {
             match outcome {
@@ -115,7 +121,7 @@ failures!(retryable Retryable, rejected Rejected, refused Refused, deferred Defe
 /// Records as a consumer saw them: key and number.
 pub type Seen = Vec<(String, usize)>;
 
-/// Every number is there, and those of one key are in order of their first appearance; returns how many came twice.
+/// Asserts that every number was seen, those of one key in order; returns how many came twice.
 #[track_caller]
 pub fn in_order(seen: &Seen, numbers: usize) -> usize {
     let mut known = std::collections::HashSet::new();
