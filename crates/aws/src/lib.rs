@@ -1,8 +1,8 @@
-//! The HTTP client of the AWS SDKs, for everything of ours that speaks to AWS.
+//! The HTTP client of the AWS SDKs, used by everything here that calls AWS.
 //!
-//! Owns: TLS, and when kept connections are given up. Must not: know a service. Invariant: after a request that got no
-//! answer in time no connection of that time is used again. If a peer vanished, its connections lead nowhere, all of
-//! them, and each would cost one more timeout.
+//! Owns: TLS, and when pooled connections are dropped. Must not: know a service. Invariant: after a request that got
+//! no answer in time, no connection from that time is used again. If a peer vanished, all its connections are dead,
+//! and each would cost one more timeout.
 
 use std::error::Error as _;
 use std::fmt;
@@ -20,11 +20,11 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use hyper_util::client::legacy;
 
-/// A connection that was idle for so long is closed. AWS itself closes sooner or later, and the SDK's connector offers
-/// no TCP keepalive that would find out.
+/// Time after which an idle connection is closed. AWS closes them too, and the SDK's connector has no TCP keepalive to
+/// detect that.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// A client with its own connections.
+/// Creates a client with its own connection pool.
 pub fn http_client() -> SharedHttpClient {
     renewable(|| {
         Builder::new()
@@ -57,10 +57,10 @@ impl Shared {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives up the connections of this generation. Requests under way keep theirs.
+    /// Drops the connections of this generation. Requests in flight keep theirs.
     fn renew(&self, generation: u64) {
         let mut current = self.current();
-        // Others that waited as long must not take connections with them that were opened since.
+        // Other requests that timed out must not drop connections that were opened since.
         if current.generation == generation {
             *current = Current { generation: generation + 1, client: (self.make)() };
         }
@@ -93,7 +93,7 @@ impl HttpClient for Renewable {
     }
 }
 
-/// Notices requests that get no answer.
+/// Detects requests that get no answer.
 #[derive(Debug)]
 struct Watched {
     inner: SharedHttpConnector,
@@ -107,7 +107,7 @@ impl HttpConnector for Watched {
         let waiting =
             Waiting { shared: Arc::clone(&self.shared), generation: self.generation, answered: false };
         HttpConnectorFuture::new(async move {
-            // The whole of it: the block would capture the one field it names, and drop the rest before it runs.
+            // Move the whole value: the block would capture only the field it names, and drop the rest before it runs.
             let mut waiting = waiting;
             let answer = answer.await;
             waiting.answered = !answer.as_ref().is_err_and(ConnectorError::is_timeout);
@@ -116,7 +116,7 @@ impl HttpConnector for Watched {
     }
 }
 
-/// The SDK drops a request whose time is up.
+/// A request in flight; the SDK drops it when its time is up.
 struct Waiting {
     shared: Arc<Shared>,
     generation: u64,
@@ -131,10 +131,10 @@ impl Drop for Waiting {
     }
 }
 
-/// Did the connection end under the request, so that the service may have seen it? Not where there was none: nobody
-/// listens, or the name is not known.
+/// Whether the connection closed during the request, so that the service may have received it.
+/// False if there was no connection: refused, or an unknown name.
 pub fn is_cut(error: &ConnectorError) -> bool {
-    // The connector's mark for an answer that broke off.
+    // The connector's marker of a response that broke off.
     let broke_off = error.as_other().is_some();
     let mut source = error.source();
     while let Some(cause) = source {
