@@ -1,7 +1,8 @@
-//! The HTTP API under `/api/v1`: what the hub can do, as JSON.
+//! The HTTP API under `/api/v1`: the operations of the hub and of lanes, as JSON.
 //!
-//! Owns: routes, who may call which, and how mistakes are told (RFC 9457). Must not: know a table or a driver. Invariant:
-//! nothing here answers without a key, and what a caller may not see answers byte for byte like what is not there.
+//! Owns: routes, the roles that they require, and the format of errors (RFC 9457). Must not: know a table or a driver.
+//! Invariant: no route answers without a key, and an object that a caller may not see gets the same response, byte for
+//! byte, as one that does not exist.
 
 mod accounts;
 mod admit;
@@ -56,7 +57,7 @@ use crate::overview::Sampler;
 
 pub(crate) use body::{is_json, parsed, taken};
 
-/// What the API works with. The hub is there once its database could be opened.
+/// The shared state of the API. The hub is set once its database is open.
 #[derive(Clone)]
 pub struct Api {
     hub: Arc<OnceLock<Arc<Hub>>>,
@@ -70,16 +71,16 @@ pub struct Api {
     budget: Budget,
 }
 
-/// How large a request may be.
+/// Size limits of requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of a body.
+    /// Maximum bytes of a body.
     pub body: usize,
-    /// Bytes of a batch's body.
+    /// Maximum bytes of a batch's body.
     pub batch_body: usize,
-    /// Entries of a batch.
+    /// Maximum entries of a batch.
     pub batch: usize,
-    /// Bytes of all bodies together.
+    /// Maximum bytes of all bodies together.
     pub bodies: usize,
 }
 
@@ -90,6 +91,7 @@ impl Default for Limits {
 }
 
 impl Api {
+    /// Creates the API without a hub: every request gets 503 until [`Api::open`].
     pub fn new(lanes: Arc<dyn LaneControl>, limits: Limits) -> Self {
         let sampler = Arc::new(Sampler::new(Arc::clone(&lanes)));
         Self {
@@ -105,13 +107,13 @@ impl Api {
         }
     }
 
-    /// E-mails are taken in as well.
+    /// Adds the mailroom, so that e-mails are accepted; `None`: they are not.
     #[must_use]
     pub fn with_mailroom(self, mailroom: Option<Arc<dyn Mailroom>>) -> Self {
         Self { mailroom, ..self }
     }
 
-    /// The hub's database is there: from now on the API answers.
+    /// Sets the hub after its database was opened; from now on the API answers.
     pub fn open(&self, hub: Arc<Hub>) {
         let _ = self.hub.set(hub);
     }
@@ -120,7 +122,7 @@ impl Api {
         self.hub.get().ok_or_else(Problem::away)
     }
 
-    /// A lane and its table.
+    /// Returns a lane and its table.
     async fn lane(&self, name: &str) -> Result<(LaneMake, Arc<dyn Inspect>), Problem> {
         const ABSENT: Error = Error::Absent("lane");
         let make = self.lanes.make(name).ok_or(ABSENT)?;
@@ -131,18 +133,18 @@ impl Api {
         &self.guesses
     }
 
-    /// Does this request bring a valid key?
+    /// Checks that this request has a valid key.
     pub(crate) async fn admits(&self, request: &axum::http::request::Parts) -> Result<(), Problem> {
         self.actor(&request.method, &request.headers, who(&request.extensions)).await.map(|_| ())
     }
 
-    /// Can it answer, or does it still wait for its database?
+    /// Whether the hub's database is open.
     pub(crate) fn is_open(&self) -> bool {
         self.hub.get().is_some()
     }
 
-    /// Every route, the console's too: for the listener, or to be asked without a socket. Inside a Tokio runtime: the
-    /// lanes are sampled from now on.
+    /// Returns the router with every route, including the console's.
+    /// Must be called inside a Tokio runtime: it starts sampling the lanes.
     pub fn into_routes(self) -> Router {
         self.sampler.start();
         let (routes, _) = described().split_for_parts();
@@ -154,7 +156,7 @@ impl Api {
     }
 }
 
-/// The routes with their descriptions, from which the OpenAPI document is made.
+/// Returns the routes with their descriptions, from which the OpenAPI document is generated.
 fn described() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, jobs::create))

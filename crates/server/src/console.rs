@@ -1,7 +1,7 @@
-//! The console: pages that use the API as anybody may, and the sessions that browsers use it with.
+//! The console: static pages that use the public API, and the sessions of browsers.
 //!
-//! Owns: `/`, the pages' files, signing in and out, and the headers that keep pages apart. Must not: know a lane or a row;
-//! the pages ask `/api/v1`. Invariant: no page has a script or a style of its own text, and nothing comes from elsewhere.
+//! Owns: `/`, the pages' files, sign-in and sign-out, and the security headers. Must not: know a lane or a row; the
+//! pages query `/api/v1`. Invariant: no page has an inline script or style, and nothing is loaded from other hosts.
 
 mod assets;
 pub(crate) mod cookie;
@@ -18,7 +18,7 @@ use crate::api::Api;
 pub(crate) use guard::{MAIL_POLICY, data as guard_data};
 pub(crate) use sign::session_is_meant;
 
-/// What the console's own routes work with.
+/// The state of the console's own routes.
 #[derive(Clone)]
 struct Console {
     api: Api,
@@ -36,7 +36,7 @@ pub(crate) fn routes(api: Api) -> Router {
     pages.layer(middleware::from_fn(guard::pages))
 }
 
-/// The one page, for who may have a session; the API tells whether it is one.
+/// Serves the page if there is a session cookie; the API checks whether it is valid.
 async fn index(headers: HeaderMap) -> Response {
     if cookie::session(&headers).is_none() {
         return Redirect::to("/console/login").into_response();

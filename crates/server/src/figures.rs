@@ -1,4 +1,4 @@
-//! Prometheus figures: the recorder that the whole process reports to, and their text form.
+//! Prometheus metrics: the recorder of the process, and the text format.
 
 mod meaning;
 
@@ -6,31 +6,32 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// From half a millisecond to five minutes: a claim on a warm index takes about one, a slow relay half a minute.
+/// Histogram buckets from half a millisecond to five minutes: a claim on a warm index takes about one, a slow relay
+/// half a minute.
 const SECONDS: [f64; 18] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
     300.0,
 ];
 
-/// Rows in a claim or a settle.
+/// Histogram buckets of rows per claim or settle.
 const ROWS: [f64; 11] = [0.0, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
-/// Histograms keep their raw samples until somebody folds them in; this often they are, scraped or not.
+/// Interval at which raw samples of histograms are aggregated, even without a scrape.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Why the figures could not be set up.
+/// The error of installing the recorder.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot install the metrics recorder: {0}")]
 pub struct FiguresError(String);
 
-/// The process's figures. Cheap to clone.
+/// The metrics of the process. Cheap to clone.
 #[derive(Clone)]
 pub struct Figures {
     handle: PrometheusHandle,
 }
 
 impl Figures {
-    /// Makes this the process's recorder. Can be done once; call it inside a Tokio runtime.
+    /// Installs the recorder of the process. Possible once, inside a Tokio runtime.
     pub fn install() -> Result<Self, FiguresError> {
         let recorder = builder()?.build_recorder();
         let handle = recorder.handle();
@@ -42,7 +43,7 @@ impl Figures {
         Ok(figures)
     }
 
-    /// The text that Prometheus scrapes.
+    /// Renders the text that Prometheus scrapes.
     pub fn render(&self) -> String {
         self.handle.render()
     }

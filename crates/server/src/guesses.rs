@@ -1,8 +1,8 @@
-//! Wrong keys, counted per address: after a few of them in a minute that address is answered 429, and its look-ups of keys
-//! share a few places, so that guessing can't keep the database busy.
+//! Limits guessing of keys: counts wrong keys per address. After a few in a minute the address gets 429, and its key
+//! lookups share a few slots, so that guessing cannot keep the database busy.
 //!
-//! Invariant: a right key always opens, whatever was sent before it: only wrong keys are counted, and a wrong key is
-//! refused either way. Memory is bounded by [`ADDRESSES`].
+//! Invariant: a valid key is always accepted, regardless of earlier requests: only wrong keys are counted, and a wrong
+//! key is refused in any case. Memory is bounded by [`ADDRESSES`].
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -15,24 +15,24 @@ use tokio::time::{Duration, Instant};
 
 use crate::api::Problem;
 
-/// Wrong keys of one address in a [`WINDOW`].
+/// Wrong keys of one address per [`WINDOW`].
 const WRONG_KEYS: u32 = 10;
 const WINDOW: Duration = Duration::from_mins(1);
-/// Addresses that are remembered; those past them share one count.
+/// Maximum number of counted addresses; further ones share one count.
 const ADDRESSES: usize = 1_000;
-/// Look-ups at once for all addresses that have used up their wrong keys.
+/// Concurrent lookups of all addresses that have used up their wrong keys.
 const LOOKUPS: usize = 4;
 
-/// Who asks, as [`network`] has it. None where there is no socket.
+/// The address of a client, as [`network`] returns it. `None` without a socket.
 pub type Who = Option<IpAddr>;
 
-/// Where a request came from.
+/// Returns the address of the client that sent a request.
 pub fn who(extensions: &Extensions) -> Who {
     let ConnectInfo(address) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(network(address.ip()))
 }
 
-/// The address that limits count: an IPv6 address counts as its network (/64), which one host can have to itself.
+/// Returns the address that limits count: for IPv6 its /64 network, because one host can have a whole one.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -43,6 +43,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
+/// The wrong keys per address.
 pub struct Guesses {
     wrong: Mutex<HashMap<Who, (Instant, u32)>>,
     lookups: Semaphore,
@@ -65,7 +66,7 @@ impl Guesses {
         counted.is_some_and(|(since, count)| since.elapsed() < WINDOW && *count >= WRONG_KEYS)
     }
 
-    /// To be held during the look-up of a key. Waits where this address has sent too many wrong ones. Cancel-safe.
+    /// Returns the permit to hold during a key lookup; waits if this address sent too many wrong ones. Cancel-safe.
     pub async fn look_up(&self, who: Who) -> Option<SemaphorePermit<'_>> {
         if !self.is_over(who) {
             return None;
@@ -73,7 +74,7 @@ impl Guesses {
         self.lookups.acquire().await.ok()
     }
 
-    /// Counts a wrong key. The answer is `refusal` while there are few, then 429.
+    /// Counts a wrong key. Returns `refusal` while there are few, then 429.
     pub fn wrong(&self, who: Who, refusal: Problem) -> Problem {
         let over = self.is_over(who);
         let now = Instant::now();

@@ -1,8 +1,9 @@
-//! The HTTP listener: is the process up, are its lanes moving, its figures, the API, and the console over it.
+//! The HTTP listener: liveness, readiness, metrics, the API, and the console.
 //!
-//! Owns: `/healthz`, `/readyz`, `/metrics`, `/api`, the console at `/`, and what they answer. Must not: know a store or a transport; lanes come
-//! through [`Lanes`] and [`LaneControl`], everything else through the hub. Invariant: health is answered from memory, so that
-//! it comes at once even when a database hangs; nothing else answers without a key or a session, but for static files.
+//! Owns: `/healthz`, `/readyz`, `/metrics`, `/api`, the console at `/`, and their responses. Must not: know a store or
+//! a transport; lanes are reached through [`Lanes`] and [`LaneControl`], everything else through the hub. Invariant:
+//! health is answered from memory, so immediately even when a database hangs; every other route, except static files,
+//! needs a key or a session.
 
 pub mod api;
 mod console;

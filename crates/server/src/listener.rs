@@ -1,4 +1,5 @@
-//! The listener: bound before anything starts, so that a taken port is an error at once. Connections have limits of number and time.
+//! The listener: bound before anything starts, so that a port in use fails immediately. Limits connections in number
+//! and time.
 
 mod accept;
 mod arriving;
@@ -25,10 +26,10 @@ use crate::ready::{Lanes, Ready, readyz};
 
 pub use self::connections::ConnectionLimits;
 
-/// The text format that Prometheus expects, with its version.
+/// Media type of the Prometheus text format, with its version.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Why no address could be had.
+/// The reason why the address could not be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error(
@@ -44,7 +45,7 @@ pub enum BindError {
     },
 }
 
-/// A bound address, not yet answering.
+/// A bound address that does not answer yet.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -54,6 +55,7 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Binds the address.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => BindError::Taken(address),
@@ -64,23 +66,24 @@ impl Listener {
         Ok(Self { socket, address, stalled_after: STALLED_AFTER, limits: ConnectionLimits::default() })
     }
 
-    /// How long a lane may be stalled before `/healthz` fails; zero: for ever.
+    /// Sets how long a lane may be stalled before `/healthz` fails; zero: never.
     #[must_use]
     pub fn stalled_after(self, stalled_after: Duration) -> Self {
         Self { stalled_after, ..self }
     }
 
+    /// Sets the limits of open connections.
     #[must_use]
     pub fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The address really bound: with port 0 the one that the system chose.
+    /// Returns the bound address: with port 0 the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `shutdown` completes, then finishes the requests under way.
+    /// Answers requests until `shutdown` completes, then finishes those in flight.
     pub async fn serve(
         self,
         lanes: Arc<dyn Lanes>,
@@ -95,12 +98,12 @@ impl Listener {
     }
 }
 
-/// Who may read the figures.
+/// The clients that may read the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Metrics {
     #[default]
     Open,
-    /// Whoever brings an API key.
+    /// Clients with an API key.
     Key,
 }
 
@@ -133,7 +136,7 @@ struct Scrape {
     open: bool,
 }
 
-/// How long a lane may be stalled before a restart is worth a try.
+/// Default time that a lane may be stalled before a restart is worthwhile.
 const STALLED_AFTER: Duration = Duration::from_mins(5);
 
 #[derive(Clone)]
@@ -142,7 +145,7 @@ struct Liveness {
     stalled_after: Duration,
 }
 
-/// The process is up, its runtime turns, and no lane has been stuck for so long that only a restart may help.
+/// Answers 200 if the runtime works and no lane has been stalled for so long that only a restart may help.
 async fn healthz(State(liveness): State<Liveness>) -> Response {
     let limit = liveness.stalled_after;
     let lanes = if limit.is_zero() { Vec::new() } else { liveness.lanes.lanes() };

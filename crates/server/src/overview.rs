@@ -1,7 +1,7 @@
-//! The overview: every lane at a glance, and what needs attention, in words.
+//! The overview: the state of every lane, and messages about what needs attention.
 //!
-//! Owns: one sampler for all who look; the last hour's figures. Must not: ask a database while nobody looks, or more often
-//! than every [`COUNT_EVERY`]. Invariant: what it keeps is bounded by the lanes and an hour.
+//! Owns: one sampler for all viewers; the rates of the last hour. Must not: query a database while there is no viewer,
+//! or more often than every [`COUNT_EVERY`]. Invariant: its memory is bounded by the lanes and an hour.
 
 mod attention;
 mod counts;
@@ -24,25 +24,26 @@ use crate::LaneControl;
 pub(crate) use attention::span;
 pub use view::Overview;
 
-/// Between two looks at the engine's own counters, which cost nothing.
+/// Interval of reading the engine's counters, which costs nothing.
 const TICK: Duration = Duration::from_secs(1);
-/// Between two pictures while nothing changes.
+/// Interval of overviews while nothing changes.
 const PICTURE_EVERY: Duration = Duration::from_secs(3);
-/// Between two questions to a lane's database, however many look.
+/// Interval of queries to a lane's database, regardless of the number of viewers.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
-/// A database that takes longer is said to be away.
+/// Time limit of a database; after that it is shown as not available.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Streams at once, of all keys and of one key with its sessions.
+/// Maximum concurrent streams, of all keys and of one key with its sessions.
 const VIEWERS: usize = 100;
 const VIEWERS_PER_KEY: usize = 20;
 
+/// Samples the lanes for all viewers of the overview.
 pub struct Sampler {
     lanes: Arc<dyn LaneControl>,
     rates: Mutex<Rates>,
     counts: Mutex<BTreeMap<String, Counts>>,
-    /// What databases were asked and have not answered.
+    /// Queries that have not returned yet, by lane.
     open: Mutex<BTreeMap<String, Question>>,
-    /// When the databases were last asked; held while they are.
+    /// Time of the last queries; locked while they run.
     asked: tokio::sync::Mutex<Option<Instant>>,
     asking: AtomicBool,
     pictures: watch::Sender<Option<Arc<Overview>>>,
@@ -50,7 +51,7 @@ pub struct Sampler {
     per_key: Arc<Mutex<HashMap<String, usize>>>,
 }
 
-/// Somebody who looks: a new picture whenever there is one. It counts as a viewer until it is dropped.
+/// A viewer, which gets every new overview. It counts until it is dropped.
 pub struct Viewer {
     pictures: watch::Receiver<Option<Arc<Overview>>>,
     _place: OwnedSemaphorePermit,
@@ -64,7 +65,7 @@ struct KeyShare {
 }
 
 impl KeyShare {
-    /// `None` where the key has as many streams as it may have.
+    /// Counts one more stream; `None` if the key has its maximum.
     fn take(counts: &Arc<Mutex<HashMap<String, usize>>>, key: &str) -> Option<Self> {
         let mut held = locked(counts);
         let count = held.entry(key.to_owned()).or_default();
@@ -89,7 +90,7 @@ impl Drop for KeyShare {
 }
 
 impl Viewer {
-    /// The next picture; `None` at the sampler's end. Cancel-safe.
+    /// Returns the next overview; `None` when the sampler ends. Cancel-safe.
     pub async fn next(&mut self) -> Option<Arc<Overview>> {
         loop {
             self.pictures.changed().await.ok()?;
@@ -102,11 +103,12 @@ impl Viewer {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Plain figures: a panic elsewhere can't have left them half written.
+    // Plain numbers: a panic elsewhere cannot have left them inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sampler {
+    /// Creates a sampler of these lanes; [`Sampler::start`] runs it.
     pub fn new(lanes: Arc<dyn LaneControl>) -> Self {
         Self {
             lanes,
@@ -121,7 +123,7 @@ impl Sampler {
         }
     }
 
-    /// Samples until nobody has it any more.
+    /// Samples in the background until the last reference is dropped.
     pub fn start(self: &Arc<Self>) {
         let sampler = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -155,7 +157,7 @@ impl Sampler {
         }
     }
 
-    /// Opens a stream of this key, with a picture at once; `None` where the key, or all keys together, have too many.
+    /// Opens a stream for this key, with an overview immediately; `None` if the key or all keys have too many.
     pub async fn view(&self, key: &str) -> Option<Viewer> {
         let share = KeyShare::take(&self.per_key, key)?;
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
@@ -165,13 +167,14 @@ impl Sampler {
         Some(Viewer { pictures, _place: place, _share: share })
     }
 
-    /// How it is now, with counts that are no older than [`COUNT_EVERY`].
+    /// Returns the current overview, with counts no older than [`COUNT_EVERY`].
     pub async fn look(&self) -> Overview {
         self.ask().await;
         self.picture(&self.lanes.lanes())
     }
 
-    /// Asks every lane's database, if it was not asked just now. One at a time; who waits has the other's answer.
+    /// Queries every lane's database, if the last query is not recent. One at a time; a caller that waits uses its
+    /// result.
     async fn ask(&self) {
         let mut asked = self.asked.lock().await;
         if asked.is_some_and(|last| last.elapsed() < COUNT_EVERY) {
@@ -190,7 +193,7 @@ impl Sampler {
     }
 }
 
-/// What the last picture showed of the lanes' health.
+/// The health of the lanes in the last overview.
 #[derive(Default)]
 struct Shown {
     at: Option<Instant>,
@@ -198,7 +201,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// A change of health is told at once.
+    /// Whether a new overview is due; immediately if a lane's health changed.
     fn is_due(&mut self, now: Instant, statuses: &[LaneStatus]) -> bool {
         let health: Vec<_> = statuses.iter().map(|lane| (lane.lane.clone(), lane.health.clone())).collect();
         let old = self.at.is_none_or(|at| now.duration_since(at) >= PICTURE_EVERY);

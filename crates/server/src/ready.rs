@@ -1,4 +1,4 @@
-//! Readiness: true only when every lane is moving, or stands still because an operator said so, and the API can answer.
+//! Readiness: true only if every lane delivers, or is paused by an operator, and the API can answer.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Api;
 
-/// Where the lanes' own words come from. Must answer from memory: `/readyz` is asked every few seconds.
+/// The source of the lanes' status. Must answer from memory: `/readyz` is polled every few seconds.
 pub trait Lanes: Send + Sync {
     fn lanes(&self) -> Vec<LaneStatus>;
 }
@@ -26,7 +26,7 @@ impl<F: Fn() -> Vec<LaneStatus> + Send + Sync> Lanes for F {
 struct Readiness {
     ready: bool,
     lanes: Vec<LaneReadiness>,
-    /// Left out where there is no API.
+    /// Omitted without an API.
     #[serde(skip_serializing_if = "Option::is_none")]
     api: Option<ApiReadiness>,
 }
@@ -64,7 +64,7 @@ impl Readiness {
     }
 }
 
-/// What readiness is made of.
+/// The sources of readiness.
 #[derive(Clone)]
 pub(crate) struct Ready {
     pub lanes: Arc<dyn Lanes>,

@@ -1,7 +1,7 @@
-//! Rows as operators read them: in lists, alone, with what happened and what is waited for, in words.
+//! Rows as operators read them: in lists, in detail, with their timeline and the reason why they wait.
 //!
-//! Owns: what is made of a row's columns for people. Must not: ask a database or know a driver. Invariant: what could be a
-//! secret is masked, and nothing is longer than a page can show.
+//! Owns: the readable form of a row's columns. Must not: query a database or know a driver. Invariant: possible
+//! secrets are masked, and no text is longer than a page can show.
 
 mod attempt;
 mod item;
@@ -18,7 +18,7 @@ pub use message::{MessageView, html_of, message};
 pub use timeline::{TimelineEntry, timeline};
 pub use waiting::{Surroundings, waiting};
 
-/// What a state means, in one word.
+/// Returns the meaning of a state in one word: `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`.
 pub fn role_of(contract: &Contract, state: StateId) -> &'static str {
     let ends = |end: fn(&Stage) -> StateId| contract.stages.iter().any(|stage| end(stage) == state);
     if contract.is_claimed(state) {
@@ -36,7 +36,8 @@ pub fn role_of(contract: &Contract, state: StateId) -> &'static str {
     }
 }
 
-/// What an error column says to people: its message where it holds a JSON object; nothing where that tells of no error.
+/// Returns an error column as readable text: the message of a JSON object, or the text itself. `None` if there is no
+/// error.
 pub fn error_words(text: &str) -> Option<String> {
     let text = text.trim();
     let parsed =
@@ -50,7 +51,7 @@ pub fn error_words(text: &str) -> Option<String> {
     }
 }
 
-/// At most so many characters, and whether some were cut off.
+/// Cuts a text to at most `most` characters; returns whether it was cut.
 fn cut(text: &str, most: usize) -> (String, bool) {
     match text.char_indices().nth(most) {
         Some((end, _)) => (format!("{}…", &text[..end]), true),

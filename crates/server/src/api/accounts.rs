@@ -1,4 +1,4 @@
-//! `/service-accounts`
+//! Routes of `/service-accounts`.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,6 +14,7 @@ use super::once::{Keyed, Once, once};
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
+/// Query parameters of the list of service accounts.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

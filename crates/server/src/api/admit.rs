@@ -1,4 +1,4 @@
-//! The door: nothing is looked at before the key is.
+//! Authentication: checks the key or session before anything else of a request is read.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,11 +17,11 @@ use super::{Api, Problem, unasked};
 use crate::console::{cookie, session_is_meant};
 use crate::guesses::{Who, who};
 
-/// Who asks. Only routes behind [`admit`] have one.
+/// The authenticated caller. Only routes behind [`admit`] have one.
 pub struct Caller(pub Actor);
 
 impl Caller {
-    /// The caller, if its role is this one or more.
+    /// Returns the caller if its role is at least this one; otherwise 403.
     pub fn at_least(&self, role: Role) -> Result<&Actor, Problem> {
         if self.0.role >= role {
             return Ok(&self.0);
@@ -30,7 +30,7 @@ impl Caller {
         Err(Problem::forbidden(format!("this needs the role {needed}; the API key has {has}")))
     }
 
-    /// The same, for what belongs to no client.
+    /// Returns the caller if its role is at least this one and it is not limited to some clients; otherwise 403.
     pub fn of_all_clients(&self, role: Role) -> Result<&Actor, Problem> {
         let actor = self.at_least(role)?;
         match actor.scope {
@@ -48,9 +48,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Callers whose role is checked before the body is read: nothing is taken in from who may not send it.
+/// Callers whose role is checked before the body is read: no body is read from a caller that may not send it.
 macro_rules! checked_callers {
     ($($name:ident: $check:ident($role:ident)),* $(,)?) => {$(
+        /// A caller that has the required role.
         pub struct $name(pub Caller);
 
         impl<S: Send + Sync> FromRequestParts<S> for $name {
@@ -72,14 +73,14 @@ checked_callers! {
     ByOperatorOfAll: of_all_clients(Operator),
 }
 
-/// Longer than any look-up of a key takes.
+/// Time limit of a key lookup, longer than any takes.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// So long after the last time somebody may read while the database is away.
+/// Time after a successful lookup for which a caller may still read while the database is not available.
 const REMEMBERED: Duration = Duration::from_mins(10);
-/// Who is remembered at most.
+/// Maximum number of remembered callers.
 const GUESTS: usize = 1_000;
 
-/// Who was let in lately, by what they brought.
+/// The recently authenticated callers, by key or session.
 #[derive(Default)]
 pub struct Recent(Mutex<HashMap<Pass, (Instant, Actor)>>);
 
@@ -108,7 +109,7 @@ impl Recent {
     }
 }
 
-/// What somebody was let in with.
+/// The credential of a request: an API key or a session.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Pass {
     Key(String),
@@ -116,7 +117,7 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// A key is looked at first, right or wrong.
+    /// Reads the credential of a request. A key takes precedence over a cookie, even if it is wrong.
     fn of(headers: &HeaderMap) -> Option<Self> {
         let Some(given) = headers.get(header::AUTHORIZATION) else {
             return cookie::session(headers).map(|token| Self::Session(token.to_owned()));
@@ -127,7 +128,7 @@ impl Pass {
 }
 
 impl Api {
-    /// Whoever brings a key, or a session's cookie; a change by a cookie needs its token besides.
+    /// Authenticates by key or session cookie; a change with a cookie also needs its CSRF token.
     pub(super) async fn actor(
         &self,
         method: &Method,
@@ -150,7 +151,7 @@ impl Api {
         }
     }
 
-    /// A wrong key is counted. A session's cookie is not: it runs out in browsers that go on asking.
+    /// Counts a wrong key. A session cookie is not counted: expired ones are normal in browsers that keep polling.
     fn refused(&self, pass: &Pass, who: Who) -> Problem {
         match pass {
             Pass::Key(_) if who.is_some() => self.guesses.wrong(who, Problem::unauthorized()),
@@ -158,7 +159,7 @@ impl Api {
         }
     }
 
-    /// While the database is away, who was let in lately may still read: that it is away is told there.
+    /// Returns the reader; while the database is not available, a recently authenticated caller may still read.
     async fn reader(&self, pass: &Pass) -> Result<Option<Actor>, Problem> {
         let asked = tokio::time::timeout(PATIENCE, self.bearer(pass)).await;
         match asked.unwrap_or_else(|_| Err(Problem::away())) {
@@ -174,7 +175,7 @@ impl Api {
         }
     }
 
-    /// Who this is now; `None` where it opens nothing any more.
+    /// Looks up the owner of a credential; `None` if it is no longer valid.
     pub(super) async fn bearer(&self, pass: &Pass) -> Result<Option<Actor>, Problem> {
         Ok(match pass {
             Pass::Key(key) => self.hub()?.authenticate(key).await?,
@@ -183,6 +184,7 @@ impl Api {
     }
 }
 
+/// Middleware that authenticates the caller, and refuses NUL characters and unknown query parameters.
 pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let who = who(request.extensions());
     match api.actor(request.method(), request.headers(), who).await {
@@ -191,7 +193,7 @@ pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> 
                 return problem.into_response();
             }
             request.extensions_mut().insert(actor);
-            // Held until the answer is made.
+            // Held until the response is built.
             let room = api.budget.share();
             request.extensions_mut().insert(room.clone());
             if let Some(pass) = Pass::of(request.headers()) {
@@ -205,10 +207,12 @@ pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> 
     }
 }
 
+/// Answers 404 for an unknown route.
 pub async fn refuse_unknown() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "not found; /api/reference lists all routes")
 }
 
+/// Answers 405 for a method that the route does not support.
 pub async fn refuse_method(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not supported here"))
 }

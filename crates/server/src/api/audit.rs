@@ -1,4 +1,4 @@
-//! `/audit-log`
+//! Routes of `/audit-log`.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,6 +11,7 @@ use super::admit::Caller;
 use super::params::{Form, Params, check};
 use super::{Api, Problem};
 
+/// Query parameters of the audit log.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,7 +1,7 @@
-//! Many at once: `/dispatch-jobs/batch` and `/events/batch`. Each entry has an answer of its own.
+//! Batches: `/dispatch-jobs/batch` and `/events/batch`. Each entry has its own result.
 //!
-//! Invariant: an entry that can't be read, or can't be taken, says nothing about the others. Where none could be taken the
-//! whole is a problem, so that who looks only at the status knows that nothing was stored.
+//! Invariant: an invalid or refused entry does not affect the others. If no entry was accepted, the response is an
+//! error, so that a client that checks only the status knows that nothing was stored.
 
 use axum::Json;
 use axum::extract::State;
@@ -142,7 +142,7 @@ pub async fn create_events(
     taken_in(&api, caller.at_least(Role::Producer)?, key, &headers, &events).await.map(Json)
 }
 
-/// What came of each event of a list.
+/// Creates the events of a list and returns the result of each.
 pub(super) async fn taken_in(
     api: &Api,
     actor: &Actor,
@@ -179,7 +179,7 @@ fn sized(field: &str, count: usize, most: usize) -> Result<(), Problem> {
     if fits { Ok(()) } else { Err(Problem::invalid(field, format!("must have 1 to {most} entries"))) }
 }
 
-/// Per entry what is wrong with its form, and those that have one.
+/// Parses the entries; returns the errors and the valid entries, each with its index.
 fn split<T: DeserializeOwned>(
     entries: &[Box<RawValue>],
     finish: impl Fn(usize, &mut T),
@@ -197,7 +197,7 @@ fn split<T: DeserializeOwned>(
     (mistakes, read)
 }
 
-/// The entries in their order again.
+/// Merges results and errors in the order of the request.
 fn joined<T>(
     entries: Vec<Option<Problem>>,
     outcomes: Vec<Result<T, postrider_hub::Error>>,
@@ -212,7 +212,7 @@ fn joined<T>(
     entries.into_iter().map(next).collect()
 }
 
-/// The problem of the whole, if every entry has one: that of the first, with what each one lacks.
+/// Returns the error of the whole batch if every entry failed: that of the first entry, with the result of each.
 fn none_taken<'a, T: Serialize>(
     list: &str,
     problems: impl Iterator<Item = Option<&'a Problem>>,

@@ -1,4 +1,4 @@
-//! Bodies: JSON, of a bounded size, with every unknown member refused by name.
+//! Request bodies: JSON of a bounded size; an unknown member is refused with its name.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::sound::Sound;
 use super::strict::Strict;
 use super::{Api, Problem};
 
-/// A body that must be there.
+/// A required JSON body.
 pub struct Body<T>(pub T);
 
-/// The same, of a batch: it may be larger.
+/// The JSON body of a batch, which may be larger.
 pub struct BatchBody<T>(pub T);
 
-/// A body that may be left out.
+/// An optional JSON body; the default if it is empty.
 pub struct MaybeBody<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<Api> for Body<T> {
@@ -36,7 +36,7 @@ impl<T: DeserializeOwned> FromRequest<Api> for BatchBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        // Its entries are looked through one by one.
+        // The entries are checked one by one.
         read(request, api.limits.batch_body).await.and_then(|bytes| read_as(&bytes)).map(Self)
     }
 }
@@ -87,7 +87,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let length = length.and_then(|length| length.parse::<usize>().ok());
-    // Who asks first has not sent it yet, and does not.
+    // A client that sent `Expect: 100-continue` has not sent the body yet, and will not after a refusal.
     let asks = request.headers().contains_key(header::EXPECT);
     let room = request.extensions().get::<Room>().cloned();
     let mut body = request.into_body().into_data_stream();
@@ -97,7 +97,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
         }
         return Err(too_large());
     }
-    // What is only promised takes no room.
+    // Reserve nothing for bytes that are only announced.
     let mut bytes = Vec::new();
     let start = Instant::now();
     while let Some(part) = next(&mut body, start, bytes.len()).await? {
@@ -112,7 +112,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
             return Err(full);
         }
         if bytes.len() > STEP && bytes.capacity() - bytes.len() < part.len() {
-            // Doubling a large body would take twice what its budget counts.
+            // Doubling a large buffer would use twice the bytes that the budget counts.
             bytes.reserve_exact(part.len().max(STEP));
         }
         bytes.extend_from_slice(&part);
@@ -120,7 +120,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     Ok(bytes.into())
 }
 
-/// The next part of a body, which must come within [`PART_WITHIN`], and fast enough over all.
+/// Reads the next part of a body, which must arrive within [`PART_WITHIN`], and fast enough overall.
 async fn next(
     body: &mut BodyDataStream,
     start: Instant,
@@ -133,16 +133,16 @@ async fn next(
     tokio::time::timeout_at(late, body.next()).await.map_err(too_slow)
 }
 
-/// Between two parts of a body.
+/// Time limit between two parts of a body.
 const PART_WITHIN: Duration = Duration::from_secs(10);
-/// For the whole of it, and a second more for each so many bytes.
+/// Time limit of a whole body, plus a second per this many bytes.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 const SLOWEST: usize = 16 << 10;
-/// What a large body grows by.
+/// Growth of the buffer of a large body.
 const STEP: usize = 256 << 10;
 
-/// What is refused is taken off the wire all the same, within bounds: who still writes it would find the connection closed,
-/// and not the answer.
+/// Reads and drops a refused body, within limits: a client that is still writing would see a closed connection instead
+/// of the response.
 async fn drain(body: &mut BodyDataStream) {
     let reading = async {
         let mut drained = 0;
@@ -153,7 +153,7 @@ async fn drain(body: &mut BodyDataStream) {
             }
         }
     };
-    // Who is slower than that is left.
+    // A slower client is cut off.
     let _ = tokio::time::timeout(DRAINED_WITHIN, reading).await;
 }
 
@@ -161,7 +161,7 @@ const MOST_DRAINED: usize = 32 << 20;
 const DRAINED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // What it says first: "unknown field" tells more than that there are two of it.
+    // Parse first: "unknown field" is more helpful than "duplicate member".
     let value = read_as(bytes)?;
     read_as::<Sound>(bytes)?;
     Ok(value)
@@ -170,7 +170,7 @@ pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
-        // What has no name yet ends in a question mark.
+        // serde writes a question mark for a member without a name.
         let path = error.path().to_string();
         told(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
     })?;
@@ -178,7 +178,7 @@ fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// A text that is no JSON is a bad request; JSON that says something we don't know names the field.
+/// Converts a parse error: invalid JSON is 400; valid JSON with an unexpected member names the field.
 fn told(at: &str, error: &serde_json::Error) -> Problem {
     let whole = error.to_string();
     let (text, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
@@ -190,7 +190,7 @@ fn told(at: &str, error: &serde_json::Error) -> Problem {
     let named = ["unknown field `", "missing field `", "duplicate field `"];
     let member = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
     let field = match member {
-        // The path of an unknown member may end in its own name already.
+        // The path may already end in the name of the unknown member.
         Some(member) if at.is_empty() || at == member || at.ends_with(&format!(".{member}")) => {
             if at.is_empty() { member.to_owned() } else { at.to_owned() }
         }
@@ -208,7 +208,7 @@ mod tests {
 
     type Part = Result<Vec<u8>, std::io::Error>;
 
-    /// How long it takes until a body like this is refused.
+    /// Returns the time until a body like this is refused.
     async fn refused(parts: impl futures::Stream<Item = Part> + Send + 'static) -> Duration {
         let start = Instant::now();
         let request = Request::new(axum::body::Body::from_stream(parts));

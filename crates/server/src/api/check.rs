@@ -1,4 +1,4 @@
-//! `/check`: what `postrider check` says.
+//! Route `/check`: the findings of `postrider check`.
 
 use axum::Json;
 use axum::extract::State;
@@ -47,7 +47,7 @@ pub struct FindingView {
     responses((status = 200, description = "The findings of each lane", body = Checked)))]
 pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Checked>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
-    // One at a time: each probes the lanes' targets.
+    // One check at a time: each probes the lanes' targets.
     let _turn = api.checking.lock().await;
     let mut lanes = Vec::new();
     for lane in api.lanes.lanes() {

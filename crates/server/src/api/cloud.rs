@@ -1,5 +1,5 @@
-//! CloudEvents as HTTP carries them (CloudEvents 1.0, HTTP binding): one whole in the body, one with its attributes as headers and
-//! its data as the body, or a list of them.
+//! Reads CloudEvents 1.0 in every mode of the HTTP binding: structured (in the body), binary (attributes as headers,
+//! data as the body), and batched.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,13 +12,13 @@ use super::jobs::traceparent;
 use super::sound::NO_NUL;
 use super::{Api, Problem};
 
-/// What the headers of attributes start with.
+/// Prefix of the headers of attributes.
 const MARK: &str = "ce-";
 
-/// Says that the body is a list.
+/// Media type of a batch.
 const BATCH: &str = "application/cloudevents-batch+json";
 
-/// Events in any mode. The headers decide: `ce-specversion` is there in binary mode alone.
+/// Events in any mode. In binary mode, and only then, there is a header `ce-specversion`.
 pub enum CloudBody {
     One(NewEvent),
     Many(Vec<Box<RawValue>>),
@@ -42,7 +42,7 @@ impl FromRequest<Api> for CloudBody {
     }
 }
 
-/// The request's trace is the event's, unless that says another (CloudEvents' extension for distributed tracing).
+/// Sets the event's trace to the request's, unless it has its own (CloudEvents extension for distributed tracing).
 pub fn traced(event: &mut NewEvent, headers: &HeaderMap) {
     if let Some(trace) = traceparent(headers)
         && let Ok(trace) = written(&trace)
@@ -81,7 +81,7 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
     Ok(event)
 }
 
-/// JSON stays as it was written; anything else must be text.
+/// Converts the data of a binary event: JSON stays unchanged; anything else must be text.
 fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
     if kind.starts_with("application/json") || kind.contains("+json") {
         return parsed(body);
@@ -100,7 +100,7 @@ fn written(text: &str) -> Result<Box<RawValue>, Problem> {
     to_raw_value(text).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the event cannot be read"))
 }
 
-/// `%C3%BC` as `ü`.
+/// Decodes percent-encoding: `%C3%BC` as `ü`.
 fn decoded(value: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.iter().copied();

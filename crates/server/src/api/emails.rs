@@ -1,4 +1,4 @@
-//! `/emails`: takes e-mails in for the pipeline, as a payload or as a finished message.
+//! Route `/emails`: accepts e-mails for the pipeline, as a payload or as a finished message.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use super::params::Params;
 use super::sound::NO_NUL;
 use super::{Api, Problem};
 
-/// Where e-mails go in.
+/// Accepts e-mails for the lanes of the e-mail pipeline.
 #[async_trait]
 pub trait Mailroom: Send + Sync {
-    /// The lane that takes such e-mails in; `lane` names one of several.
+    /// Returns the lane that accepts such e-mails; `lane` selects one of several.
     fn place(&self, lane: Option<&str>, kind: EmailKind) -> Result<Place, Refusal>;
 
-    /// Writes its file, then its row, with the caller's trace where it has room for it; answers its id. Not idempotent: a second
-    /// one of the same id is refused.
+    /// Writes the file of an e-mail, then its row, with the caller's trace if the table has a column for it.
+    /// Returns its id. Not idempotent: a second e-mail with the same id is refused.
     async fn accept(
         &self,
         place: &Place,
@@ -40,22 +40,22 @@ pub trait Mailroom: Send + Sync {
     ) -> Result<String, Refusal>;
 }
 
-/// What a body holds.
+/// The kind of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailKind {
-    /// JSON, for intake.
+    /// A JSON payload, from which the message is made.
     Payload,
-    /// A finished message, to be sent as it is.
+    /// A finished message, sent unchanged.
     Eml,
 }
 
-/// A lane that takes e-mails in.
+/// A lane that accepts e-mails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub lane: String,
-    /// The state that an e-mail begins in there, as the table has it.
+    /// Initial state of an e-mail, as the table has it.
     pub status: String,
-    /// Bytes that one may have.
+    /// Maximum size of an e-mail in bytes.
     pub limit: usize,
 }
 
@@ -65,12 +65,12 @@ impl Place {
     }
 }
 
-/// Why it was not taken; nothing is left of it.
+/// The reason why an e-mail was refused; nothing of it is stored.
 #[derive(Debug)]
 pub enum Refusal {
-    /// No lane takes it, or it is not clear which.
+    /// No lane accepts it, or several do and none was named.
     NoLane(String),
-    /// The id can't be one.
+    /// The id is invalid.
     Id(String),
     Duplicate(String),
     /// The file could not be written.
@@ -89,7 +89,7 @@ pub struct AcceptedEmail {
     pub lane: String,
 }
 
-/// Which lane, and under which id.
+/// Query parameters of `/emails`: the lane and the id.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -161,7 +161,7 @@ pub async fn create(
     let bytes = taken(request, place.limit).await?;
     let id = match kind {
         EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
-        // RFC 5322 excludes it, and no relay would accept it.
+        // RFC 5322 forbids NUL, and no relay would accept it.
         EmailKind::Eml if bytes.contains(&0) => return Err(Problem::invalid("body", NO_NUL)),
         EmailKind::Eml => params.id,
     };
@@ -172,7 +172,7 @@ pub async fn create(
     {
         return Ok((StatusCode::OK, Json(place.accepted(made))));
     }
-    // Its key gives it its id: a crash before the key is remembered makes no second e-mail.
+    // The id is derived from the idempotency key: a crash before the key is stored creates no second e-mail.
     let id = id.or_else(|| asked.as_ref().map(|asked| asked.uuid(actor, KIND)));
     let made = match (room.accept(&place, kind, id, &bytes, trace).await, &asked) {
         (Err(refusal @ Refusal::Duplicate(_)), Some(asked)) => {
@@ -183,19 +183,19 @@ pub async fn create(
     };
     let change = Change::new("create", KIND, &made).detail("lane", place.lane.clone());
     if let Err(error) = hub.note(actor, change).await {
-        // Its table may be in another database. It is taken all the same: an error would have it sent a second time.
+        // Its table may be in another database. The e-mail is accepted anyway: after an error it would be sent again.
         tracing::error!(%error, email = made, "an accepted e-mail is missing in the audit log");
     }
     if let Some(asked) = &asked
         && let Err(error) = hub.remember(actor, KIND, asked, &made).await
     {
-        // It is taken all the same; the same request again is then a duplicate.
+        // The e-mail is accepted anyway; a repetition of the request is then a duplicate.
         tracing::warn!(%error, "cannot store an idempotency key");
     }
     Ok((StatusCode::ACCEPTED, Json(place.accepted(made))))
 }
 
-/// The same request, a moment before: its e-mail is there, and its key will be.
+/// Waits for the key of a concurrent equal request, whose e-mail exists already.
 async fn made_meanwhile(hub: &Hub, actor: &Actor, asked: &Asked) -> Result<Option<String>, Problem> {
     for _ in 0..LOOKS {
         if let Some(made) = hub.made_before(actor, KIND, asked).await? {
@@ -206,11 +206,11 @@ async fn made_meanwhile(hub: &Hub, actor: &Actor, asked: &Asked) -> Result<Optio
     Ok(None)
 }
 
-/// How often, and how far apart, the key of a twin is looked for.
+/// Number of queries for that key, and the delay between them.
 const LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// What an `Idempotency-Key` is kept for.
+/// Kind of the objects for which the `Idempotency-Key` is stored.
 const KIND: &str = "email";
 
 fn kind_of(headers: &HeaderMap) -> Result<EmailKind, Problem> {
@@ -228,7 +228,7 @@ fn is_message(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("message/rfc822")
 }
 
-/// All that is looked at before intake.
+/// Reads the id of a payload; everything else is checked later, by the pipeline.
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
     let payload: serde_json::Value = parsed(bytes)?;
     let Some(payload) = payload.as_object() else {
@@ -260,7 +260,7 @@ fn told(refusal: Refusal) -> Problem {
         Refusal::Id(text) => Problem::invalid("id", text),
         Refusal::Duplicate(text) => Problem::new(StatusCode::CONFLICT, text),
         Refusal::Disk(text) => {
-            // It names folders: for the log, not for callers.
+            // The error names folders: it belongs in the log, not in the response.
             tracing::error!(error = text, "cannot write the file of an e-mail");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the file could not be written; try again later")
         }

@@ -1,4 +1,4 @@
-//! `/events`
+//! Routes of `/events`.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,6 +18,7 @@ use super::once::Key;
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
+/// Query parameters of the list of events.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -103,7 +104,7 @@ pub async fn create(
         hub.made_before(actor, "event", request).await?;
     }
     traced(&mut event, &headers);
-    // An event that is there already answers as it did: its id says so.
+    // An event that exists already gets the same response again, found by its id.
     let made = hub.create_event(actor, event).await?;
     if let Some(request) = &request {
         hub.remember(actor, "event", request, &made.id).await?;

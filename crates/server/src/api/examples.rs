@@ -1,7 +1,7 @@
 //! Adds an example to every request and response of the OpenAPI document.
 //!
-//! `examples.json` has one example per schema, and one per media type that is not JSON. A test checks each of them against
-//! its schema.
+//! `examples.json` has one example per schema, and one per media type that is not JSON. A test checks each of them
+//! against its schema.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::Operation;
@@ -10,9 +10,11 @@ use utoipa::openapi::{Content, RefOr};
 
 const FILE: &str = include_str!("examples.json");
 
+/// The examples of the OpenAPI document, by schema name or media type.
 pub struct Examples(Map<String, Value>);
 
 impl Examples {
+    /// Parses `examples.json`.
     pub fn read() -> Self {
         Self(serde_json::from_str(FILE).expect("a test reads the file"))
     }
@@ -73,7 +75,7 @@ impl Examples {
     }
 }
 
-/// What stands in the document itself, not behind a reference.
+/// Returns the value itself, `None` if it is a reference.
 pub fn inline<T>(part: &mut RefOr<T>) -> Option<&mut T> {
     match part {
         RefOr::T(part) => Some(part),

@@ -1,4 +1,4 @@
-//! `/dispatch-jobs`
+//! Routes of `/dispatch-jobs`.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use super::body::{Body, MaybeBody};
 use super::params::{Form, Id, Params, check, misfit};
 use super::{Api, Problem};
 
-/// Which jobs, and which page of them.
+/// Query parameters of the list of dispatch jobs.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -85,7 +85,7 @@ impl JobParams {
     }
 }
 
-/// A key and its value, both or neither; else which one is missing.
+/// Returns key and value if both are given, `None` if neither is; otherwise names the missing one.
 fn metadata_filter(
     key: Option<String>,
     value: Option<String>,
@@ -147,7 +147,7 @@ pub async fn create(
     Ok(response)
 }
 
-/// The caller's trace, if it has one that receivers can read. A wrong one is no reason to refuse a job.
+/// Returns the caller's `traceparent`, if it is valid. An invalid one is no reason to refuse a job.
 pub(super) fn traceparent(headers: &HeaderMap) -> Option<String> {
     postrider_hub::traceparent(headers.get("traceparent")?.to_str().ok()?)
 }

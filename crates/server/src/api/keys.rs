@@ -1,4 +1,4 @@
-//! `/api-keys`
+//! Routes of `/api-keys`.
 
 use axum::Json;
 use axum::extract::State;

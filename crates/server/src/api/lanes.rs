@@ -1,4 +1,4 @@
-//! `/lanes`: how they are; pausing and resuming them on all instances.
+//! Routes of `/lanes`: shows lanes; pauses and resumes them on all instances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,48 +22,48 @@ use super::params::Id;
 use super::{Api, Problem};
 use crate::rows::role_of;
 
-/// A lane whose database takes longer is told of without it.
+/// Time limit of a lane's database; after that the lane is shown without what only the database knows.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What can be done with lanes.
+/// Queries and controls the lanes of this instance.
 #[async_trait]
 pub trait LaneControl: Send + Sync {
-    /// From memory.
+    /// Returns the status of every lane, from memory.
     fn lanes(&self) -> Vec<LaneStatus>;
 
-    /// What a lane is made of, from memory; `None` where there is none of that name.
+    /// Returns contract, stage and settings of a lane, from memory; `None` if there is no such lane.
     fn make(&self, lane: &str) -> Option<LaneMake>;
 
-    /// A lane's table, opened; `None` where there is none of that name.
+    /// Opens a lane's table; `None` if there is no such lane.
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error>;
 
-    /// What a lane would send for a row: the envelope, or why there is none. `None` where there is no such row.
+    /// Composes a row: the envelope, or why there is none. `None` if there is no such row.
     async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error>;
 
-    /// Is the target of what a lane would send left alone by this instance? From memory.
+    /// Returns the hold of an envelope's target on this instance, from memory; `None` if it may be sent.
     fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold>;
 
-    /// What `postrider check` says of a lane.
+    /// Runs `postrider check` for a lane.
     async fn check(&self, lane: &str) -> Vec<Finding>;
 
-    /// Pauses or resumes a lane for all instances on its database; false where there is none of that name. Idempotent.
+    /// Pauses or resumes a lane for all instances on its database; false if there is no such lane. Idempotent.
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error>;
 
-    /// Rows of the lane were made ready by hand: where it has an external queue they go there now. What can't is found
-    /// by the lane's poller.
+    /// Publishes rows that an operator made ready to the lane's external queue, if it has one. The lane's poller finds
+    /// the rows that cannot be published.
     async fn hand_over(&self, lane: &str);
 }
 
-/// What a lane is made of.
+/// The contract, stage, backends and settings of a lane.
 #[derive(Debug, Clone)]
 pub struct LaneMake {
     pub contract: Arc<Contract>,
-    /// An index into `contract.stages`.
+    /// Index into `contract.stages`.
     pub stage: usize,
-    /// As the settings call them.
+    /// Names of the store and the transport in the settings.
     pub store: String,
     pub transport: String,
-    /// The settings in force, by key; no secret among them.
+    /// Settings in force, by key, without secrets.
     pub settings: Vec<(String, String)>,
 }
 
@@ -179,6 +179,7 @@ pub struct SettingView {
     value: String,
 }
 
+/// Returns the description of an operator's verb: its label and the states that allow it.
 pub fn verb_view(make: &LaneMake, verb: Verb) -> VerbView {
     let moves = verb.moves(&make.contract, &make.contract.stages[make.stage]);
     let title = match verb {
@@ -227,7 +228,7 @@ pub struct LanePaused {
     paused: bool,
 }
 
-/// A lane's health in one word, and why it does not move.
+/// Returns a lane's health in one word, and the reason why it does not deliver.
 pub fn health_words(health: &Health) -> (&'static str, Option<String>) {
     match health {
         Health::Starting => ("starting", None),
@@ -282,7 +283,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     caller.of_all_clients(Role::Viewer)?;
     let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id).ok_or(Error::Absent("lane"))?;
     let make = api.lanes.make(&id).ok_or(Error::Absent("lane"))?;
-    // While its database is away a lane has no searches, but all the rest.
+    // While its database is not available, a lane is shown without searches.
     let table = tokio::time::timeout(PATIENCE, api.lanes.table(&id)).await;
     let table = table.ok().and_then(Result::ok).flatten();
     let searches = table.map(|table| table.searches()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `/lanes/{lane}/requeue`, `/cancel`, `/release`: moving rows by hand.
+//! Routes `/lanes/{lane}/requeue`, `/cancel` and `/release`: change the state of rows on an operator's request.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::lanes::LaneMake;
 use super::params::Id;
 use super::{Api, Problem};
 
-/// Rows of one statement.
+/// Maximum rows of one statement.
 const CHUNK: u32 = 500;
 
 /// The rows to change: either `ids`, or all rows in a `state`.
@@ -166,7 +166,7 @@ async fn operate(
     Ok(Json(MovedRows { matched: counted.rows, more: counted.more && moved >= COUNT_LIMIT, moved }))
 }
 
-/// In pieces, so that no statement holds many locks for long.
+/// Changes all selected rows in chunks, so that no statement holds many locks for long.
 async fn all_moved(table: &dyn Inspect, verb: Verb, which: &Which) -> Result<u64, store::Error> {
     let mut total = 0;
     loop {

@@ -1,5 +1,5 @@
-//! `Idempotency-Key` on what is made by POST: the same request again answers with what the first one made, and another
-//! request under the same key is a conflict. Jobs keep their keys themselves.
+//! `Idempotency-Key` of POST requests: a repetition returns what the first request created, and another request with
+//! the same key is a conflict. Jobs store their keys themselves.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -11,7 +11,7 @@ use super::body::{parsed, read};
 use super::jobs::idempotency_key;
 use super::{Api, Problem};
 
-/// The key, where the request has one.
+/// The `Idempotency-Key` of a request, if it has one.
 pub struct Key(pub Option<String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Key {
@@ -23,12 +23,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
 }
 
 impl Key {
+    /// Combines the key with the content of the request; `None` without a key.
     pub fn told(self, content: &str) -> Option<request::Request> {
         self.0.map(|key| request::Request::new(key, content))
     }
 }
 
-/// A body, and the request as its key tells it.
+/// A body, and the request's key and content for the idempotency check.
 pub struct Keyed<T> {
     pub new: T,
     pub request: Option<request::Request>,
@@ -41,20 +42,20 @@ impl<T: DeserializeOwned> FromRequest<Api> for Keyed<T> {
         let key = Key(idempotency_key(request.headers())?);
         let bytes = read(request, api.limits.body).await?;
         let new = parsed(&bytes)?;
-        // Members sorted, so that their order says nothing.
+        // Members are sorted, so that their order does not matter.
         let content = serde_json::from_slice::<serde_json::Value>(&bytes).unwrap_or_default();
         Ok(Self { new, request: key.told(&content.to_string()) })
     }
 }
 
-/// What a request came to.
+/// The result of [`once`]: newly created, or created before.
 pub enum Once<M> {
     Made(M),
-    /// The id of what the same request made before.
+    /// The id of the object that the same request created before.
     Before(String),
 }
 
-/// Makes something, unless the same request made it before.
+/// Creates an object, unless the same request created it before.
 pub async fn once<M>(
     (hub, actor): (&Hub, &Actor),
     kind: &'static str,
@@ -71,7 +72,7 @@ pub async fn once<M>(
             hub.remember(actor, kind, &request, id(&made)).await?;
             Ok(Once::Made(made))
         }
-        // The same request, a moment before.
+        // A concurrent equal request may have been first.
         Err(conflict @ (Error::Conflict { .. } | Error::Store(_))) => {
             match hub.made_before(actor, kind, &request).await? {
                 Some(made) => Ok(Once::Before(made)),

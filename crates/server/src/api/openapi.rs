@@ -51,7 +51,7 @@ pub fn document() -> OpenApi {
     document
 }
 
-/// `post /dispatch-jobs/{id}/retry` as `postDispatchJobsIdRetry`: ids must differ, and the handlers' names do not.
+/// Returns the operation id: `postDispatchJobsIdRetry` for `post /dispatch-jobs/{id}/retry`. Handler names repeat.
 fn id_of(method: &str, path: &str) -> String {
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
@@ -106,8 +106,8 @@ fn example_problem(status: &str, text: &str) -> serde_json::Value {
     serde_json::to_value(problem).unwrap_or_default()
 }
 
-/// A member that may be null is `oneOf` a reference and null, and utoipa describes the reference. Readers and generators
-/// look for the description at the member.
+/// Moves the description of a nullable member to the member. utoipa writes it at the reference within `oneOf`, where
+/// readers and generators do not find it.
 fn describe_nullable(schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.values_mut().for_each(describe_nullable),

@@ -1,4 +1,4 @@
-//! `/overview`: how everything is, once or as it changes.
+//! Routes of `/overview`: the state of all lanes, once or as a stream.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use super::admit::{Caller, Pass};
 use super::{Api, Problem};
 use crate::overview::{Overview, Viewer};
 
-/// Between two looks whether the key or session still opens anything.
+/// Interval at which a stream checks that its key or session is still valid.
 const RECHECK: Duration = Duration::from_secs(10);
-/// A database that is away must not hold up the picture that says so.
+/// Time limit of that check: a database that is not available must not delay the overview that shows it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So that whoever stands between knows that the line is alive.
+/// Interval of keep-alive comments, so that proxies do not close the stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Get an overview of all lanes
@@ -76,7 +76,7 @@ impl Line {
         self.checked = Instant::now();
         match tokio::time::timeout(PATIENCE, self.api.bearer(&self.pass)).await {
             Ok(Ok(None)) => None,
-            // While the database is away nobody can be asked, and that is what the viewer must see.
+            // While the database is not available the check is impossible, and the viewer must see that state.
             Ok(Ok(Some(_)) | Err(_)) | Err(_) => Some(picture),
         }
     }

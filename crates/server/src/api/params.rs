@@ -1,4 +1,4 @@
-//! What stands in the URL: ids and query parameters, with unknown ones refused by name.
+//! Ids and query parameters of the URL; unknown ones are refused with their name.
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::Problem;
 use super::sound::NO_NUL;
 
-/// What a text that narrows a list may be.
+/// The allowed form of a text parameter, with its maximum length.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
     /// Letters, digits, dots, underscores and hyphens.
@@ -34,17 +34,17 @@ impl Form {
     }
 }
 
-/// What is wrong with the first text that is not of its form.
+/// Returns the name and the error of the first text that does not have its form, `None` if all do.
 pub fn misfit<'a>(texts: &[(&'a str, &Option<String>, Form)]) -> Option<(&'a str, String)> {
     texts.iter().find_map(|(field, text, form)| Some((*field, form.mistake(text.as_deref()?)?)))
 }
 
-/// Every parameter must be of its form.
+/// Checks that every parameter has its form.
 pub fn check(texts: &[(&str, &Option<String>, Form)]) -> Result<(), Problem> {
     misfit(texts).map_or(Ok(()), |(field, mistake)| Err(Problem::parameter(field, mistake)))
 }
 
-/// The one variable part of a path.
+/// The variable part of a path with one.
 pub struct Id(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// A lane and a row of it.
+/// The lane and the row of a path.
 pub struct RowId(pub String, pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for RowId {
@@ -72,7 +72,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RowId {
     }
 }
 
-/// Refuses a NUL character in the path or the query, whatever the route makes of them.
+/// Refuses a NUL character in the path or the query, on every route.
 pub fn refuse_nul(uri: &Uri) -> Result<(), Problem> {
     let holds_nul = |part: &str| part.contains("%00");
     if holds_nul(uri.path()) {
@@ -85,7 +85,7 @@ pub fn refuse_nul(uri: &Uri) -> Result<(), Problem> {
     }
 }
 
-/// Query parameters.
+/// The query parameters of a request.
 pub struct Params<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
@@ -99,7 +99,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// `Failed to deserialize query string: status: unknown variant …`
+/// Converts an error such as `Failed to deserialize query string: status: unknown variant …`.
 fn told(text: &str) -> Problem {
     let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
     let (field, message) = match text.split_once(": ") {
@@ -110,7 +110,7 @@ fn told(text: &str) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::beside(field, message)])
 }
 
-/// A page of a list.
+/// Query parameters of a paged list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -124,6 +124,7 @@ pub struct PageParams {
 }
 
 impl PageParams {
+    /// Converts the parameters to the query of a page.
     pub fn query(self) -> PageQuery {
         PageQuery { limit: self.limit, cursor: self.cursor }
     }

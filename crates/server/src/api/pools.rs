@@ -1,4 +1,4 @@
-//! `/dispatch-pools`
+//! Routes of `/dispatch-pools`.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! Mistakes as RFC 9457 has them.
+//! Error responses according to RFC 9457.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -30,6 +30,7 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Creates an error with this status and detail.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Problem");
         Self {
@@ -42,49 +43,55 @@ impl Problem {
         }
     }
 
+    /// Sets the list of mistakes in the request.
     #[must_use]
     pub fn at(mut self, faults: Vec<Fault>) -> Self {
         self.errors = faults;
         self
     }
 
+    /// Sets the results of a batch's entries.
     #[must_use]
     pub fn with_results(mut self, results: serde_json::Value) -> Self {
         self.results = Some(results);
         self
     }
 
+    /// Returns the mistakes in the request.
     pub fn faults(&self) -> &[Fault] {
         &self.errors
     }
 
-    /// The same for whoever has no key, a wrong one, or one that was revoked.
+    /// Returns 401, equal for a missing, a wrong and a revoked key.
     pub fn unauthorized() -> Self {
         let detail = "an API key is needed: send it as `Authorization: Bearer KEY`";
         let fault = Fault::beside("Authorization", "must contain a valid API key");
         Self::new(StatusCode::UNAUTHORIZED, detail).at(vec![fault])
     }
 
-    /// What the key may not.
+    /// Returns 403: the key lacks the permission.
     pub fn forbidden(detail: impl Into<String>) -> Self {
         let problem = Self::new(StatusCode::FORBIDDEN, detail);
         let fault = Fault::beside("Authorization", problem.detail.clone());
         problem.at(vec![fault])
     }
 
+    /// Returns 503: the database is not available.
     pub fn away() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is not available; try again later")
     }
 
+    /// Returns 422 for a member of the body.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Error::invalid(field, message).into()
     }
 
-    /// A parameter, or a header.
+    /// Returns 422 for a query parameter or a header.
     pub fn parameter(name: &str, message: impl Into<String>) -> Self {
         Error::parameter(name, message).into()
     }
 
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -112,7 +119,7 @@ impl From<Error> for Problem {
             Error::Forbidden { field, message } => Self::forbidden(text).at(vec![Fault::new(field, message)]),
             Error::NotYours(field) => Self::forbidden(text).at(vec![Fault::new(field, NOT_YOURS)]),
             Error::Store(error) => {
-                // The store's own words name hosts and tables: for the log, not for callers.
+                // The store's error names hosts and tables: it belongs in the log, not in the response.
                 tracing::error!(%error, "the database of the API failed");
                 match error.class {
                     Class::Transient => Self::away(),

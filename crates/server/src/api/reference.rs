@@ -1,4 +1,4 @@
-//! The reference page and the document that it shows: static, so they need no key. Nothing comes from elsewhere.
+//! The API reference page and the OpenAPI document: static, so they need no key. They load nothing from other hosts.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,14 @@ use axum::routing::get;
 
 const PAGE: &str = include_str!("reference.html");
 
-/// No script or style but the page's own, and nothing from another host.
+/// Content security policy: only the page's own scripts and styles, nothing from other hosts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 static DOCUMENT: LazyLock<String> =
     LazyLock::new(|| super::document().to_pretty_json().expect("a document of our own is JSON"));
 
+/// Returns the routes of the page and the document.
 pub fn routes() -> Router {
     Router::new().route("/api/reference", get(page)).route("/api/openapi.json", get(document))
 }

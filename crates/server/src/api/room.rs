@@ -1,5 +1,5 @@
-//! Room for bodies: a budget of bytes for all requests together. Small bodies need none of it, so that large ones can't keep
-//! small ones out. What is only announced takes no room.
+//! Memory budget of request bodies: a number of bytes for all requests together. Small bodies need none of it, so that
+//! large ones cannot block them. Bytes that are only announced use none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,27 +8,28 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Problem;
 
-/// Bytes that every body may have besides.
+/// Bytes of every body that do not count towards the budget.
 const FREE: usize = 64 << 10;
-/// Bytes of a permit.
+/// Bytes per permit.
 const UNIT: usize = 1 << 10;
 
-/// The budget of all bodies.
+/// The budget of all request bodies.
 #[derive(Clone)]
 pub struct Budget(Arc<Semaphore>);
 
 impl Budget {
+    /// Creates a budget of this many bytes.
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(Semaphore::new((bytes / UNIT).min(Semaphore::MAX_PERMITS))))
     }
 
-    /// The share of one request, nothing at first.
+    /// Returns the share of one request, which is empty at first.
     pub fn share(&self) -> Room {
         Room { budget: Arc::clone(&self.0), held: Arc::default() }
     }
 }
 
-/// What one request holds of the budget, until its last copy is dropped.
+/// The part of the budget that one request holds, until its last clone is dropped.
 #[derive(Clone)]
 pub struct Room {
     budget: Arc<Semaphore>,
@@ -36,7 +37,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Room for a body of so many bytes in all.
+    /// Grows the share to a body of this many bytes in all; 503 if the budget is used up.
     pub fn grow_to(&self, bytes: usize) -> Result<(), Problem> {
         let wanted = bytes.saturating_sub(FREE).div_ceil(UNIT);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

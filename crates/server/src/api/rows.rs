@@ -1,4 +1,4 @@
-//! `/lanes/{lane}/rows`: what is in a lane's table.
+//! Routes of `/lanes/{lane}/rows`: lists and shows the rows of a lane's table.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,9 +20,10 @@ use super::{Api, Problem};
 use crate::console::MAIL_POLICY;
 use crate::rows::{self, MessageView, Named, RowItem, TimelineEntry};
 
-/// Bytes of a mail that are handed out as a file.
+/// Maximum bytes of a mail that can be downloaded.
 const LARGEST_FILE: u64 = 64 << 20;
 
+/// Query parameters of the list of rows.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -91,7 +92,7 @@ pub struct RowDetail {
     columns: Vec<Named>,
 }
 
-/// Rows are for those who look after them: a producer's key sees none of what others wrote.
+/// Refuses producers: only callers that operate the lane may read rows, which others wrote.
 pub fn may_look(caller: &Caller) -> Result<(), Problem> {
     let actor = caller.of_all_clients(Role::Viewer)?;
     if actor.role == Role::Producer {
@@ -114,7 +115,7 @@ fn unhex(text: &str) -> Option<String> {
     String::from_utf8(bytes?).ok().filter(|_| text.len().is_multiple_of(2))
 }
 
-/// The key in a cursor. No database stores a NUL in a key.
+/// Decodes the key in a cursor. No database stores a NUL in a key.
 fn cursor_key(cursor: &str) -> Option<String> {
     unhex(cursor).filter(|key| !key.contains('\0'))
 }
@@ -227,7 +228,7 @@ pub async fn get(
     }))
 }
 
-/// A pool as people call it, where the hub knows it.
+/// Adds the name of a pool, if the hub knows it.
 async fn name_pool(api: &Api, caller: &Caller, standing: &mut Standing) {
     let (Some(pool), Ok(hub), Ok(actor)) =
         (&mut standing.pool, api.hub(), caller.of_all_clients(Role::Viewer))

@@ -1,4 +1,4 @@
-//! `/schemas`
+//! Routes of `/schemas`.
 
 use axum::Json;
 use axum::extract::State;

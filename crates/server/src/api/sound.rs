@@ -1,15 +1,15 @@
-//! Looks a JSON text through before anything of it is used: each member once, no deeper than can be read, texts and numbers that
-//! are some. It holds for what is kept unread, too: two readers of `{"a":1,"a":2}` may see two things.
+//! Checks a JSON text before it is used: no duplicate members, limited depth, valid texts and numbers. Also checks
+//! parts that are stored unparsed: two parsers may read `{"a":1,"a":2}` differently.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Not every database can store it, and no receiver expects it.
+/// Message for a NUL character. Not every database can store one, and no receiver expects it.
 pub const NO_NUL: &str = "must not contain the character NUL";
 
-/// A value that every reader reads alike. Nothing of it is kept.
+/// A JSON value that every parser reads alike; only checked, not kept.
 pub struct Sound;
 
 impl<'de> Deserialize<'de> for Sound {

@@ -1,7 +1,7 @@
-//! Reads JSON as the reference says it: an object is an object, and a name is a text. serde would also take a list for an object,
-//! member by member, and `{"NAME": null}` for a name.
+//! Deserializes JSON strictly: an object must be an object, and a name a text. serde would also accept a list for an
+//! object, member by member, and `{"NAME": null}` for a name.
 //!
-//! Invariant: everything else is handed on as it is, so that nothing is read that serde would not read.
+//! Invariant: everything else is passed on unchanged, so that nothing is accepted that serde would refuse.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
 };
 
-/// A deserializer, a visitor, or what they pass between them.
+/// Wraps a deserializer, a visitor, or the values that pass between them.
 pub struct Strict<T>(pub T);
 
 macro_rules! hand_on {
@@ -38,7 +38,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         self.0.deserialize_unit_struct(name, Strict(visitor))
     }
 
-    /// The name may tell that the text itself is wanted.
+    /// Passes the name on: it may ask for the raw text.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -160,7 +160,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
     }
 }
 
-/// One of several names.
+/// A visitor of an enum that accepts only a name.
 struct Name<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Name<V> {

@@ -1,4 +1,4 @@
-//! `/subscriptions`
+//! Routes of `/subscriptions`.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! Query parameters where a route takes none: refused by name, as unknown ones are where it takes some.
+//! Refuses query parameters, by name, on routes that have none.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use utoipa::openapi::path::{Operation, ParameterIn};
 
 use super::Problem;
 
-/// An operation, and whether it takes parameters.
+/// An operation, and whether it has query parameters.
 struct Known {
     method: Method,
     path: String,
@@ -36,7 +36,7 @@ static OPERATIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
     operations.flatten().collect()
 });
 
-/// The first parameter, where there may be none.
+/// Refuses the first query parameter if the operation has none.
 pub fn refuse(request: &Request) -> Result<(), Problem> {
     if request.uri().query().is_none_or(str::is_empty) {
         return Ok(());
@@ -44,7 +44,7 @@ pub fn refuse(request: &Request) -> Result<(), Problem> {
     let method = if *request.method() == Method::HEAD { &Method::GET } else { request.method() };
     let path = request.uri().path();
     let mut meant = OPERATIONS.iter().filter(|known| known.method == *method && fits(path, &known.path));
-    // What is not there at all is told by its own answer.
+    // An unknown route gets its own response.
     if meant.next().is_none_or(|first| first.asks) || meant.any(|known| known.asks) {
         return Ok(());
     }
@@ -56,7 +56,7 @@ pub fn refuse(request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// `/lanes/mail/rows` is one of `/lanes/{id}/rows`.
+/// Whether a path matches a template: `/lanes/mail/rows` matches `/lanes/{id}/rows`.
 fn fits(path: &str, template: &str) -> bool {
     let (mut parts, mut wanted) = (path.split('/'), template.split('/'));
     loop {

@@ -1,4 +1,4 @@
-//! The pages' files, in the binary. A new file is one line here.
+//! The pages' files, built into the binary. A new file is one line here.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -74,7 +74,7 @@ impl Asset {
         }
     }
 
-    /// The same for the same bytes.
+    /// Returns the entity tag, which is equal for equal bytes.
     fn tag(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.bytes.hash(&mut hasher);
@@ -86,13 +86,13 @@ fn find(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// A page's text.
+/// Returns a page's text.
 pub fn text(name: &str) -> &'static str {
     let asset = find(name).expect("only pages that are in the table are asked for");
     std::str::from_utf8(asset.bytes).expect("our pages are UTF-8")
 }
 
-/// A file, or the word that the browser has it already. Asked for anew each time, so that a new version shows at once.
+/// Serves a file, or 304 if the browser has it. Browsers ask each time, so that a new version is used immediately.
 pub fn answer(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = find(name) else { return StatusCode::NOT_FOUND.into_response() };
     let tag = asset.tag();
@@ -104,7 +104,7 @@ pub fn answer(name: &str, headers: &HeaderMap) -> Response {
     (head, [(header::CONTENT_TYPE, asset.kind())], asset.bytes).into_response()
 }
 
-/// `/console/{file}`: what the pages load. The pages themselves have addresses of their own.
+/// Serves `/console/{file}`: the files that pages load. The pages themselves have their own URLs.
 pub async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let is_page = matches!(name.as_str(), "index.html" | "login.html");
     if is_page { StatusCode::NOT_FOUND.into_response() } else { answer(&name, &headers) }
@@ -114,7 +114,7 @@ pub async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
 mod tests {
     use super::ASSETS;
 
-    /// Every file in the folder is served, and every page keeps to the policy: no script and no style in its text.
+    /// Every file in the folder is served, and every page follows the policy: no inline script or style.
     #[test]
     fn every_file_is_in_the_table_and_no_page_has_inline_code() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");

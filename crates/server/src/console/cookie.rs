@@ -1,27 +1,28 @@
-//! The session's cookie: how it is read, made and taken away.
+//! The session cookie: reads, sets and deletes it.
 
 use axum::http::{HeaderMap, header};
 
 const NAME: &str = "postrider_session";
 
-/// The token that a browser brought; the first, should there be several.
+/// Returns the session token of a request; the first if there are several.
 pub fn session(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value)
 }
 
-/// No script sees it, and no other site's page can have it sent. It ends with the browser, or with the session.
+/// Returns the value that sets the cookie: not readable by scripts, not sent from other sites, no expiry.
 pub fn made(token: &str, secure: bool) -> String {
     let secure = if secure { "; Secure" } else { "" };
     format!("{NAME}={token}; Path=/; HttpOnly; SameSite=Strict{secure}")
 }
 
+/// Returns the value that deletes the cookie.
 pub fn taken_away() -> String {
     format!("{NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
 }
 
-/// Did the browser come by https? We speak plain HTTP; who ends TLS before us says so, and so does the page's origin.
+/// Whether the browser uses https. This listener speaks plain HTTP; the proxy or the page's origin reports it.
 pub fn is_secure(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let forwarded = text("forwarded").to_ascii_lowercase();

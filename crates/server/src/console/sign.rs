@@ -1,4 +1,4 @@
-//! Signing in with an API key, and out.
+//! Sign-in with an API key, and sign-out.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use super::{Console, assets, cookie};
 use crate::api::{Problem, is_json, parsed, taken};
 use crate::guesses::{Who, who};
 
-/// More than any key has.
+/// Maximum bytes of a sign-in body, longer than any key.
 const LARGEST: usize = 4 << 10;
-/// For the whole body: nobody is known yet who might need longer.
+/// Time limit of the whole body: unauthenticated clients get no more.
 const KEY_WITHIN: Duration = Duration::from_secs(3);
 
-/// Who is signed in.
+/// The signed-in user.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct View {
     role: &'static str,
-    /// The clients whose things it may see; empty: all.
+    /// Clients whose objects the user may see; empty: all.
     client_ids: Vec<String>,
     key_name: String,
-    /// For the header `x-csrf-token` of every request that changes something.
+    /// Token for the header `x-csrf-token` of every request that changes something.
     csrf: String,
     expires_at: Option<Moment>,
 }
@@ -54,11 +54,12 @@ fn view(session: Session) -> View {
     }
 }
 
+/// Serves the sign-in page.
 pub async fn page() -> Response {
     shown(StatusCode::OK, "")
 }
 
-/// The form, with why the last try failed.
+/// Renders the form, with the reason why the last attempt failed.
 fn shown(status: StatusCode, refusal: &str) -> Response {
     let notice = match refusal {
         "" => String::new(),
@@ -70,7 +71,7 @@ fn shown(status: StatusCode, refusal: &str) -> Response {
     answer
 }
 
-/// Takes a key, as JSON or from the form, and answers with a session's cookie.
+/// Signs in with a key, from JSON or the form, and sets the session cookie.
 pub async fn enter(State(console): State<Console>, request: Request) -> Response {
     let by_form = !is_json(request.headers());
     let who = who(request.extensions());
@@ -120,7 +121,7 @@ fn welcomed(signed: SignedIn, headers: &HeaderMap, by_form: bool) -> Response {
     (head, Json(view(signed.session))).into_response()
 }
 
-/// What the form says; never a word of what was typed.
+/// Returns the message on the form; it never repeats the input.
 fn refusal(problem: &Problem) -> &'static str {
     match problem.status() {
         StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "Invalid or revoked API key.",
@@ -131,27 +132,27 @@ fn refusal(problem: &Problem) -> &'static str {
     }
 }
 
-/// Browsers say where a request comes from; a program says nothing.
+/// Whether another site sent the request. Browsers send the origin; programs do not.
 fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     let from = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
     from.is_some_and(|from| !matches!(from, "same-origin" | "none"))
 }
 
-/// `key=…` of a form's body. A key has no character that a form would write otherwise, but for blanks around it.
+/// Reads `key=…` of a form's body. A key has no characters that a form would encode, except blanks around it.
 fn from_form(body: &[u8]) -> Option<String> {
     let body = std::str::from_utf8(body).ok()?;
     let key = body.split('&').find_map(|pair| pair.strip_prefix("key="))?;
     Some(key.replace('+', " "))
 }
 
-/// Who is signed in here.
+/// Returns the signed-in user.
 pub async fn session(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
     let token = cookie::session(&headers).ok_or_else(Problem::unauthorized)?;
     let session = console.api.hub()?.session(token).await?.ok_or_else(Problem::unauthorized)?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view(session))).into_response())
 }
 
-/// Ends the session; the cookie is taken away whether there was one or not.
+/// Ends the session; the cookie is deleted even if there was no session.
 pub async fn leave(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
     let gone = (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie::taken_away())]);
     let Some(token) = cookie::session(&headers) else { return Ok(gone.into_response()) };
@@ -161,7 +162,7 @@ pub async fn leave(State(console): State<Console>, headers: HeaderMap) -> Result
     Ok(gone.into_response())
 }
 
-/// Did a page of ours ask, not one that only made the browser send its cookie?
+/// Checks the CSRF token: a page of ours sent the request, not another site that made the browser send its cookie.
 pub(crate) fn session_is_meant(session: &Session, headers: &HeaderMap) -> Result<(), Problem> {
     let given = headers.get("x-csrf-token").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if session.is_meant_by(given) {

@@ -1,8 +1,8 @@
-//! What each figure means, for `# HELP`: the table of the reference itself, so that the two never differ.
+//! Descriptions of metrics for `# HELP`, read from the table of the reference, so that both are always equal.
 
 const REFERENCE: &str = include_str!("../../../../docs/reference/metrics.md");
 
-/// Tells the process's recorder; call it when that is installed.
+/// Registers the descriptions with the recorder; call it after the recorder is installed.
 pub fn describe() {
     for (name, kind, meaning) in meanings() {
         let name = name.to_owned();
@@ -14,7 +14,7 @@ pub fn describe() {
     }
 }
 
-/// The tables' rows: `` | `name` | kind | labels | meaning | ``.
+/// Returns the rows of the tables: `` | `name` | kind | labels | meaning | ``.
 fn meanings() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     let rows = REFERENCE.lines().filter(|line| line.starts_with("| `"));
     rows.filter_map(|line| {
@@ -24,7 +24,7 @@ fn meanings() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     })
 }
 
-/// Without the marks of the page: `` `dead` `` is `dead`, `[queue](queues.md)` is `queue`.
+/// Removes markup: `` `dead` `` becomes `dead`, `[queue](queues.md)` becomes `queue`.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The accept loop: each connection with its limits of time, and a place among all.
+//! The accept loop: gives each connection its time limits and a place within the connection limits.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,18 +27,18 @@ use super::connections::{Connections, Place};
 use super::patient::Patient;
 use crate::api::Problem;
 
-/// From the end of one request, or the connection's start, to the end of the next request's head.
+/// Time limit of a request's head, from the end of the previous request or the start of the connection.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// Bytes of a head, and of what is read at once.
+/// Maximum bytes of a head, and of one read.
 const BUFFER: usize = 64 << 10;
-/// What spare places are for.
+/// The paths that spare places are for.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-/// Before the next accept where no descriptor was left.
+/// Delay before the next accept if no descriptor was left.
 const BREATH: Duration = Duration::from_millis(50);
-/// For requests under way at the end. Streams have no end of their own.
+/// Time limit of requests in flight at shutdown. Streams have no end of their own.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Answers until `shutdown` completes, then finishes the requests under way.
+/// Answers requests until `shutdown` completes, then finishes those in flight.
 pub async fn serve(
     socket: TcpListener,
     routes: Router,
@@ -56,7 +56,7 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                // Refused by closing it: an answer would cost what is missing.
+                // Refused by closing: a response would need the resources that are missing.
                 let Some(place) = connections.admit(peer.ip()) else { continue };
                 tasks.spawn(answer(stream, peer, routes.clone(), place, stopping.clone()));
             }
@@ -65,7 +65,7 @@ pub async fn serve(
                 connections.close_one();
                 tokio::time::sleep(BREATH).await;
             }
-            // The peer went away before it was accepted.
+            // The client disconnected before it was accepted.
             Err(error) => tracing::debug!(%error, "cannot accept a connection"),
         }
     }
@@ -77,7 +77,7 @@ pub async fn serve(
     }
 }
 
-/// The answer to a request on a spare place that is no health check.
+/// Returns the response to a request on a spare place that is not a health check.
 fn busy() -> Response {
     let problem = Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -93,7 +93,7 @@ async fn answer(
     place: Place,
     mut stopping: watch::Receiver<bool>,
 ) {
-    // Answers are written whole: nothing is gained by holding their last part back.
+    // Responses are written whole: delaying their last packet gains nothing.
     if stream.set_nodelay(true).and_then(|()| tcp::detect_vanished_peer(&stream)).is_err() {
         return;
     }
@@ -108,7 +108,7 @@ async fn answer(
                 Some(answered) => answered.await?,
                 None => busy(),
             };
-            // The request ends with the last part of its answer.
+            // The request ends with the last part of its response.
             Ok::<_, Infallible>(response.map(|body| {
                 body.map_frame(move |frame| {
                     let _still = &underway;

@@ -1,4 +1,4 @@
-//! A request's body as it arrives: its connection counts as waiting until all of it has come.
+//! A request body as it arrives: its connection counts as waiting until all of it was received.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,12 +9,14 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::connections::Underway;
 
+/// A request body that reports its progress to its connection.
 pub struct Arriving {
     body: Incoming,
     request: Arc<Underway>,
 }
 
 impl Arriving {
+    /// Wraps the body of a request.
     pub fn new(body: Incoming, request: Arc<Underway>) -> Self {
         if body.is_end_stream() {
             request.came_whole();
@@ -50,7 +52,7 @@ impl Body for Arriving {
 }
 
 impl Drop for Arriving {
-    /// Whoever answers the request reads no more of it.
+    /// Marks the request as received: its handler reads no more of it.
     fn drop(&mut self) {
         self.request.came_whole();
     }

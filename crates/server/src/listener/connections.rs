@@ -1,10 +1,10 @@
-//! Open connections: counted in total and per address. Where a limit is reached, the connection that has sent nothing for the
-//! longest time is closed for the new one: connections that wait can't keep others out.
+//! Open connections, counted in total and per address. At a limit, the connection that has sent nothing for the
+//! longest time is closed for the new one: waiting connections cannot lock out others.
 //!
-//! A connection waits until the head of a request has come, and again until the request's body has: a client that never ends
-//! its body can be closed. A few spare places are for health checks, and are given where all others have a request.
+//! A connection waits until the head of a request was received, and again until its body was: a client that never ends
+//! its body can be closed. A few spare places, given out when all others have a request, are for health checks.
 //!
-//! Invariant: a connection whose request has come whole is never closed for another.
+//! Invariant: a connection whose request was received completely is never closed for another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,14 +15,14 @@ use tokio::time::Instant;
 
 use crate::guesses::network;
 
-/// Places beyond the limits, for health checks alone.
+/// Places beyond the limits, for health checks only.
 const SPARE: usize = 8;
 
-/// How many connections may be open.
+/// Limits of open connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
     pub total: usize,
-    /// Of one address, or of one IPv6 network (/64). A proxy's address is that of all who come through it.
+    /// Limit of one address, or one IPv6 network (/64). All clients behind a proxy share its address.
     pub per_address: usize,
 }
 
@@ -34,7 +34,7 @@ impl Default for ConnectionLimits {
 
 struct Open {
     address: IpAddr,
-    /// None: a request has come, and is not yet answered.
+    /// `None`: a request was received and is not answered yet.
     waiting_since: Option<Instant>,
     spare: bool,
     close: Arc<Notify>,
@@ -46,12 +46,14 @@ struct Counted {
     open: HashMap<u64, Open>,
 }
 
+/// The open connections.
 pub struct Connections {
     limits: ConnectionLimits,
     counted: Mutex<Counted>,
 }
 
 impl Connections {
+    /// Creates an empty list with these limits.
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { limits, counted: Mutex::default() })
     }
@@ -60,7 +62,7 @@ impl Connections {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a new connection; `None` where it must be refused.
+    /// Returns a place for a new connection; `None` if it must be refused.
     pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = network(address);
         let mut counted = self.lock();
@@ -81,7 +83,7 @@ impl Connections {
         Some(Place { connections: Arc::clone(self), id, spare, close })
     }
 
-    /// Gives a descriptor back to whoever needs it; false where no connection waits.
+    /// Closes one waiting connection to free a descriptor; false if none waits.
     pub fn close_one(&self) -> bool {
         close_longest_waiting(&mut self.lock(), &|_| true)
     }
@@ -112,17 +114,17 @@ pub struct Place {
 }
 
 impl Place {
-    /// Is it for health checks alone?
+    /// Whether the place is for health checks only.
     pub fn is_spare(&self) -> bool {
         self.spare
     }
 
-    /// Completes when the connection must make room. Cancel-safe.
+    /// Waits until the connection must be closed for another. Cancel-safe.
     pub async fn closed(&self) {
         self.close.notified().await;
     }
 
-    /// The head of a request has come. The request is under way until this is dropped.
+    /// Records that the head of a request was received. The request is in flight until the result is dropped.
     pub fn request(&self) -> Underway {
         Underway { connections: Arc::clone(&self.connections), id: self.id }
     }
@@ -134,19 +136,19 @@ impl Drop for Place {
     }
 }
 
-/// A request, from its head to the end of its answer.
+/// A request, from its head to the end of its response.
 pub struct Underway {
     connections: Arc<Connections>,
     id: u64,
 }
 
 impl Underway {
-    /// A part of the body has come; more is to follow.
+    /// Records that a part of the body was received and more follows.
     pub fn sent_a_part(&self) {
         self.connections.set_waiting(self.id, Some(Instant::now()));
     }
 
-    /// All of the request has come, or no more of it is read.
+    /// Records that the request was received completely, or that no more of it is read.
     pub fn came_whole(&self) {
         self.connections.set_waiting(self.id, None);
     }

@@ -1,4 +1,4 @@
-//! A stream whose writes have a limit of time: a peer that reads nothing of its answer holds no connection for good.
+//! A stream with a time limit on writes: a client that does not read its response cannot hold a connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// From the first write that the peer has no room for to the next that it has.
+/// Time limit from the first write that the client has no room for until the next that succeeds.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(30);
 
+/// A stream whose writes fail after a time limit.
 pub struct Patient<S> {
     stream: S,
     deadline: Pin<Box<Sleep>>,
@@ -18,11 +19,12 @@ pub struct Patient<S> {
 }
 
 impl<S> Patient<S> {
+    /// Wraps a stream.
     pub fn new(stream: S) -> Self {
         Self { stream, deadline: Box::pin(tokio::time::sleep(WRITTEN_WITHIN)), waits: false }
     }
 
-    /// The outcome of a write, or an error where it has waited too long.
+    /// Returns the result of a write, or an error if it has waited too long.
     fn bounded<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waits = false;

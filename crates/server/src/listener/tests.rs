@@ -42,7 +42,7 @@ fn status(lane: &str, health: Health) -> LaneStatus {
     }
 }
 
-/// A server whose lanes the test sets.
+/// Starts a server whose lanes the test sets.
 async fn served(
     lanes: Arc<Mutex<Vec<LaneStatus>>>,
 ) -> (SocketAddr, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {

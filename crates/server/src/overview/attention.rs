@@ -1,4 +1,4 @@
-//! What needs attention, in words: what stands still first, then what failed, then what was asked for.
+//! Messages about what needs attention: first what is blocked, then what failed, then what an operator requested.
 
 use postrider_engine::{Health, LaneStatus};
 use postrider_hub::Moment;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::counts::{Counts, Failed};
 
-/// A row that has been due for longer waits for something.
+/// Seconds after which a due row is reported as late.
 const LATE: f64 = 300.0;
 
 /// A message about a lane that needs attention.
@@ -26,6 +26,7 @@ pub struct Attention {
     pub rank: u8,
 }
 
+/// Returns the messages about a lane.
 pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
     let mut found = Vec::new();
     let mut note = |rank, level, text: String, since| {
@@ -69,12 +70,12 @@ fn failed_text(failed: &Failed) -> String {
     format!("{over}{rows} {noun} {}{since}{last}", failed.count.state)
 }
 
-/// `10,000`.
+/// Formats a number with separators: `10,000`.
 fn grouped(rows: u64) -> String {
     if rows < 1000 { rows.to_string() } else { format!("{},{:03}", grouped(rows / 1000), rows % 1000) }
 }
 
-/// `14:05` of today, `2026-01-31 14:05` of another day; UTC.
+/// Formats a UTC time: `14:05` for today, `2026-01-31 14:05` for another day.
 fn clock(at: Moment) -> String {
     let (at, now) = (at.to_string(), Moment::now().to_string());
     let minute = at.get(11..16).unwrap_or_default();
@@ -84,7 +85,7 @@ fn clock(at: Moment) -> String {
     }
 }
 
-/// Seconds for people.
+/// Formats seconds as a readable duration.
 pub fn span(seconds: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! What a lane's database tells: rows by state, how far behind it is, what failed. All bounded, all from indexes.
+//! Counts from a lane's database: rows by state, lag, failures. All are bounded and use indexes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,35 +14,36 @@ use crate::LaneControl;
 use crate::api::LaneMake;
 use crate::rows::error_words;
 
-/// Of an error's text, for one sentence.
+/// Maximum characters of an error's text in a message.
 const WORDS: usize = 200;
-/// So many of the newest failed rows are looked at for one that says why.
+/// Number of the newest failed rows that are searched for an error text.
 const NEWEST: u32 = 10;
 
+/// The counts of a lane.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     pub states: Vec<Count>,
     pub lag: Lag,
     pub failed: Vec<Failed>,
-    /// Why there are none: the database did not answer.
+    /// The reason why there are no counts: the database did not answer.
     pub away: Option<String>,
 }
 
-/// Rows that ended badly and that nothing but an operator moves.
+/// Rows that failed permanently; only an operator can change them.
 #[derive(Debug, Clone)]
 pub struct Failed {
     pub count: Count,
-    /// When the oldest of them last changed.
+    /// Time of the last change of the oldest one.
     pub since: Option<Moment>,
-    /// Of the newest of them that says why.
+    /// Error of the newest one that has an error text.
     pub last_error: Option<String>,
 }
 
-/// A question that has no answer yet.
+/// A query that has not returned yet.
 pub type Question = tokio::task::JoinHandle<Counts>;
 
-/// Asks, or waits on for the answer to what was asked before: one that hangs on a lock holds one connection, not one more with
-/// every look. Without an answer in time it is kept in `open`.
+/// Queries the counts, or waits for the previous query: one that hangs on a lock then uses one connection, not one
+/// more each time. A query that does not return in time stays in `open`.
 pub async fn ask(
     lanes: &Arc<dyn LaneControl>,
     name: &str,
@@ -95,7 +96,7 @@ async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> 
     Ok(Counts { states, lag, failed, away: None })
 }
 
-/// Where this stage's rows end if they can't be delivered.
+/// Returns the final states of this stage's rows that cannot be delivered.
 fn failed_states(make: &LaneMake) -> Vec<StateId> {
     let stage = &make.contract.stages[make.stage];
     let mut states = vec![stage.dead, stage.rejected];

@@ -6,16 +6,17 @@ use std::time::Duration;
 use postrider_engine::LaneStatus;
 use tokio::time::Instant;
 
-/// A rate is the mean of so long.
+/// Time over which a rate is averaged.
 const WINDOW: Duration = Duration::from_secs(10);
-/// One point of the history.
+/// Length of one step of the history.
 pub const STEP: Duration = Duration::from_secs(30);
-/// Points of the history: an hour.
+/// Steps of the history: an hour.
 const POINTS: usize = 120;
 
 /// Delivered and failed rows.
 type Pair = (u64, u64);
 
+/// The delivery rates of every lane, now and over the last hour.
 #[derive(Debug, Default)]
 pub struct Rates(BTreeMap<String, Lane>);
 
@@ -27,13 +28,14 @@ struct Lane {
 }
 
 impl Rates {
+    /// Adds the lanes' current counters.
     pub fn note(&mut self, now: Instant, lanes: &[LaneStatus]) {
         for lane in lanes {
             self.0.entry(lane.lane.clone()).or_default().note(now, (lane.delivered, lane.failed));
         }
     }
 
-    /// Delivered and failed rows a second, lately.
+    /// Returns delivered and failed rows per second, over the last ten seconds.
     pub fn now(&self, lane: &str) -> (f64, f64) {
         let recent = self.0.get(lane).map(|lane| &lane.recent);
         let ends = recent.and_then(|recent| Some((recent.front()?, recent.back()?)));
@@ -42,7 +44,7 @@ impl Rates {
         })
     }
 
-    /// The same for every [`STEP`] of the last hour, oldest first.
+    /// Returns the same for every [`STEP`] of the last hour, oldest first.
     pub fn history(&self, lane: &str) -> (Vec<f64>, Vec<f64>) {
         self.0.get(lane).map(|lane| lane.history.iter().copied().unzip()).unwrap_or_default()
     }

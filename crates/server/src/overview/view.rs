@@ -1,4 +1,4 @@
-//! The picture: what the API answers.
+//! The overview as the API returns it.
 
 use std::collections::BTreeMap;
 
@@ -112,6 +112,7 @@ pub struct History {
     pub failed: Vec<f64>,
 }
 
+/// Builds the overview from the lanes' status, rates and counts.
 pub fn drawn(
     lanes: &dyn LaneControl,
     statuses: &[LaneStatus],

@@ -1,4 +1,4 @@
-//! One attempt on record, as a sentence: what was answered, by whom, how long it took, and what came next.
+//! Describes a recorded attempt in a sentence: the response, the receiver, the duration, and what came next.
 
 use axum::http::StatusCode;
 use postrider_hub::Moment;
@@ -8,7 +8,7 @@ use super::cut;
 use super::timeline::{SHOWN, Story, TimelineEntry, facts, value};
 use crate::overview::span;
 
-/// What the sentence and the answer say already.
+/// Fields that the sentence and the response already show.
 const TOLD: [&str; 9] = [
     "id",
     "job_id",
@@ -25,7 +25,7 @@ pub(super) fn is_attempt(record: &Recorded) -> bool {
     value(record, "attempt_number").is_some()
 }
 
-/// `next` is the attempt after this one.
+/// Describes an attempt; `next` is the attempt after it.
 pub(super) fn attempt(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
     let number = value(record, "attempt_number").unwrap_or("?");
     let is_good = value(record, "status") == Some("SUCCESS");
@@ -42,7 +42,7 @@ pub(super) fn attempt(story: &Story<'_>, record: &Recorded, next: Option<&Record
     }
 }
 
-/// `503 Service Unavailable from shop.example`.
+/// Returns the result, such as `503 Service Unavailable from shop.example`.
 fn came_to(story: &Story<'_>, record: &Recorded) -> String {
     let host = story.host().unwrap_or("its target");
     if let Some(code) = value(record, "response_code") {
@@ -62,13 +62,13 @@ fn came_to(story: &Story<'_>, record: &Recorded) -> String {
     }
 }
 
-/// What came after a failure.
+/// Returns what came after a failure.
 fn then(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>, is_good: bool) -> Option<String> {
     if is_good {
         return None;
     }
     if let Some(next) = next {
-        // An attempt's time is that of its end.
+        // The time of an attempt is that of its end.
         let took: i64 =
             value(next, "duration_millis").and_then(|millis| millis.parse().ok()).unwrap_or(0) * 1000;
         let later = next.at.zip(record.at).map(|(next, at)| next - took - at)?;

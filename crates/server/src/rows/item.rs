@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{cut, error_words};
 
-/// Characters of a cell.
+/// Maximum characters of a cell.
 const CELL: usize = 300;
 
 /// A row in a list.
@@ -33,6 +33,7 @@ pub struct RowItem {
     pub error: Option<String>,
 }
 
+/// Converts a row to an item of a list.
 pub fn item(contract: &Contract, row: &RowView) -> RowItem {
     let cell =
         |column: Option<&str>| column.and_then(|column| row.column(column)).map(|text| cut(text, CELL).0);

@@ -1,4 +1,4 @@
-//! Columns as they may be shown.
+//! Columns of a row with secrets masked.
 
 use postrider_contract::Contract;
 pub use postrider_hub::mask::{MASK, is_secret};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::cut;
 
-/// Characters of one column.
+/// Maximum characters of one column.
 const SHOWN: usize = 64 * 1024;
 
 /// A name and a value.
@@ -20,7 +20,7 @@ pub struct Named {
     pub value: Option<String>,
 }
 
-/// Every column of a row; of headers, those that open something are masked.
+/// Returns every column of a row; in headers, values that may be credentials are masked.
 pub fn columns(contract: &Contract, row: &RowView) -> Vec<Named> {
     let fields = contract.message_columns();
     let is_headers = |name: &str| fields.iter().any(|(field, column)| field == "headers" && column == name);
@@ -33,7 +33,7 @@ pub fn columns(contract: &Contract, row: &RowView) -> Vec<Named> {
     row.columns.iter().map(shown).collect()
 }
 
-/// An object of headers with the values of some taken out; a text that is no object is masked as a whole.
+/// Masks some values of an object of headers; a text that is not an object is masked completely.
 fn masked(text: &str) -> String {
     let Ok(serde_json::Value::Object(mut headers)) = serde_json::from_str(text) else {
         return if is_secret(text) { MASK.to_owned() } else { text.to_owned() };

@@ -1,4 +1,4 @@
-//! What a row carries, as its composer makes it. Never what it is signed or let in with.
+//! The message of a row, as its composer makes it, without signatures and credentials.
 
 use mail_parser::MessageParser;
 use postrider_seams::{Content, Envelope, Mail, Record, Webhook};
@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 use super::cut;
 use super::mask::{MASK, Named, is_secret};
 
-/// Characters of a payload or a text.
+/// Maximum characters of a payload or a text.
 const SHOWN: usize = 128 * 1024;
-/// Bytes of a mail that are looked at for its parts.
+/// Maximum bytes of a mail that are parsed.
 const LOOKED_AT: usize = 8 << 20;
 
 /// What would be sent if the row were delivered now.
@@ -64,6 +64,7 @@ fn headers(pairs: &[(String, String)]) -> Vec<Named> {
     pairs.iter().map(shown).collect()
 }
 
+/// Converts the result of the composer for display.
 pub fn message(composed: Result<Envelope, String>) -> MessageView {
     match composed {
         Err(problem) => MessageView { problem: Some(problem), ..MessageView::of("none") },
@@ -135,7 +136,7 @@ fn of_webhook(webhook: &Webhook, id: &str) -> MessageView {
     }
 }
 
-/// The mail as a reader sees it: its HTML, or its text as a page.
+/// Returns the mail as HTML: its HTML body, or its text as a page.
 pub fn html_of(mail: &Mail) -> String {
     let bytes = &mail.message[..mail.message.len().min(LOOKED_AT)];
     let Some(message) = MessageParser::default().parse(bytes) else { return String::new() };

@@ -82,7 +82,7 @@ fn why_a_row_waits_is_said_in_words() {
     assert!(why(&strange, &Health::Running, &none).is_some_and(|text| text.contains("no state")));
 }
 
-/// A state that only a sweep leads out of: the row itself says from when on, in its database's own way of writing times.
+/// A state that only a maintenance sweep ends: the row has the time, in its database's format.
 #[test]
 fn a_row_for_later_says_when_it_is_let_in() {
     let none = Standing::default();

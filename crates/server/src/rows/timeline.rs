@@ -1,4 +1,4 @@
-//! What happened to a row, oldest first, in sentences: from its own times, and from what moves left beside it.
+//! The timeline of a row, oldest first: from its time columns, and from the records that changes left.
 
 use postrider_contract::{Contract, Role};
 use postrider_hub::Moment;
@@ -10,7 +10,7 @@ use super::attempt::{attempt, is_attempt};
 use super::mask::{MASK, Named, is_secret};
 use super::{cut, error_words, role_of};
 
-/// Characters of a response's body, or of any other text.
+/// Maximum characters of a response's body, or of any other text.
 pub(super) const SHOWN: usize = 4_000;
 
 /// Something that happened to a row, or that is to happen.
@@ -30,6 +30,7 @@ pub struct TimelineEntry {
     pub facts: Vec<Named>,
 }
 
+/// Returns the timeline of a row.
 pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec<TimelineEntry> {
     let role = row.state.as_deref().and_then(|state| contract.state_named(state));
     let story = Story { contract, row, role: role.map_or("", |state| role_of(contract, state)) };
@@ -50,15 +51,16 @@ pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec
     entries
 }
 
-/// What the row itself tells.
+/// The row with the meaning of its columns.
 pub(super) struct Story<'a> {
     pub contract: &'a Contract,
     pub row: &'a RowView,
-    /// What its state means.
+    /// Meaning of its state.
     pub role: &'static str,
 }
 
 impl Story<'_> {
+    /// Returns the column with this role, `None` if the contract has none or it is NULL or empty.
     pub fn column(&self, role: Role) -> Option<&str> {
         let text = self.contract.column(role).and_then(|column| self.row.column(column));
         text.filter(|text| !text.is_empty())
@@ -68,7 +70,7 @@ impl Story<'_> {
         self.row.times.get(&role).copied().filter(|at| *at <= self.row.read_at)
     }
 
-    /// Where a webhook goes.
+    /// Returns the host of a webhook's URL.
     pub fn host(&self) -> Option<&str> {
         let columns = self.contract.message_columns();
         let (_, column) = columns.iter().find(|(field, _)| field == "url")?;
@@ -80,14 +82,14 @@ impl Story<'_> {
         self.past(Role::Created).map(|at| entry(at, "Written", None, ""))
     }
 
-    /// Its claim while it is held; else what its last try came to, where no record of tries tells.
+    /// Returns the claim while the row is claimed; else the last attempt, if the history has no attempts.
     fn last_attempt(&self, history: &[Recorded]) -> Option<TimelineEntry> {
         if self.role == "claimed" {
             let by = self.column(Role::Owner).map(|owner| format!("by {owner}"));
             return self.past(Role::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
         }
         let told = history.iter().any(is_attempt);
-        // A column that every move writes says nothing of tries.
+        // A column that every change writes says nothing about attempts.
         let moves = self.contract.column(Role::Updated);
         let role = [Role::Attempted, Role::ClaimedAt].into_iter();
         let mut role =
@@ -136,7 +138,7 @@ pub(super) fn value<'a>(record: &'a Recorded, name: &str) -> Option<&'a str> {
     found.and_then(|(_, value)| value.as_deref()).filter(|value| !value.is_empty())
 }
 
-/// All that was recorded, but for what `shown` says already.
+/// Returns everything that was recorded, except the fields in `shown`.
 pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<Named> {
     let left = record.columns.iter().filter(|(name, _)| !shown.contains(&name.as_str()));
     let fact = |(name, value): &(String, Option<String>)| {
@@ -147,7 +149,7 @@ pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<Named> {
     left.filter_map(fact).collect()
 }
 
-/// A state that the row came to, or an event that a move left.
+/// Describes a state that the row reached, or an event that a change recorded.
 fn reached(record: &Recorded) -> TimelineEntry {
     let names = ["status", "state", "event_type"];
     let state = names.iter().find_map(|name| value(record, name)).unwrap_or(&record.table);

@@ -1,4 +1,4 @@
-//! Why a row waits, in words.
+//! Explains why a row waits.
 
 use postrider_contract::{Contract, Role, Stage, StateId, When};
 use postrider_engine::Health;
@@ -9,26 +9,26 @@ use postrider_seams::transport::{Hold, HoldReason};
 use super::{cut, error_words};
 use crate::overview::span;
 
-/// Of an error, in a sentence.
+/// Maximum characters of an error in a sentence.
 const WORDS: usize = 300;
 
-/// What stands around a row.
+/// The facts outside a row that decide why it waits.
 pub struct Surroundings<'a> {
     pub contract: &'a Contract,
     pub stage: &'a Stage,
     pub health: &'a Health,
     pub standing: &'a Standing,
-    /// Its target is left alone by this instance.
+    /// The hold of its target on this instance.
     pub hold: Option<&'a Hold>,
 }
 
-/// What a row waits for.
+/// The reason why a row waits.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub text: String,
-    /// The row that goes before it.
+    /// Key of the row that must be delivered first.
     pub behind: Option<String>,
-    /// Not before.
+    /// Earliest time of the next attempt.
     pub until: Option<Moment>,
 }
 
@@ -37,13 +37,13 @@ impl Waiting {
         Self { text: sentence(text.as_ref()), behind: None, until: None }
     }
 
-    /// By the database's clock, so many microseconds after the row was read.
+    /// Sets the time: this many microseconds after the row was read, by the database's clock.
     fn until(self, row: &RowView, micros: i64) -> Self {
         Self { until: Some(Moment::from_micros(row.read_at.saturating_add(micros))), ..self }
     }
 }
 
-/// `None` for a row that waits for nothing any more.
+/// Returns why a row waits, `None` if it does not.
 pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
     let contract = around.contract;
     let Some(state) = row.state.as_deref().and_then(|state| contract.state_named(state)) else {
@@ -62,7 +62,7 @@ pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
     })
 }
 
-/// Microseconds until a sweep lets it in, where the row says from when on.
+/// Returns the microseconds until a sweep moves the row on, if the row has that time.
 fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
     let lets_in =
         contract.sweeps.iter().filter(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
@@ -74,7 +74,7 @@ fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
     i64::try_from(left).ok().filter(|micros| *micros > 0)
 }
 
-/// Its time has come: a sweep moves it on, unless something is in the way.
+/// Explains a row whose time has come: a sweep moves it on, unless something prevents that.
 fn sweep_words(around: &Surroundings<'_>, state: StateId) -> String {
     let contract = around.contract;
     let next =
@@ -109,11 +109,11 @@ fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {
     pool.map_or_else(|| Waiting::of(health_words(around)), Waiting::of)
 }
 
-/// Due later, with what the last try said.
+/// Explains a row that is due later, with the error of the last attempt.
 fn later(row: &RowView, around: &Surroundings<'_>, micros: i64) -> Waiting {
     let due = due_words(micros);
     let why = around.contract.column(Role::Error).and_then(|column| error_words(row.column(column)?));
-    // The lane asks again every few seconds; that time means nothing to a reader.
+    // The lane retries every few seconds; that time means nothing to a reader.
     if let Some(why) = why.as_deref().filter(|why| is_paused_subscription(why)) {
         return Waiting::of(format!("{why}. Nothing is sent until you resume it."));
     }
@@ -121,12 +121,12 @@ fn later(row: &RowView, around: &Surroundings<'_>, micros: i64) -> Waiting {
     Waiting::of(text).until(row, micros)
 }
 
-/// As the composer of webhooks writes it into the row.
+/// Whether this is the reason that the webhook composer writes for a paused subscription.
 fn is_paused_subscription(why: &str) -> bool {
     why.starts_with("subscription ") && why.ends_with(" is paused")
 }
 
-/// The text with an upper-case letter at its start.
+/// Returns the text with an upper-case first letter.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -147,7 +147,7 @@ fn hold_words(hold: &Hold) -> String {
     }
 }
 
-/// `None` where the pool lets it go.
+/// Returns why the pool holds a row back, `None` if it does not.
 fn pool_words(pool: &PoolStanding) -> Option<String> {
     let name = &pool.name;
     if pool.paused {
@@ -176,7 +176,7 @@ fn health_words(around: &Surroundings<'_>) -> String {
     }
 }
 
-/// Microseconds, where it is not due yet.
+/// Returns the microseconds until the row is due, `None` if it is.
 fn due(row: &RowView) -> Option<i64> {
     row.due_in.filter(|micros| *micros > 0)
 }

@@ -1,4 +1,4 @@
-//! Who may do what, and what a stranger sees.
+//! Tests of permissions, and of what an unauthorized caller sees.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -129,7 +129,7 @@ async fn a_foreign_id_answers_byte_for_byte_like_an_unknown_one(site: &Site) {
             assert_eq!(list["items"], json!([]), "{path}");
         }
     }
-    // A page's end of one client opens nothing for another, nor for another list, nor when it was touched.
+    // A cursor of one client is invalid for another client, for another list, and after a change to it.
     desk.post(&acme, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
     let page = desk.get(&acme, "/dispatch-jobs?limit=1").await.expect(200);
     let cursor = page["nextCursor"].as_str().expect("a cursor");

@@ -1,4 +1,4 @@
-//! Every operation that changes something leaves a line in the audit log, with the key that asked.
+//! Tests that every operation that changes something writes an audit log entry with the caller's key.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::walk::{ask, documented, event, subscription};
 
 on_every_database!(every_change_is_in_the_log);
 
-/// Somebody who changes one thing after another.
+/// A caller that performs one change after another.
 struct Walker<'a> {
     site: &'a Site,
     desk: Desk,
@@ -26,7 +26,7 @@ impl Walker<'_> {
         self.site.count(&format!("postrider_audit WHERE key_id = '{}'", self.actor.key)).await
     }
 
-    /// Carries an operation out; its line must be there afterwards.
+    /// Performs an operation and asserts that its audit log entry exists.
     async fn does(&mut self, operation: &str, id: &str, body: Value) -> Value {
         let (method, template) = operation.split_once(' ').expect("a method and a path");
         let before = self.lines().await;

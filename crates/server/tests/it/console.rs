@@ -1,4 +1,4 @@
-//! The console's pages and sessions.
+//! Tests of the console's pages and sessions.
 
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -14,7 +14,7 @@ on_every_database!(
     a_forged_cookie_or_a_revoked_key_opens_nothing,
 );
 
-/// Who is signed in: cookie and token.
+/// A signed-in user: cookie and CSRF token.
 struct Visitor {
     cookie: String,
     csrf: String,
@@ -91,7 +91,7 @@ async fn a_forged_cookie_or_a_revoked_key_opens_nothing(site: &Site) {
             visitor.ask(&desk, "POST", "/api/v1/lanes/dispatch_jobs/pause", Some(&real.csrf), "").await;
         assert_eq!(answer.status, 401, "{token}");
     }
-    // A wrong key is not made good by a right cookie.
+    // A valid cookie does not make up for a wrong key.
     let request =
         Request::get("/api/v1/lanes").header("cookie", &real.cookie).header("authorization", "Bearer pr_x");
     assert_eq!(desk.ask(request.body(Body::empty()).expect("a request")).await.status, 401);

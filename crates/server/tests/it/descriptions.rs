@@ -1,11 +1,11 @@
-//! The OpenAPI document explains itself: summaries, descriptions and examples.
+//! Tests that the OpenAPI document has summaries, descriptions and examples.
 
 use std::collections::BTreeSet;
 
 use postrider_server::api::document;
 use serde_json::{Value, json};
 
-/// A summary that starts with one of these needs its surroundings to be understood.
+/// Words that start a summary which cannot be understood alone.
 const NO_VERBS: [&str; 12] =
     ["A", "All", "An", "Every", "From", "How", "Its", "New", "One", "The", "What", "Who"];
 
@@ -13,7 +13,7 @@ fn whole() -> Value {
     serde_json::to_value(document()).expect("JSON")
 }
 
-/// Every operation, with its method and path.
+/// Returns every operation, with its method and path.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = document["paths"].as_object().expect("paths");
     let methods = paths.iter().flat_map(|(path, item)| {
@@ -27,7 +27,7 @@ fn text<'a>(value: &'a Value, member: &str) -> &'a str {
     value[member].as_str().unwrap_or_default()
 }
 
-/// Does a summary say on its own what the operation does? `Pause a pool` does; `Its jobs wait.` does not.
+/// Whether a summary alone says what the operation does: `Pause a pool` does, `Its jobs wait.` does not.
 fn stands_alone(summary: &str) -> bool {
     let mut words = summary.split_whitespace();
     let first = words.next().unwrap_or_default();
@@ -114,7 +114,7 @@ fn every_member_has_a_description_with_its_unit() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// What a caller may leave out of a request has a default, and the description names it.
+/// Every optional member of a request has a default, and its description names it.
 #[test]
 fn every_optional_member_of_a_request_names_its_default() {
     let document = whole();

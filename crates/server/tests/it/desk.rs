@@ -1,4 +1,4 @@
-//! A caller, without a socket between.
+//! Calls the API without a socket.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,11 +20,11 @@ use tower::ServiceExt as _;
 
 use crate::site::Site;
 
-/// Lanes that only remember.
+/// Fake lanes that only record calls.
 #[derive(Default)]
 pub struct Lanes {
     pub paused: Mutex<Vec<(String, bool)>>,
-    /// What its transport leaves alone.
+    /// The hold that the transport reports.
     pub held: Mutex<Option<Hold>>,
     /// The table of the one lane.
     pub table: Option<Arc<dyn Backend>>,
@@ -111,7 +111,7 @@ impl LaneControl for Lanes {
     async fn hand_over(&self, _: &str) {}
 }
 
-/// A mailroom that only remembers the traces of what it took.
+/// A fake mailroom that only records the traces of accepted e-mails.
 #[derive(Default)]
 pub struct Letters(pub Mutex<Vec<Option<String>>>);
 
@@ -134,7 +134,7 @@ impl Mailroom for Letters {
     }
 }
 
-/// Where the API is asked.
+/// The API under test.
 pub struct Desk {
     routes: Router,
     pub lanes: Arc<Lanes>,
@@ -153,13 +153,13 @@ impl Answer {
         serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
     }
 
-    /// The value, if the status is this one.
+    /// Asserts the status and returns the body.
     pub fn expect(self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.bytes));
         self.json()
     }
 
-    /// The field that a problem names.
+    /// Asserts that the response is an error that names this field.
     pub fn problem(self, status: u16, field: &str) {
         let json = self.json();
         assert_eq!(self.status.as_u16(), status, "{json}");
@@ -178,14 +178,14 @@ impl Desk {
         Self { routes: api.into_routes(), lanes, letters }
     }
 
-    /// Before its database is there.
+    /// Creates the API before its database is open.
     pub fn closed() -> Self {
         let lanes = Arc::new(Lanes::default());
         let routes = Api::new(lanes.clone(), Limits::default()).into_routes();
         Self { routes, lanes, letters: Arc::default() }
     }
 
-    /// The answer itself, whose body may have no end.
+    /// Returns the response itself, whose body may be endless.
     pub async fn answer(&self, request: Request<Body>) -> axum::response::Response {
         self.routes.clone().oneshot(request).await.expect("routes never fail")
     }
@@ -206,7 +206,7 @@ impl Desk {
         self.send("POST", key, path, body).await
     }
 
-    /// With an `Idempotency-Key`.
+    /// Sends a POST request with an `Idempotency-Key`.
     pub async fn post_once(&self, key: &str, path: &str, once: &str, body: &Value) -> Answer {
         let request =
             Request::post(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));
@@ -221,7 +221,7 @@ impl Desk {
         self.ask(request.body(Body::from(body.to_string())).expect("a request")).await
     }
 
-    /// With no body at all.
+    /// Sends a POST request without a body.
     pub async fn act(&self, key: &str, path: &str) -> Answer {
         let request =
             Request::post(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));

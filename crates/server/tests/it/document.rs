@@ -1,4 +1,4 @@
-//! The OpenAPI document: the one that is checked in.
+//! Tests that the checked-in OpenAPI document is current.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn the_checked_in_document_is_what_the_code_says() {
     assert!(made.contains("\"openapi\": \"3.1"));
 }
 
-/// Generators make functions of them.
+/// Generators derive function names from operation ids.
 #[test]
 fn every_operation_has_an_id_of_its_own() {
     let document = serde_json::to_value(document()).expect("JSON");
@@ -39,8 +39,8 @@ fn every_operation_has_an_id_of_its_own() {
     assert!(ids.contains("postDispatchJobsIdRetry") && ids.contains("getLanesIdRowsRowMailHtml"), "{ids:?}");
 }
 
-/// What it must take for fine: a request that fits the document may still be refused (422) for what the document can't
-/// say (a private address, an account that is not there), and a batch answers each entry for itself.
+/// Settings of the fuzzer: a request that fits the document may still get 422 for what the document cannot express (a
+/// private address, an unknown account), and a batch has a result per entry.
 const SETTINGS: &str = r#"
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "422"]

@@ -1,4 +1,4 @@
-//! What the API gives to nobody: guesses without end, all streams for one key, addresses of the network behind it.
+//! Tests of limits: guessing of keys, streams of one key, and internal addresses in errors.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ async fn addresses_are_for_operators(site: &Site) {
     }
 }
 
-/// A body that never comes.
+/// Returns a request whose body never arrives.
 fn endless(key: &str, method: &str, path: &str) -> Request<Body> {
     let request = Request::builder().method(method).uri(format!("/api/v1{path}"));
     let request =

@@ -1,5 +1,5 @@
-//! Every operation with a body: what the body must have, and what it may have. Compared with the document, so that no operation
-//! and no member is missed.
+//! The required and optional members of every operation's body. Compared with the document, so that no operation and
+//! no member is missed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::desk::{Answer, Desk};
 use crate::walk::{event, subscription};
 
 pub struct Form {
-    /// As the document has it: `put /schemas/{id}`.
+    /// Operation as the document names it: `put /schemas/{id}`.
     pub operation: &'static str,
     pub path: String,
     pub required: Value,
-    /// By name; `a.b` is a member of the member `a`.
+    /// Optional members by name; `a.b` is a member of the member `a`.
     pub optional: Vec<(&'static str, Value)>,
-    /// Every combination of members is valid.
+    /// Whether every combination of members is valid.
     pub free: bool,
     pub wrap: fn(Value) -> Value,
 }
@@ -30,7 +30,7 @@ impl Form {
         Self { operation, path, required, optional: optional.to_vec(), free: true, wrap: |body| body }
     }
 
-    /// Some combinations of members are refused.
+    /// Marks that some combinations of members are refused.
     fn choosy(self) -> Self {
         Self { free: false, ..self }
     }
@@ -39,7 +39,7 @@ impl Form {
         Self { wrap, ..self }
     }
 
-    /// With the members of the subset, whose bits stand for the optional ones. What must be unique is named after `index`.
+    /// Returns the body with a subset of the optional members, one bit each. Unique values are derived from `index`.
     pub fn body(&self, index: usize, subset: u64) -> Value {
         let mut body: Map<String, Value> = self.required.as_object().expect("an object").clone();
         for (place, (name, value)) in self.optional.iter().enumerate() {
@@ -54,7 +54,7 @@ impl Form {
                 None => drop(body.insert((*name).to_owned(), value.clone())),
             }
         }
-        // A PUT keeps the code that it was made with.
+        // PUT keeps the code of the existing object.
         let unique: &[&str] = match self.operation {
             operation if operation.starts_with("put") => &[],
             operation if operation.starts_with("post /events") => &["id"],
@@ -66,7 +66,7 @@ impl Form {
         (self.wrap)(body.into())
     }
 
-    /// With everything that it may have.
+    /// Returns the body with all optional members.
     pub fn whole(&self) -> Value {
         self.body(0, u64::MAX)
     }
@@ -137,7 +137,7 @@ fn subscription_members(pool: &str, account: &str) -> Vec<(&'static str, Value)>
     ]
 }
 
-/// For rows of lanes: by ids or by state.
+/// Returns the members that select rows of lanes: by ids or by state.
 fn chosen() -> Vec<(&'static str, Value)> {
     vec![
         ("ids", json!(["0000000000000"])),
@@ -197,7 +197,7 @@ fn email_members() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Makes what the forms need, and the forms of all operations.
+/// Creates the objects that the forms need, and returns the forms of all operations.
 pub async fn forms(desk: &Desk, key: &str) -> Vec<Form> {
     let made = async |path: &str, body: &Value| {
         let answer = desk.post(key, path, body).await.expect(201);
@@ -257,7 +257,7 @@ pub async fn forms(desk: &Desk, key: &str) -> Vec<Form> {
     ]
 }
 
-/// Fails where the document has an operation or a member that no form has.
+/// Fails if the document has an operation or a member that no form has.
 pub fn assert_complete(forms: &[Form]) {
     let document = serde_json::to_value(document()).expect("JSON");
     let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -285,7 +285,7 @@ pub fn assert_complete(forms: &[Form]) {
     }
 }
 
-/// The members of a body; of its entries where it is a list, or an object that holds nothing but one.
+/// Collects the members of a body; of its entries if it is a list, or an object with only a list.
 fn collect(document: &Value, schema: &Value, before: &str, members: &mut BTreeSet<String>) {
     let Some(schema) = object(document, schema) else { return };
     let properties = schema["properties"].as_object().expect("an object");
@@ -301,7 +301,7 @@ fn collect(document: &Value, schema: &Value, before: &str, members: &mut BTreeSe
     }
 }
 
-/// The object that a schema is, refers to, or is a list of.
+/// Returns the object schema that a schema is, refers to, or is a list of.
 fn object<'a>(document: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     if let Some(reference) = schema["$ref"].as_str() {
         return object(document, document.pointer(reference.trim_start_matches('#'))?);

@@ -1,4 +1,4 @@
-//! The API over real databases, asked as a caller asks it.
+//! Tests of the API over real databases, called like a client does.
 
 #[path = "../../../hub/testing/site.rs"]
 #[expect(dead_code, reason = "the hub's own tests use the rest")]

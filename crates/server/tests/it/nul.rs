@@ -1,4 +1,4 @@
-//! NUL characters: refused with 422 wherever they stand in a request, and nothing is stored.
+//! Tests that NUL characters are refused with 422 anywhere in a request, and nothing is stored.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -14,7 +14,7 @@ on_every_database!(a_nul_anywhere_in_a_request_is_refused);
 
 const NUL: &str = "a\u{0}b";
 
-/// Every text of a value, one at a time, with a NUL in it; and every name.
+/// Returns copies of a value, each with a NUL in another text or name.
 fn spoiled(value: &Value) -> Vec<Value> {
     match value {
         Value::String(_) => vec![json!(NUL)],

@@ -1,4 +1,4 @@
-//! The overview, and who may see it.
+//! Tests of the overview and its permissions.
 
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -52,6 +52,6 @@ async fn the_stream_tells_at_once_and_ends_with_its_key(site: &Site) {
     let text = String::from_utf8(first.to_vec()).expect("text");
     assert!(text.starts_with("event: overview\ndata: {\"at\":"), "{text}");
     site.run("UPDATE postrider_api_keys SET revoked_at = created_at").await;
-    // It looks every ten seconds; the end comes by itself.
+    // The stream checks its key every ten seconds and then ends.
     while body.frame().await.is_some() {}
 }

@@ -1,4 +1,4 @@
-//! Bad input: a problem that names the field, and nothing stored.
+//! Tests of invalid input: an error that names the field, and nothing stored.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -99,7 +99,7 @@ async fn bad_input_is_told_and_not_stored(site: &Site) {
     assert_eq!(nothing["items"], json!([]));
 }
 
-/// What two readers may read in two ways: members twice, lists in the place of objects, what nests without end.
+/// Refuses JSON that parsers may read differently: duplicate members, lists instead of objects, deep nesting.
 async fn what_is_no_plain_json_is_refused_by_its_place(site: &Site) {
     let desk = Desk::new(site);
     let (key, _) = site.key(Role::Admin, &[]).await;

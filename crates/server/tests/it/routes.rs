@@ -1,4 +1,4 @@
-//! What each route does, from making to retrying, on every database.
+//! Tests of each route, from creating to retrying, on every database.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -268,7 +268,7 @@ async fn lanes_keys_schemas_and_the_log(site: &Site) {
     );
 }
 
-/// Attributes as headers, data as the body.
+/// Sends events in binary mode: attributes as headers, data as the body.
 async fn binary_events(desk: &Desk, key: &str) {
     let request = |id: &str, kind: &str, body: &str| {
         Request::post("/api/v1/events")

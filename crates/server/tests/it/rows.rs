@@ -1,4 +1,4 @@
-//! Rows of a lane: found, shown, moved; and by whom.
+//! Tests of a lane's rows: search, detail, changes, and permissions.
 
 use postrider_hub::access::Role;
 use postrider_seams::transport::{Hold, HoldReason};
@@ -189,6 +189,6 @@ async fn rows_are_not_for_producers_and_clients(site: &Site) {
     desk.get(&scoped, "/check").await.expect(403);
     desk.get(&viewer, "/check").await.expect(200);
     assert_eq!(site.count("dispatch_jobs WHERE status = 'QUEUED'").await, 1);
-    // A webhook's row carries no mail.
+    // A webhook's row has no mail.
     desk.get(&viewer, &format!("{row}/mail.html")).await.expect(409);
 }

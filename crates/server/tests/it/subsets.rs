@@ -1,5 +1,5 @@
-//! Optional members may be left out in any combination, on a connection that has seen the other combinations before:
-//! PostgreSQL keeps the argument types of a prepared statement, so a NULL without a type would fail a later request.
+//! Tests that optional members can be omitted in any combination, on a connection that has seen other combinations:
+//! PostgreSQL keeps the argument types of a prepared statement, so an untyped NULL would fail a later request.
 
 use postrider_hub::access::Role;
 
@@ -22,7 +22,7 @@ async fn optional_members_may_be_left_out_in_every_combination_on_sqlite() {
     site::sqlite(|site| async move { every_combination(&site).await }).await;
 }
 
-/// Every subset of few members; of many: none, all, each one alone, all but each one, and random ones.
+/// Returns every subset of few members; of many: none, all, each alone, all but each, and random ones.
 fn subsets(form: &Form) -> Vec<u64> {
     let count = form.optional.len();
     let all = (1u64 << count) - 1;
@@ -51,7 +51,7 @@ async fn every_combination(site: &Site) {
     let mut index = 0;
     for form in forms {
         let mut subsets = subsets(&form);
-        // There and back: each combination comes before and after each other one.
+        // Forwards and backwards: each combination comes before and after each other one.
         let back: Vec<u64> = subsets.iter().rev().copied().collect();
         subsets.extend(back);
         let mut accepted = 0;

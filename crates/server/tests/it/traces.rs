@@ -1,4 +1,4 @@
-//! The caller's trace: kept with every job that its request makes, so that the delivery goes on with it.
+//! Tests that the caller's trace is stored with every job that its request creates, so that the delivery continues it.
 
 use axum::body::Body;
 use axum::http::Request;

@@ -1,5 +1,5 @@
-//! Rows that other programs wrote, with values that this version does not know: they are listed as unknown, and hide
-//! nothing else of their page.
+//! Tests of rows from other programs with values that this version does not know: they are listed as unknown, and the
+//! rest of their page is shown.
 
 use postrider_hub::access::Role;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Every operation of the document, walked: who may call it, and what a caller of another client sees of it.
+//! Tests every operation of the document: which roles may call it, and what a caller of another client sees.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -19,13 +19,13 @@ on_every_database!(
 const UNKNOWN: &str = "0000000000000";
 const ROLES: [Role; 4] = [Role::Viewer, Role::Producer, Role::Operator, Role::Admin];
 
-/// Who an operation is for.
+/// The callers that an operation is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum For {
-    /// Keys of some clients, too.
+    /// Also keys limited to some clients.
     AnyScope,
     AllClients,
-    /// The same, but for producers: rows hold what others produced.
+    /// The same, except producers: rows contain what others produced.
     AllButProducers,
 }
 
@@ -120,7 +120,7 @@ fn operations() -> Vec<Operation> {
     all.into()
 }
 
-/// Method and path of every operation that a viewer may not call, and that has something to change.
+/// Returns method and path of every operation that a viewer may not call and that changes something.
 pub fn changes_of_others() -> impl Iterator<Item = (String, String)> {
     let changes = operations()
         .into_iter()
@@ -131,7 +131,7 @@ pub fn changes_of_others() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// `get /events/{id}`, for every operation of the document, sorted.
+/// Returns every operation of the document as `get /events/{id}`, sorted.
 pub fn documented() -> Vec<String> {
     let document = serde_json::to_value(document()).expect("JSON");
     let paths = document["paths"].as_object().expect("paths").iter();
@@ -143,7 +143,7 @@ pub fn documented() -> Vec<String> {
     all
 }
 
-/// Asks for one thing; without a body where there is none. A stream is not read: its head says enough.
+/// Sends one request; `Null` means no body. A stream is not read: its head is sufficient.
 pub async fn ask(desk: &Desk, key: Option<&str>, method: &str, path: &str, body: &Value) -> Answer {
     let mut request = Request::builder().method(method.to_uppercase().as_str()).uri(format!("/api/v1{path}"));
     if let Some(key) = key {
@@ -199,7 +199,7 @@ async fn seen(desk: &Desk, key: &str, method: &str, path: &str, body: &Value) ->
     (answer.status, answer.headers, answer.bytes)
 }
 
-/// One of each kind of thing, of client acme: where it is, and its id.
+/// Creates one object of each kind for client acme; returns path and id.
 async fn things(desk: &Desk, acme: &str) -> Vec<(&'static str, String)> {
     let made = [
         ("/dispatch-jobs", job(&json!({}))),
