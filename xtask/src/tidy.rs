@@ -9,6 +9,7 @@ mod graph;
 mod licences;
 mod links;
 mod pages;
+mod prose;
 mod rules;
 mod tree;
 mod words;
@@ -75,6 +76,7 @@ pub fn command(words: &[&str]) -> Result {
         breaches.extend(files::check(source));
         breaches.extend(words::check(source));
         breaches.extend(pages::check(source));
+        breaches.extend(prose::check(source));
     }
     breaches.extend(tree::check(&sources));
     breaches.extend(rules::check(&sources));

@@ -62,7 +62,7 @@ laws! {
     due::future_rows_wait [always] "A row is not claimed before it is due, and is once it is.";
     due::null_due_is_now [due::null_is_not_now] "NULL in the due column means now.";
     due::wishes_are_waited_for [due::no_wish] "What a target asked for is waited for, if it is longer than the schedule; what is no JSON asks for nothing.";
-    due::next_due_tells [always] "The next due time is told: none, now, or how long.";
+    due::next_due_is_exact [always] "The next due time is exact: none, now, or how long.";
     attempts::spent_rows_are_not_claimed [always] "A ready row without an attempt left is not claimed.";
     attempts::spent_rows_are_swept [always] "A ready row without an attempt left is swept to the dead state with a reason; others are not.";
     attempts::attempts_exact [always] "Each end of a claim adds to the counter exactly what the contract says; release and deferral add nothing.";

@@ -15,7 +15,7 @@ pub(crate) use key::hex;
 pub use key::{ApiKey, ClientId, NewKey, REQUESTED, ShownKey};
 pub use session::{Session, SignedIn};
 
-/// What an API key may do. Each role includes the roles before it.
+/// The permissions of an API key. Each role includes the roles before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {

@@ -17,7 +17,7 @@ pub use request::{
 pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 
-/// How webhook requests are authenticated: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends `user:password`
+/// The authentication of webhook requests: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends `user:password`
 /// in base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -31,7 +31,7 @@ pub enum WebhookAuthType {
     Unknown,
 }
 
-/// How webhook requests are signed: as Standard Webhooks, with HMAC-SHA256.
+/// The signature of webhook requests: as Standard Webhooks, with HMAC-SHA256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub enum SignatureAlgorithm {
     #[default]

@@ -58,7 +58,7 @@ pub enum DispatchStatus {
     Unknown,
 }
 
-/// How a job is delivered.
+/// The protocol of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispatchProtocol {
@@ -69,7 +69,7 @@ pub enum DispatchProtocol {
     Unknown,
 }
 
-/// What a failure means for later jobs of the same message group. `IMMEDIATE`: jobs are delivered in no order.
+/// The effect of a failure on later jobs of the same message group. `IMMEDIATE`: jobs are delivered in no order.
 /// `NEXT_ON_ERROR`: in order; after a failure the next job is delivered. `BLOCK_ON_ERROR`: in order; after a failure
 /// the group waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]

@@ -57,7 +57,7 @@ pub(crate) async fn null_due_is_now(trial: &Trial) {
     assert!(claimed.waited_micros < 2 * HOUR, "it can't have waited for {} µs", claimed.waited_micros);
 }
 
-pub(crate) async fn next_due_tells(trial: &Trial) {
+pub(crate) async fn next_due_is_exact(trial: &Trial) {
     let worker = trial.worker("a").await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the table is empty");
     let id = put_due_in(trial, 1, Duration::from_hours(1)).await;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// How a value of the event's data is compared. `IN`: `value` is a list that contains it. `PREFIX`: a string that
+/// The comparison with a value of the event's data. `IN`: `value` is a list that contains it. `PREFIX`: a string that
 /// starts with `value`. `EXISTS`: the value is present; `value` is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

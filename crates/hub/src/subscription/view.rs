@@ -46,7 +46,7 @@ pub(crate) const SHEET: Sheet = Sheet {
     ],
 };
 
-/// What to do with matching events: one job for each event.
+/// A rule that creates a job for each matching event.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a member of its own in the API")]

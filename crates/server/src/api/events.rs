@@ -122,7 +122,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     Ok(Json(api.hub()?.event(caller.at_least(Role::Viewer)?, &id).await?))
 }
 
-/// Which subscriptions to create jobs for.
+/// The subscriptions to create jobs for.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Replay {

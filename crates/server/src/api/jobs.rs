@@ -206,7 +206,7 @@ pub async fn complete(
     Ok(Json(api.hub()?.complete_job(caller.at_least(Role::Operator)?, &id).await?))
 }
 
-/// Which failed jobs to retry. Default: all of them.
+/// The failed jobs to retry. Default: all of them.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetryFilter {

@@ -219,7 +219,7 @@ fn detail(lane: LaneStatus, make: &LaneMake, searches: Vec<Searchable>) -> LaneD
     }
 }
 
-/// What an operator requested. The lane follows within seconds.
+/// The state that an operator requested. The lane follows within seconds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LanePaused {
     /// Name of the lane.

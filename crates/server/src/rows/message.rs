@@ -13,7 +13,7 @@ const SHOWN: usize = 128 * 1024;
 /// Maximum bytes of a mail that are parsed.
 const LOOKED_AT: usize = 8 << 20;
 
-/// What would be sent if the row were delivered now.
+/// The message that would be sent if the row were delivered now.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView {

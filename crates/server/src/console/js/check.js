@@ -1,4 +1,4 @@
-// What `postrider check` says of every lane's table, with the statements that mend it.
+// The findings of `postrider check` for every lane's table, with the SQL that fixes them.
 
 import { get } from "./api.js";
 import { again, h } from "./dom.js";

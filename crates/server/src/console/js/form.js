@@ -7,7 +7,7 @@
 import { h } from "./dom.js";
 import { dialog } from "./dialog.js";
 
-/** Asks for the fields and hands the body to `send`; what `send` refuses may be mended. */
+/** Shows a form for the fields and passes the body to `send`; if `send` refuses it, the form stays open to be corrected. */
 export function form(title, fields, values, verb, send) {
   const asked = fields
     .filter((field) => !(values && field.once))

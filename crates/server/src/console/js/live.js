@@ -1,6 +1,6 @@
 // Overviews as the server sends them, and whether they come.
 //
-// Owns: the one stream of the page. Whoever wants overviews says so with `watch`, and hears the latest at once.
+// Owns: the one stream of the page. A page subscribes to overviews with `watch` and receives the latest one at once.
 
 import { enter } from "./api.js";
 

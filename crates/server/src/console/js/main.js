@@ -1,7 +1,7 @@
 // Where one is, and what is shown there.
 //
-// Owns: the addresses and the life of a page. A page gets `{ parameters, live, ends, find }`: what its address says besides,
-// a way to hear overviews while it is shown, what is to be done at its end, and a place to name its search.
+// Owns: the addresses and the life of a page. A page gets `{ parameters, live, ends, find }`: the parameters of its
+// address, the overviews while it is shown, a way to register what runs at its end, and a place to name its search.
 
 import { enter, seesLanes } from "./api.js";
 import { again, h, put } from "./dom.js";

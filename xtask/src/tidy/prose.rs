@@ -1,0 +1,129 @@
+//! Rules about prose: plain technical English in everything that a person reads, and a summary on every public item.
+//!
+//! Owns: a short list of words that made readers stop. It is meant to stay short: a word is added only where it is never
+//! right, so that there is no false alarm.
+
+use crate::tidy::blank::product_code_only;
+use crate::tidy::{Breach, Source};
+
+/// Whole words, and what to write instead.
+const WORDS: [(&str, &str); 10] = [
+    (concat!("to", "ld"), "write who returns, logs, reports or documents it"),
+    (concat!("me", "nd"), "write fix or repair"),
+    (concat!("me", "nds"), "write fixes or repairs"),
+    (concat!("me", "nded"), "write fixed or repaired"),
+    (concat!("me", "nding"), "write fixing or repairing"),
+    (concat!("besi", "des"), "write also, in addition, or apart from"),
+    (concat!("who", "ever"), "name who it is: the caller, the client, the operator, the worker"),
+    (concat!("no ", "good"), "write invalid"),
+    (concat!("opens ", "nothing"), "write invalid or revoked"),
+    (concat!("turn and ", "turn"), "write round-robin"),
+];
+
+/// The first word of a summary that needs the text around it to be understood: a question, or half a sentence.
+const FRAGMENTS: [&str; 24] = [
+    "Is", "Are", "Was", "Were", "Does", "Do", "Did", "Has", "Have", "May", "Can", "Could", "Must", "What",
+    "How", "Why", "Which", "Who", "Whose", "When", "So", "It", "Its", "Never",
+];
+
+pub fn check(source: &Source) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    if is_prose(source) {
+        breaches.extend(archaic(source));
+    }
+    if source.is_rust() && source.path.starts_with("crates/") && !source.is_test() {
+        breaches.extend(summaries(source));
+    }
+    breaches
+}
+
+/// Everything that people read. Texts that are data stay as they are: snapshots, lock files, mails.
+fn is_prose(source: &Source) -> bool {
+    ["rs", "md", "js", "toml"].iter().any(|ending| source.has_ending(ending))
+}
+
+fn archaic(source: &Source) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (number, line) in source.text.lines().enumerate() {
+        // Of code only its comments: a name is judged by its own rules.
+        let is_comment = ["//", "/*", "*"].iter().any(|mark| line.trim_start().starts_with(mark));
+        if (source.is_rust() || source.has_ending("js")) && !is_comment {
+            continue;
+        }
+        let lower = line.to_lowercase();
+        for (word, remedy) in WORDS {
+            if holds(&lower, word) {
+                breaches.push(Breach::new(&source.path, number + 1, format!("`{word}`"), remedy));
+            }
+        }
+    }
+    breaches
+}
+
+/// Whether the word stands in the line; the parts of a name in `snake_case` are words as well.
+fn holds(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        [before, after].into_iter().flatten().all(|next| !next.is_alphanumeric())
+    })
+}
+
+/// Public items need one line that stands alone in an index.
+fn summaries(source: &Source) -> Vec<Breach> {
+    let code = product_code_only(&source.text);
+    let lines: Vec<&str> = source.text.lines().collect();
+    let mut breaches = Vec::new();
+    for (number, line) in code.lines().enumerate() {
+        let Some(name) = public_item(line) else { continue };
+        let fault = match summary(&lines[..number]) {
+            None => format!("`{name}` has no summary"),
+            Some(text) => match text.split_whitespace().next() {
+                Some(first) if FRAGMENTS.contains(&first) => {
+                    format!("the summary of `{name}` starts with {first}")
+                }
+                Some(first) if first.starts_with(|sign: char| sign.is_lowercase()) => {
+                    format!("the summary of `{name}` starts with a small letter")
+                }
+                _ => continue,
+            },
+        };
+        let remedy = "start it with a verb (`Returns …`) or a noun phrase (`The …`, `Whether …`)";
+        breaches.push(Breach::new(&source.path, number + 1, fault, remedy));
+    }
+    breaches
+}
+
+/// The name of the item that this line makes public to other crates.
+fn public_item(line: &str) -> Option<&str> {
+    const KEYWORDS: [&str; 6] = ["fn", "struct", "enum", "trait", "type", "const"];
+    let mut words = line.trim_start().strip_prefix("pub ")?.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let is_item = KEYWORDS.contains(&word) && words.peek().is_none_or(|next| *next != "fn");
+        if is_item {
+            let end = |sign: char| !sign.is_alphanumeric() && sign != '_';
+            return words.next().and_then(|rest| rest.split(end).next());
+        }
+        if !["async", "const", "unsafe"].contains(&word) {
+            return None;
+        }
+    }
+    None
+}
+
+/// The first line of the documentation above an item.
+fn summary<'a>(before: &[&'a str]) -> Option<&'a str> {
+    let mut first = None;
+    for line in before.iter().rev() {
+        let line = line.trim();
+        if let Some(text) = line.strip_prefix("///") {
+            first = Some(text.trim());
+        } else if first.is_some()
+            || line.is_empty()
+            || line.ends_with(['{', '}', ';']) && !line.starts_with('#')
+        {
+            break;
+        }
+    }
+    first
+}
