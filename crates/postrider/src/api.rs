@@ -1,4 +1,4 @@
-//! The API in the binary: its tables, its hub once the database is there, and its first key.
+//! Runs the API in the binary: creates its tables, opens its hub once the database is available, makes its first key.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,16 +25,16 @@ use crate::settings::LaneSettings;
 use crate::wiring::Table;
 use crate::wiring::hooks::Sealer;
 
-/// Between two tries to open the API's store.
+/// First and longest delay between two attempts to open the API's store.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 const PURGE_EVERY: Duration = Duration::from_mins(10);
 
-/// Makes the API's tables, or tells (`print`) what is missing.
+/// Creates the API's tables, or with `print` returns the statements that are missing.
 pub async fn migrate(desk: &Desk, print: bool) -> Result<Vec<String>, Failure> {
     let Some(store) = desk.settings.api_store() else { return Ok(Vec::new()) };
     let mut statements = Vec::new();
-    // A lane of jobs made their table just now; without one it is ours to make.
+    // A lane that delivers the jobs has just created their table; without such a lane the API creates it.
     if desk.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
         let jobs = desk.wiring.migration_on(store, jobs_contract());
         let options = Options::default();
@@ -54,7 +54,7 @@ fn jobs_contract() -> Contract {
     Contract::parse("dispatch_jobs (built in)", text).expect("a built-in contract parses: a test reads it")
 }
 
-/// The API, if the settings want one. It answers 503 until its database is there.
+/// Starts the API if the settings enable it. It answers 503 until its database is available.
 pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
     let store = desk.settings.api_store()?.to_owned();
     let control = Control { handle: engine.handle(), desk: Arc::clone(desk), tables: Mutex::default() };
@@ -87,7 +87,7 @@ async fn open(desk: Arc<Desk>, store: String, api: Api) {
     }
 }
 
-/// Forgets what need not be kept any more, now and then, for as long as the process lives.
+/// Deletes expired idempotency records and audit entries at intervals, for as long as the process lives.
 async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
     loop {
         match hub.purge(audit).await {
@@ -99,7 +99,7 @@ async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
     }
 }
 
-/// The hub on a store whose tables are there.
+/// Opens the hub on a store that already has its tables.
 pub async fn hub(desk: &Desk, store: &str) -> Result<Hub, Error> {
     let payload_limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
     let guard = desk.wiring.guard(desk.settings.jobs_lane());
@@ -122,11 +122,11 @@ async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {
     Ok(Arc::new(hub))
 }
 
-/// Lanes, for the API.
+/// The lanes, as the API controls them.
 struct Control {
     handle: Handle,
     desk: Arc<Desk>,
-    /// Opened when first asked for: opening reads the catalog.
+    /// Tables by lane, opened at the first request: opening reads the catalog.
     tables: Mutex<BTreeMap<String, Arc<dyn Table>>>,
 }
 

@@ -1,7 +1,7 @@
-//! How far the databases' clocks are from this machine's: measured, published, and warned about.
+//! Measures how far the clocks of the databases are from this machine's, publishes the offsets and warns about them.
 //!
-//! The database's clock decides what rows say, so a wrong clock here changes no row; but receivers compare the date of a
-//! signature with their own clock, and logs are dated by this one.
+//! The database's clock decides about rows, so a wrong clock here changes no row. But receivers compare the date of a
+//! signature with their own clock, and log lines carry the time of this machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use tokio::time::timeout;
 use crate::wiring::{StoreClock, Wiring};
 
 const EVERY: Duration = Duration::from_secs(15);
-/// A server that does not answer by then is measured later.
+/// Time limit of one measurement; a server that does not answer in time is measured again later.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Seconds of difference that are warned about, and how often.
+/// Seconds of difference above which a warning is logged, and how often it is repeated.
 const TOLERATED: i64 = 10;
 const WARN_EVERY: u32 = 20;
 
-/// Measures every store once, and then again and again for as long as the process lives.
+/// Measures every store once, then repeatedly for as long as the process lives.
 pub async fn watch(wiring: &Wiring) {
     for store in wiring.stores() {
         metrics::gauge!("postrider_clock_offset_seconds", "store" => store.to_owned()).set(0.0);
@@ -47,11 +47,11 @@ struct Watched {
 }
 
 impl Watched {
-    /// `again`: warns although it has warned before.
+    /// Measures the offset; with `again`, logs a warning even if one was logged before.
     async fn measure(&self, again: bool) {
         let micros = match timeout(PATIENCE, self.clock.offset()).await {
             Ok(Ok(micros)) => micros,
-            // The store's lanes log how it is.
+            // The store's lanes log that it is unavailable.
             Ok(Err(error)) => {
                 return tracing::debug!(store = self.store, %error, "cannot read the clock");
             }
@@ -71,7 +71,7 @@ impl Watched {
     }
 }
 
-/// What is to be said about this difference, if anything.
+/// The warning about this difference; `None` while it is tolerated.
 pub fn warning(store: &str, seconds: i64) -> Option<String> {
     let than = if seconds > 0 { "ahead of" } else { "behind" };
     (seconds.abs() > TOLERATED).then(|| {
@@ -82,12 +82,12 @@ pub fn warning(store: &str, seconds: i64) -> Option<String> {
     })
 }
 
-/// Whole seconds; nothing within the second, which a slow answer may be.
+/// Converts to whole seconds; 0 below one second, which may be only a slow answer.
 fn rounded(micros: i64) -> i64 {
     (micros.signum() * (micros.abs() + 500_000)) / 1_000_000
 }
 
-/// The difference of one store in whole seconds, for `check`.
+/// Returns the difference of one store in whole seconds, for `check`; `None` if it cannot be measured.
 pub async fn measured(wiring: &Wiring, store: &str) -> Option<i64> {
     let (_, clock) = wiring.store_clocks().into_iter().find(|(name, _)| name == store)?;
     let micros = timeout(PATIENCE, clock.offset()).await.ok()?.ok()?;

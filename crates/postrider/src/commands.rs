@@ -1,4 +1,4 @@
-//! One file a command. Data goes to stdout, the rest to stderr.
+//! The commands, one file each. Data goes to stdout, everything else to stderr.
 
 mod account;
 mod bench;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::settings::{LaneSettings, Settings, Sources};
 use crate::wiring::{Absent, Table, Wiring};
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub async fn obey(cli: Cli) -> Result<(), Failure> {
     let Cli { config, command, .. } = cli;
     match command {
@@ -68,31 +68,33 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// Whoever asks at the terminal wants to know soon that a server is away; `run` has more time.
+/// Longest wait for a database connection: users of a terminal want a quick answer; `run` waits longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A target may have to be looked up, agree on TLS and check a password.
+/// Time limit of a target's probe, which may include a name lookup, a TLS handshake and a login.
 const PROBE: Duration = Duration::from_secs(3);
 const LONGER: Duration = Duration::from_secs(5);
 
-/// What most commands need: the settings, and the way from a lane to its table.
+/// The context of most commands: the settings, and the wiring from a lane to its table.
 pub struct Desk {
     pub settings: Settings,
     pub wiring: Wiring,
 }
 
 impl Desk {
-    /// For commands that look at what is there.
+    /// Opens the settings for commands that only read; a missing SQLite file is an error.
     pub fn open(config: Option<PathBuf>) -> Result<Self, Failure> {
         Self::open_with(config, Absent::Refuse)
     }
 
+    /// Opens the settings; `absent` decides about a missing SQLite file.
     pub fn open_with(config: Option<PathBuf>, absent: Absent) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
         let wiring = Wiring::new(&settings, absent, PATIENCE)?;
         Ok(Self { settings, wiring })
     }
 
-    /// For `run` and `send`: where nobody set anything, file and tables are made without being asked for.
+    /// Opens the settings for `run` and `send`. With the built-in settings alone, it also creates the file
+    /// and the tables.
     pub async fn open_ready(config: Option<PathBuf>) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
         let absent = if settings.makes_tables { Absent::Make } else { Absent::Refuse };
@@ -105,7 +107,7 @@ impl Desk {
         Ok(desk)
     }
 
-    /// The key that seals the secrets which the API makes, for us alone to read.
+    /// Creates the file with the key that encrypts the API's secrets, readable by its owner only.
     fn make_key(&self) -> Result<(), Failure> {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -118,7 +120,7 @@ impl Desk {
         }
     }
 
-    /// Every lane's table, with what it lacks.
+    /// Creates the table of every lane, or adds what it lacks.
     pub async fn make_tables(&self) -> Result<(), Failure> {
         for lane in &self.settings.lanes {
             self.wiring.migration(lane).apply(Options::default()).await?;
@@ -127,15 +129,17 @@ impl Desk {
         Ok(())
     }
 
+    /// Returns the lane of this name; an error lists the lanes that exist.
     pub fn lane(&self, name: &str) -> Result<&LaneSettings, Failure> {
         self.settings.lane(name).map_err(Failure::Misuse)
     }
 
+    /// Returns the lanes of these names; all lanes if `names` is empty.
     pub fn lanes(&self, names: &[String]) -> Result<Vec<&LaneSettings>, Failure> {
         self.settings.lanes_named(names).map_err(Failure::Misuse)
     }
 
-    /// Is the lane's target there, and does it accept us? The error says why not.
+    /// Checks that the lane's target is available and accepts our credentials; the error is the reason.
     pub async fn probe(&self, lane: &LaneSettings) -> Result<(), String> {
         let transport = self.wiring.transport(lane).map_err(|failure| failure.to_string())?;
         match tokio::time::timeout(PROBE, transport.probe()).await {
@@ -148,7 +152,7 @@ impl Desk {
         }
     }
 
-    /// The same for its external queue; `None` where it has none.
+    /// Checks the lane's external queue in the same way; `None` if it has no queue.
     pub async fn probe_queue(&self, lane: &LaneSettings) -> Option<Result<(), String>> {
         let queue = match self.wiring.queue(lane) {
             Ok(queue) => queue?,
@@ -162,7 +166,7 @@ impl Desk {
         })
     }
 
-    /// The named lane's settings and its table, opened.
+    /// Opens the table of the named lane and returns it with the lane's settings.
     pub async fn table(&self, name: &str) -> Result<(&LaneSettings, Arc<dyn Table>), Failure> {
         let lane = self.lane(name)?;
         Ok((lane, self.wiring.open(lane).await?))

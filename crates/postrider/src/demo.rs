@@ -1,9 +1,9 @@
-//! `demo`: an application, a mail server, a receiver of signed webhooks and real workers on a temporary SQLite file. It
-//! ends by itself.
+//! `demo`: runs an application, a mail server, a receiver of signed webhooks and real workers on a temporary SQLite
+//! file, and ends when all rows are delivered.
 //!
-//! Owns: the story and its check. Must not: help the workers: they are `postrider run` in processes of their own, and
-//! one of them is killed in the middle. Invariant: what the summary says was counted by plain SQL and by the
-//! receivers, not by the workers.
+//! Owns: the course of the demo and its audit. Must not: help the workers, which are separate `postrider run`
+//! processes; one of them is killed halfway. Invariant: the numbers of the summary were counted with plain SQL and by
+//! the receivers, not by the workers.
 
 mod application;
 mod audit;
@@ -28,10 +28,11 @@ use receiver::Receiver;
 use webhooks::Webhooks;
 use worker::Worker;
 
-/// Nothing here takes this long; if it does, something is wrong and the demo says so.
+/// Time limit of the whole demo; exceeding it is reported as a failure.
 const LIMIT: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(500);
 
+/// Runs the demo; returns an error if a rule of the audit does not hold or the time limit passes.
 pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     let folder = tempfile::Builder::new().prefix("postrider-demo-").tempdir()?;
     let receiver = Receiver::start().await?;
@@ -71,7 +72,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     Audit::take(&application, &receiver.journal(), &webhooks.told(), written, held).await?.tell(elapsed)
 }
 
-/// What has happened so far.
+/// The events so far.
 struct Told {
     started: Instant,
     worker: Worker,
@@ -80,7 +81,7 @@ struct Told {
 }
 
 impl Told {
-    /// The point of the whole thing: a worker dies in the middle, and nothing is lost.
+    /// Kills a worker while it holds rows and starts another, to show that nothing is lost.
     async fn kill_and_replace(
         &mut self,
         folder: &Path,
@@ -89,7 +90,7 @@ impl Told {
     ) -> Result<(), Failure> {
         let patience = Instant::now() + Duration::from_secs(2);
         while application.held().await?.is_empty() && Instant::now() < patience {
-            // A worker with empty hands would make a poor show.
+            // Wait until the worker holds rows: killing an idle one would show nothing.
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
         self.worker.kill().await?;
@@ -105,7 +106,7 @@ impl Told {
     }
 }
 
-/// The tables, and the account whose secret signs the webhooks.
+/// Creates the tables, and the account whose secret signs the webhooks.
 async fn make_tables(file: &Path) -> Result<String, Failure> {
     let desk = Desk::open_with(Some(file.to_owned()), Absent::Make)?;
     desk.make_tables().await?;
@@ -114,7 +115,7 @@ async fn make_tables(file: &Path) -> Result<String, Failure> {
     Ok(account)
 }
 
-/// Short delays and leases: a demo can't wait for an hour's backoff, nor a minute's lease.
+/// Settings with short delays and leases, as the demo cannot wait for the usual ones.
 fn settings(port: u16) -> String {
     format!(
         r#"[stores.main]

@@ -1,11 +1,11 @@
-//! File descriptors: as many as the system grants, one half for the listener's connections, the other for the lanes.
+//! Divides the file descriptors that the system grants: half for the listener's connections, half for the lanes.
 
 use postrider_server::ConnectionLimits;
 use postrider_transport_webhook::Settings as WebhookSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What is left for the listener's connections: half at most, so that a flood of them can't keep lanes from their databases
-/// and targets.
+/// Limits the listener's connections to half of the descriptors, so that a flood of connections cannot block the lanes'
+/// access to their databases and targets.
 pub fn for_connections(wanted: ConnectionLimits) -> ConnectionLimits {
     let half = half();
     if half < wanted.total {
@@ -17,8 +17,8 @@ pub fn for_connections(wanted: ConnectionLimits) -> ConnectionLimits {
     ConnectionLimits { total: wanted.total.min(half), per_address: wanted.per_address.min(half) }
 }
 
-/// What is left for the connections of webhooks: three quarters of the lanes' half, so that slow receivers can't keep lanes
-/// from their databases, files and name look-ups.
+/// Limits webhook connections to three quarters of the lanes' half, so that slow receivers cannot block the lanes'
+/// access to databases, files and name lookups.
 pub fn for_webhooks(wanted: WebhookSettings) -> WebhookSettings {
     let most = (half() / 4 * 3).max(1);
     if most < wanted.connections {
@@ -30,7 +30,7 @@ pub fn for_webhooks(wanted: WebhookSettings) -> WebhookSettings {
     WebhookSettings { connections: wanted.connections.min(most), ..wanted }
 }
 
-/// Raises the soft limit to the hard one; answers half of what is granted.
+/// Raises the soft limit to the hard limit and returns half of it.
 fn half() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };

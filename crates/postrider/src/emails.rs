@@ -1,7 +1,7 @@
-//! The e-mail pipeline's files: taking new e-mails in, and keeping files and rows in step.
+//! The files of the e-mail pipeline: accepts new e-mails, and keeps files and rows consistent.
 //!
 //! Owns: the two folders below the lane's base, and the order "file first, row second". Must not: compose or send.
-//! Invariant: a file that a row names is never removed by us.
+//! Invariant: this process never removes a file that a row names.
 
 pub mod accept;
 pub mod files;
@@ -14,24 +14,26 @@ use postrider_seams::inspect::RowView;
 use crate::settings::LaneSettings;
 use crate::wiring::ComposerKind;
 
-/// Payloads that we write are here, below the base.
+/// The folder, below the base, of the payloads that this process writes.
 pub const PAYLOADS: &str = "payloads";
 
-/// The field of the contract that names a payload file, and the one that names an .eml file.
+/// The contract field that names a payload file.
 pub const PAYLOAD_PATH: &str = "payload_path";
+/// The contract field that names an .eml file.
 pub const EML_PATH: &str = "eml_path";
 
+/// Returns the composer of the lane's stage; an error if the contract names an unknown one.
 pub fn composer(lane: &LaneSettings) -> Result<ComposerKind, String> {
     ComposerKind::of(&lane.contract.stages[lane.stage].composer)
 }
 
-/// The column that a field is kept in.
+/// The column that holds a field.
 fn column(lane: &LaneSettings, field: &str) -> Option<String> {
     let columns = lane.contract.message_columns();
     columns.into_iter().find(|(known, _)| known == field).map(|(_, column)| column)
 }
 
-/// The files that a row names, from the base on.
+/// The files that a row names, resolved against the base.
 fn named(lane: &LaneSettings, base: &Path, row: &RowView) -> Vec<PathBuf> {
     let columns: Vec<String> =
         [PAYLOAD_PATH, EML_PATH].iter().filter_map(|field| column(lane, field)).collect();

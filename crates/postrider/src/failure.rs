@@ -1,4 +1,4 @@
-//! How a command fails: what is said, and the exit code.
+//! The errors of commands: their message and exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::settings::Mistakes;
 
+/// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The arguments are wrong; nothing was done.
@@ -19,22 +20,22 @@ pub enum Failure {
     /// The settings are wrong; nothing was done.
     #[error("the settings are not valid\n{0}")]
     Settings(Mistakes),
-    /// A contract was looked at, and is wrong.
+    /// The contract that the command was asked to check is invalid.
     #[error("the contract is not valid\n{0}\n{count} mistake(s)", count = .0.iter().count())]
     Contract(Problems),
-    /// It could not be done.
+    /// The command failed for a reason outside the arguments and settings.
     #[error("{0}")]
     Failed(String),
-    /// Said already, line by line, on stdout: only the exit code is left.
+    /// Reported already, line by line, on stdout; only the exit code is left to set.
     #[error("")]
     Reported,
-    /// The reader of our output went away (`| head`): nothing is wrong.
+    /// The reader of stdout closed it (`| head`), which is not an error.
     #[error("")]
     NobodyListens,
 }
 
 impl Failure {
-    /// Says what is to be said, and gives the exit code.
+    /// Prints the error to stderr and returns the exit code.
     pub fn report(&self, json: bool) -> ExitCode {
         let code = self.code();
         match self {
@@ -48,7 +49,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Misuse(_) | Self::Settings(_) => 2,
-            // A contract that is wrong is a failed check, not a misuse of ours.
+            // An invalid contract is the result of a check, not a wrong use of the command.
             Self::Failed(_) | Self::Contract(_) | Self::Reported => 1,
             Self::NobodyListens => 0,
         }
@@ -103,7 +104,7 @@ impl From<store::Error> for Failure {
 }
 
 impl From<sqlx::Error> for Failure {
-    /// Only the demo's own application speaks SQL here.
+    /// Only the demo's application runs SQL in this crate.
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(format!("the demo's application cannot use its database: {error}"))
     }

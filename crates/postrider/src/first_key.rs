@@ -1,5 +1,5 @@
-//! The first admin key: shown on a terminal, else written to a file that only its owner can read. Never in a log: logs are
-//! kept, shipped and read by many.
+//! Hands out the first admin key: on a terminal, otherwise in a file that only its owner can read. It never appears in
+//! a log, because logs are kept, shipped and read by many people.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -10,10 +10,10 @@ use postrider_hub::{Error, Hub};
 
 use crate::logs;
 
-/// The file beside the settings, or where the process was started.
+/// The file with the key, in the folder of the settings or in the working directory.
 const FILE: &str = "postrider-admin.key";
 
-/// Makes the first admin key, where there has never been one, and hands it out.
+/// Creates the first admin key, if there has never been one, and hands it out.
 pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     if io::stderr().is_terminal() && !logs::are_json() {
         if let Some(first) = hub.first_key().await? {
@@ -27,7 +27,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     if hub.has_first_key().await? {
         return Ok(());
     }
-    // The file comes first: a key that could not be handed out would be lost.
+    // Create the file first: a key that cannot be written anywhere would be lost.
     let Some(draft) = [base, Path::new(".")].into_iter().find_map(|folder| Draft::create(folder).ok()) else {
         tracing::warn!(
             folder = %base.display(),
@@ -49,7 +49,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file under a name of its own until it is complete; removed unless it is finished.
+/// A file with a temporary name until it is complete; removed unless it is finished.
 struct Draft {
     file: File,
     path: PathBuf,
@@ -74,7 +74,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // After `finish` it has another name, and there is nothing to remove.
+        // After `finish` the file has its final name, and this removes nothing.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,7 +1,7 @@
-//! A lane's settings as they count now, whoever said them: file, environment, contract or default.
+//! The effective settings of a lane, whether they come from the file, the environment, the contract or a default.
 //!
-//! Owns: what operators are shown of them. Invariant: no secret. A password in a URL, a key, whatever could open something
-//! is masked; that it is set is told.
+//! Owns: how operators see the settings. Invariant: no secret is shown. Passwords in URLs, keys and other credentials
+//! are masked, so that operators see that they are set.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use postrider_seams::Secret;
 use crate::settings::{DeadLetter, LaneSettings, Settings, written};
 use crate::wiring::ComposerKind;
 
-/// In the place of a secret.
+/// Replaces a secret.
 const MASK: &str = "••••••";
 
-/// By key, in the order of the reference.
+/// Lists the lane's effective settings as key and value, in the order of the reference.
 pub fn of(settings: &Settings, lane: &LaneSettings) -> Vec<(String, String)> {
     let mut list = List::default();
     let stage = &lane.contract.stages[lane.stage];
@@ -145,7 +145,7 @@ fn schedule(schedule: &Schedule) -> String {
     }
 }
 
-/// Both ends, and the queue.
+/// Adds store, transport and queue.
 fn ends(list: &mut List, settings: &Settings, lane: &LaneSettings) {
     if let Some(store) = settings.stores.get(&lane.store) {
         list.add(&format!("stores.{}.url", lane.store), masked_url(store.url.reveal()));
@@ -219,24 +219,24 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Could an option of this name open something?
+/// Whether an option of this name may hold a credential.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = ["password", "secret", "token", "key", "credential"];
     words.iter().any(|word| name.contains(word)) && !name.ends_with("_file")
 }
 
-/// A URL without its password, and without the options that could be one. What can't be read is masked as a whole.
+/// Masks the password of a URL and the options that may hold credentials; masks a URL that cannot be parsed entirely.
 fn masked_url(text: &str) -> String {
     let Ok(mut url) = url::Url::parse(text) else {
-        // `host1,host2` is no URL for the library; `sqlite:` and `file:` are.
+        // The library does not parse `host1,host2`; it does parse `sqlite:` and `file:`.
         return without_password(text);
     };
     let pairs: Vec<(String, String)> =
         url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
     let (password, option) = (url.password().is_some(), pairs.iter().any(|(name, _)| is_secret(name)));
     if !password && !option {
-        // As it was written: the library would make a path of `file:outbox` absolute.
+        // Keep the URL as written: the library would make the path of `file:outbox` absolute.
         return text.to_owned();
     }
     if password && url.set_password(Some("MASKED")).is_err() {

@@ -1,4 +1,5 @@
-//! How far behind a lane is, on `/metrics`: asked of its table every few seconds, whoever does the work.
+//! Publishes the lag of a lane on `/metrics`, read from its table every few seconds, whichever instance
+//! delivers the rows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub fn publish(lane: &str, contract: &Contract, table: Arc<dyn Table>) {
                     }
                     claim.set(lag.oldest_claim_seconds.unwrap_or(0.0));
                 }
-                // The lane itself says how its store is.
+                // The lane logs that its store is unavailable.
                 Err(error) => tracing::debug!(lane, %error, "cannot read the lag"),
             }
             tokio::time::sleep(EVERY).await;

@@ -1,4 +1,4 @@
-//! Logs go to stderr; `RUST_LOG` chooses what, `--log-format` how.
+//! Logging to stderr; `RUST_LOG` chooses the level, `--log-format` the format.
 
 use std::io::{IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,12 +10,12 @@ use crate::cli::{Command, LogFormat};
 
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// Is stderr a stream of JSON objects?
+/// Whether stderr is a stream of JSON objects.
 pub fn are_json() -> bool {
     JSON.load(Relaxed)
 }
 
-/// `run` tells what it does; other commands speak for themselves and only warn.
+/// Starts logging: `run` logs from level info, other commands from level warn.
 pub fn start(format: LogFormat, command: &Command) {
     let default = if matches!(command, Command::Run(_)) { "info,sqlx=warn" } else { "warn,sqlx=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
@@ -27,7 +27,7 @@ pub fn start(format: LogFormat, command: &Command) {
     }
 }
 
-/// One event on its way to stderr. Known secrets are removed, whatever library wrote it.
+/// Collects one event on its way to stderr and removes known secrets from it, whichever library logged it.
 #[derive(Default)]
 struct Scrubbing {
     written: Vec<u8>,
@@ -48,7 +48,7 @@ impl Write for Scrubbing {
 
 impl Drop for Scrubbing {
     fn drop(&mut self) {
-        // There is nowhere to report that stderr is closed.
+        // A closed stderr cannot be reported anywhere.
         let _ = self.flush();
     }
 }

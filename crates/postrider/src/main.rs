@@ -1,7 +1,7 @@
 //! The binary: the command line, the settings, and the wiring of lanes to databases and targets.
 //!
-//! Owns: one file a command; `wiring.rs`, the only place that matches on backend kinds. Must not: hold a rule about a
-//! row: those are the contract's and the engine's.
+//! Owns: one file per command, and `wiring.rs`, the only place that matches on backend kinds. Must not: hold rules
+//! about rows; those belong to the contract and the engine.
 
 mod api;
 mod cli;
@@ -29,14 +29,14 @@ use clap::Parser as _;
 use crate::cli::LogFormat;
 use crate::failure::Failure;
 
-/// Few: the work is waiting for networks, and each thread costs memory.
+/// Worker threads of the runtime. Few are enough: the work is waiting for networks, and each thread costs memory.
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
     let json = output::json_wanted();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and the version are no mistakes.
+        // clap returns `--help` and `--version` as errors, but they are not.
         Err(error) if json && error.use_stderr() => {
             let text = error.to_string();
             let text = text.trim_end().trim_start_matches("error: ");
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         }
     };
     let done = runtime.block_on(commands::obey(cli));
-    // Whatever still blocks (a name lookup, a file) must not hold up the exit.
+    // Blocking calls that are still running (a name lookup, a file) must not delay the exit.
     runtime.shutdown_background();
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! What a lane would send for a row, had it its turn now: for people to look at. Nothing is claimed, nothing is sent.
+//! Previews what a lane would send for a row now. It claims nothing and sends nothing.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use postrider_seams::{Envelope, Outcome, Value};
 use crate::settings::LaneSettings;
 use crate::wiring::{Table, Wiring};
 
-/// A composer may wait for a secret; whoever looks does not wait for long.
+/// Time limit of a preview; a composer may have to wait for a secret.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `None` where there is no such row.
+/// Composes the row as its lane would; `None` if there is no such row.
 pub async fn composed(
     wiring: &Wiring,
     lane: &LaneSettings,
@@ -42,7 +42,7 @@ pub async fn composed(
     }))
 }
 
-/// A key may be a number or a text that looks like one.
+/// Loads the row by its key, which may be a number or a text that looks like one.
 async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
     let number = id.parse().ok().map(RowId::Int);
     for id in number.into_iter().chain([RowId::Text(id.into())]) {
@@ -54,7 +54,7 @@ async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, 
     Ok(None)
 }
 
-/// Without what tells of earlier deliveries: a mail that was sent is shown as it was, though it would not be sent twice.
+/// Removes the traces of earlier deliveries, so that a mail that was sent is composed again for display.
 fn as_if_new(fields: &Fields) -> Fields {
     let told = |name: &str| name == "results" || name.starts_with("history.");
     let left = fields.iter().filter(|(name, _)| !told(name));

@@ -1,19 +1,19 @@
-//! How far long work has come: one line on stderr that moves, on a terminal alone. Piped or with `--json` nothing is
-//! said until the end.
+//! Progress of long work: one changing line on stderr, on a terminal only. With a pipe or `--json` nothing is printed
+//! until the end.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use crate::output::Output;
 
-/// Between two looks of the line: a chunk may take a millisecond, and eyes are slower.
+/// Time between two updates of the line; a chunk of work may take only a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Counts, and says so.
+/// A counter that shows its progress on the terminal.
 #[derive(Debug)]
 pub struct Progress {
     what: &'static str,
-    /// How many it will be, where that is known.
+    /// The expected total, if it is known.
     expected: Option<u64>,
     done: u64,
     start: Instant,
@@ -23,16 +23,18 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Starts at 0; `what` names the work, and `expected` the total if it is known.
     pub fn new(what: &'static str, expected: Option<u64>, output: Output) -> Self {
         let (start, seen) = (Instant::now(), Self::is_seen(output));
         Self { what, expected, done: 0, start, shown: None, seen, output }
     }
 
-    /// Does anybody look?
+    /// Whether progress is shown: stderr is a terminal, and the output is not JSON.
     pub fn is_seen(output: Output) -> bool {
         !output.is_json() && std::io::stderr().is_terminal()
     }
 
+    /// Adds to the count, and redraws the line when it is due.
     pub fn add(&mut self, count: u64) {
         self.done += count;
         if self.seen && self.shown.is_none_or(|at| at.elapsed() >= EVERY) {
@@ -41,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Says what it came to.
+    /// Replaces the line with the total and the time that the work took.
     pub fn finish(&self) {
         if self.seen {
             draw("");
@@ -49,12 +51,13 @@ impl Progress {
         self.output.note(counted(self.done, self.what));
     }
 
+    /// The count so far.
     pub fn done(&self) -> u64 {
         self.done
     }
 }
 
-/// `1 row requeued`, `2 rows requeued`.
+/// Formats a count of rows: `1 row requeued`, `2 rows requeued`.
 pub fn counted(rows: u64, what: &str) -> String {
     match what.strip_prefix("rows") {
         Some(done) if rows == 1 => format!("1 row{done}"),
@@ -62,7 +65,7 @@ pub fn counted(rows: u64, what: &str) -> String {
     }
 }
 
-/// Waits for work that does not say how far it is, and tells for how long it has gone on.
+/// Waits for work that reports no progress, and shows how long it has been running.
 pub async fn watched<T>(what: &str, output: Output, work: impl Future<Output = T>) -> T {
     if !Progress::is_seen(output) {
         return work.await;
@@ -81,7 +84,7 @@ pub async fn watched<T>(what: &str, output: Output, work: impl Future<Output = T
     }
 }
 
-/// Writes over the line. One that can't be shown is no reason to stop.
+/// Overwrites the line. Errors are ignored: they are no reason to stop the work.
 fn draw(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = write!(err, "\r{text}\x1b[K");
@@ -105,7 +108,7 @@ fn line(what: &str, done: u64, expected: Option<u64>, took: Duration) -> String 
     }
 }
 
-/// Two units at most.
+/// Formats a duration with two units at most.
 fn short(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -1,7 +1,8 @@
-//! Settings: a TOML file, environment variables over it, and what stands in where there is neither.
+//! The settings: a TOML file, environment variables that override it, and defaults.
 //!
-//! Owns: finding, reading and checking them. Must not: connect to anything but to what keeps a secret that they refer to. Invariant: a [`Settings`] in hand is right
-//! as far as can be told without connecting; every mistake was reported at once, each with its place and its remedy.
+//! Owns: finding, reading and checking them. Must not: connect to anything except the services that hold the secrets
+//! that they refer to. Invariant: a [`Settings`] is valid as far as can be checked without connecting; all mistakes are
+//! reported together, each with its place and how to fix it.
 //!
 //! ```text
 //! text ──parse──▶ Tree ◀──overlay── variables      (raw: values with their places)
@@ -53,29 +54,29 @@ pub use reliable::ReliableSettings;
 pub use server::{ApiStore, Server, address};
 pub use units::{duration, written};
 
-/// Everything that the process was told, checked.
+/// The settings of the process, read and checked.
 #[derive(Debug)]
 pub struct Settings {
-    /// Relative paths in the settings start here.
+    /// The folder that relative paths in the settings start from.
     pub base: PathBuf,
     pub server: Server,
-    /// Where traces go, if anywhere.
+    /// The target of traces; `None` disables them.
     pub telemetry: Option<postrider_telemetry::Settings>,
     pub stores: BTreeMap<String, StoreSettings>,
     pub transports: BTreeMap<String, TransportSettings>,
     pub queues: BTreeMap<String, QueueSettings>,
-    /// In the order of their names; those that are not enabled are left out.
+    /// The enabled lanes, sorted by name.
     pub lanes: Vec<LaneSettings>,
-    /// Only with the built-in settings, untouched, are tables made without being asked for.
+    /// Whether tables are created automatically; true only with the unchanged built-in settings.
     pub makes_tables: bool,
-    /// The file with the keys of `encrypted://`, made with the tables; `None` where there is a settings file, or the
-    /// environment names keys. Starts at `base`.
+    /// The file with the keys of `encrypted://`, created with the tables and relative to `base`; `None` if there is a
+    /// settings file, or the environment names keys.
     pub own_key: Option<PathBuf>,
-    /// Follows the references of accounts, as it did those of the settings.
+    /// Resolves the secret references of accounts, as it did those of the settings.
     pub secrets: Arc<Safe>,
 }
 
-/// One lane, its names looked up.
+/// The settings of one lane, with the names of contract, store and transport resolved.
 #[derive(Debug, Clone)]
 pub struct LaneSettings {
     pub name: String,
@@ -86,17 +87,17 @@ pub struct LaneSettings {
     pub store: String,
     /// A key of [`Settings::transports`].
     pub transport: String,
-    /// A key of [`Settings::queues`]; without one the table itself is the queue.
+    /// A key of [`Settings::queues`]; `None` if the table itself is the queue.
     pub queue: Option<String>,
     pub limits: Limits,
     pub mail: MailSettings,
-    /// The e-mail pipeline's files and callbacks.
+    /// Files and callbacks of the e-mail pipeline.
     pub emails: EmailsSettings,
     pub records: RecordSettings,
 }
 
 impl Settings {
-    /// The store that has the API's tables, if there is an API.
+    /// The store that holds the API's tables; `None` if the API is disabled.
     pub fn api_store(&self) -> Option<&str> {
         match &self.server.api {
             ApiStore::Off => None,
@@ -105,19 +106,19 @@ impl Settings {
         }
     }
 
-    /// The lane that delivers the API's jobs.
+    /// The lane that delivers the API's jobs; `None` if there is none.
     pub fn jobs_lane(&self) -> Option<&LaneSettings> {
         self.lanes.iter().find(|lane| lane.contract.name == "dispatch_jobs")
     }
 
-    /// The named lane, or what would be right.
+    /// Returns the lane of this name; the error lists the valid names.
     pub fn lane(&self, name: &str) -> Result<&LaneSettings, String> {
         self.lanes.iter().find(|lane| lane.name == name).ok_or_else(|| {
             format!("no lane `{name}`{}", suggest(name, self.lanes.iter().map(|lane| lane.name.as_str())))
         })
     }
 
-    /// The named lanes, or all of them if none is named.
+    /// Returns the lanes of these names; all lanes if `names` is empty.
     pub fn lanes_named(&self, names: &[String]) -> Result<Vec<&LaneSettings>, String> {
         if names.is_empty() {
             return Ok(self.lanes.iter().collect());

@@ -1,18 +1,18 @@
-//! Tables that align, for people; columns are as wide as their widest cell.
+//! Aligned text tables; each column is as wide as its widest cell.
 
 use std::io::{self, Write};
 
-/// Rows of cells under headings.
+/// Rows of cells below a line of headings.
 #[derive(Debug)]
 pub struct Table {
     headings: Vec<&'static str>,
-    /// Columns of numbers stand to the right.
+    /// Whether a column is aligned to the right, as numbers are.
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A heading that starts with `>` names a column of numbers.
+    /// Creates an empty table. A heading that starts with `>` names a column of numbers.
     pub fn new(headings: &[&'static str]) -> Self {
         Self {
             right: headings.iter().map(|heading| heading.starts_with('>')).collect(),
@@ -21,22 +21,24 @@ impl Table {
         }
     }
 
+    /// Adds a row; it needs one cell per heading.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.headings.len(), "one cell per heading");
         self.rows.push(cells);
     }
 
-    /// The same without the rows that do not matter.
+    /// Keeps only the rows for which `matters` returns true.
     #[must_use]
     pub fn only(self, matters: impl Fn(&[String]) -> bool) -> Self {
         Self { rows: self.rows.into_iter().filter(|row| matters(row)).collect(), ..self }
     }
 
-    /// With the headings.
+    /// The number of lines, headings included.
     pub fn lines(&self) -> usize {
         self.rows.len() + 1
     }
 
+    /// Writes the headings and the rows, padded to the widths of the columns.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let headings: Vec<String> = self.headings.iter().map(|heading| heading.to_uppercase()).collect();
         let widths: Vec<usize> = (0..headings.len())
@@ -73,7 +75,8 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-/// One line, control characters made visible, cut to `most` characters: a row's text must not draw on the terminal.
+/// Makes one line of `most` characters at most, with control characters escaped, so that a row's text cannot
+/// control the terminal.
 pub fn plain(text: &str, most: usize) -> String {
     let mut shown: String = text
         .chars()

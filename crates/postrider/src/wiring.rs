@@ -1,7 +1,7 @@
-//! From settings to things that work. The only place that matches on backend kinds.
+//! Builds stores, transports, composers and queues from settings. The only place that matches on backend kinds.
 //!
 //! Owns: which URL means which store or transport, which name means which composer. Must not: run lanes. Invariant:
-//! every lane on one store shares one database, and with it its connections.
+//! all lanes on one store share one database and its connection pool.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,35 +50,35 @@ use crate::settings::{
     LaneSettings, MailSettings, QueueSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
 };
 
-/// Everything that can be done with a lane's table.
+/// Everything that commands and lanes can do with a lane's table.
 pub trait Table: Backend + Produce {}
 impl<T: Backend + Produce> Table for T {}
 
-/// What to do about a SQLite file that is not there.
+/// The handling of a SQLite file that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// Say so.
+    /// Return an error.
     Refuse,
     Make,
-    /// Take it for an empty one, and leave no trace: `migrate --print`.
+    /// Treat it as empty, and create no file: `migrate --print`.
     Imagine,
 }
 
-/// The lanes' way to their databases and targets. Databases connect when first used.
+/// Connects lanes to their databases and targets. Databases connect at first use.
 pub struct Wiring {
     databases: BTreeMap<String, Database>,
-    /// Made when first asked for; lanes with the same target share its connections. A producer of Kafka is bound to a
-    /// publish timeout, so lanes share one if they have that in common too.
+    /// Transports, created at first use; lanes with the same target share its connections. A Kafka producer is bound to
+    /// a publish timeout, so lanes share one only if they have the same timeout.
     transports: Mutex<BTreeMap<Shared, Arc<dyn Transport>>>,
     reliables: Mutex<BTreeMap<String, Arc<Reliable>>>,
     targets: BTreeMap<String, TransportSettings>,
-    /// External queues, made when first asked for: a lane and the API share one.
+    /// External queues, created at first use: a lane and the API share one.
     queues: Mutex<BTreeMap<String, Arc<dyn Queue>>>,
     queue_settings: BTreeMap<String, QueueSettings>,
     /// Store → the table of its first lane.
     tables: BTreeMap<String, String>,
     base: PathBuf,
-    /// Removed with us.
+    /// The temporary folder of [`Absent::Imagine`], removed on drop.
     _imagined: Option<TempDir>,
     secrets: Arc<dyn Secrets>,
     ledgers: Mutex<BTreeMap<String, Arc<hooks::Ledger>>>,
@@ -97,7 +97,7 @@ enum Database {
 }
 
 impl Wiring {
-    /// `patience` is the longest wait for a connection to a database.
+    /// Builds the databases; `patience` is the longest wait for a connection to one.
     pub fn new(settings: &Settings, absent: Absent, patience: Duration) -> Result<Self, Failure> {
         let imagined = if absent == Absent::Imagine { Some(tempfile::tempdir()?) } else { None };
         let mut databases = BTreeMap::new();
@@ -138,16 +138,17 @@ impl Wiring {
         self.databases.get(store).expect("the settings were looked up: every store that is named is there")
     }
 
-    /// How far the clock of a store is from this machine's, as last measured (`clocks.rs`).
+    /// The offset of a store's clock from this machine's, as last measured (`clocks.rs`).
     pub fn clock(&self, store: &str) -> Arc<ClockOffset> {
         self.clocks.get(store).cloned().unwrap_or_default()
     }
 
+    /// The names of all stores.
     pub fn stores(&self) -> impl Iterator<Item = &str> {
         self.databases.keys().map(String::as_str)
     }
 
-    /// Stores that have a clock of their own: a server's, or a service's. SQLite's is this machine's.
+    /// The stores that have a clock of their own, that is all but SQLite.
     pub fn store_clocks(&self) -> Vec<(String, StoreClock)> {
         let clock = |(name, database): (&String, &Database)| {
             let clock = match database {
@@ -161,7 +162,7 @@ impl Wiring {
         self.databases.iter().filter_map(clock).collect()
     }
 
-    /// The lane's table, opened. A database that is away is a transient error.
+    /// Opens the lane's table. An unavailable database is a transient error.
     pub async fn open(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, Error> {
         let contract = (*lane.contract).clone();
         let stage = contract.stages[lane.stage].name.clone();
@@ -173,12 +174,12 @@ impl Wiring {
         })
     }
 
-    /// The lane's table for `migrate`, whether it is there or not.
+    /// The migration of the lane's table, whether it exists or not.
     pub fn migration(&self, lane: &LaneSettings) -> Arc<dyn Migrate> {
         self.migration_on(&lane.store, (*lane.contract).clone())
     }
 
-    /// A store for tables of our own.
+    /// Opens a store for internal tables.
     pub fn own_tables(&self, store: &str) -> Result<Arc<dyn Plain>, Error> {
         match self.named(store) {
             Database::Postgres(database) => Ok(Arc::new((**database).clone())),
@@ -192,7 +193,7 @@ impl Wiring {
         }
     }
 
-    /// A contract's table on a store, for `migrate`.
+    /// The migration of a contract's table on a store.
     pub fn migration_on(&self, store: &str, contract: Contract) -> Arc<dyn Migrate> {
         match self.named(store) {
             Database::Postgres(database) => database.migration(contract),
@@ -202,6 +203,7 @@ impl Wiring {
         }
     }
 
+    /// Builds the composer of the lane's stage; an error if its settings are invalid.
     pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
         let name = &lane.contract.stages[lane.stage].composer;
         let kind = ComposerKind::of(name).map_err(Failure::Misuse)?;
@@ -232,14 +234,14 @@ impl Wiring {
         }
     }
 
-    /// Gives the connections back.
+    /// Closes the connections of every database.
     pub async fn close(&self) {
         for database in self.databases.values() {
             match database {
                 Database::Postgres(database) => database.close().await,
                 Database::Mysql(database) => database.close().await,
                 Database::Sqlite(database) => database.close().await,
-                // Its connections are HTTP, and close by themselves.
+                // Its HTTP connections close when they are dropped.
                 Database::DynamoDb(_) => {}
             }
         }
@@ -290,7 +292,7 @@ impl Database {
     }
 }
 
-/// A relative file name starts at the settings file's folder, wherever we were started.
+/// Resolves a relative file name against the folder of the settings file, not the working directory.
 fn sqlite_file(url: &str, base: &Path) -> PathBuf {
     let name = url.strip_prefix("sqlite:").unwrap_or(url);
     base.join(name.strip_prefix("//").unwrap_or(name))
@@ -328,7 +330,7 @@ fn made<T: Transport + 'static>(
     Ok(Arc::new(scrubbed::Scrubbed(Arc::new(transport))))
 }
 
-/// Every mistake in a transport's URL and options. Makes and connects nothing.
+/// Lists every mistake in a transport's URL and options, without building or connecting anything.
 pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
     let (url, beside) = (transport.url.reveal(), transport.beside());
     match transport.kind {
@@ -357,13 +359,13 @@ fn told<T>(settings: Result<T, impl std::fmt::Display>) -> Vec<String> {
     settings.err().map(|error| error.to_string()).into_iter().collect()
 }
 
-/// `file:outbox`, `file:///var/outbox`; options are for other transports.
+/// The folder of `file:outbox` or `file:///var/outbox`; options belong to other transports.
 fn folder_name(url: &str) -> &str {
     let name = url.strip_prefix("file:").unwrap_or(url);
     name.strip_prefix("//").unwrap_or(name)
 }
 
-/// In front of CloudEvents attributes, as each protocol's binding says.
+/// The prefix of CloudEvents attributes in the binding of each protocol.
 fn event_prefix(kind: TransportKind) -> &'static str {
     match kind {
         TransportKind::Kafka => "ce_",
@@ -384,7 +386,7 @@ fn record_settings(records: &RecordSettings, kind: TransportKind) -> Result<reco
     Ok(settings)
 }
 
-/// What the composer needs of `[mail]`, or every mistake in it.
+/// Builds the composer's settings from `[mail]`, or returns every mistake in it.
 pub fn email_settings(lane: &str, mail: &MailSettings) -> Result<email::Settings, Vec<String>> {
     let mut settings = email::Settings::new(lane);
     let mut mistakes = Vec::new();

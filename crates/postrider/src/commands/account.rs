@@ -1,4 +1,4 @@
-//! `account`: service accounts by hand, as the API makes them; every change is in the audit log.
+//! `account`: manages service accounts as the API does; every change is recorded in the audit log.
 
 use postrider_hub::Hub;
 use postrider_hub::access::{Actor, ClientId};
@@ -14,6 +14,7 @@ use crate::cli::{AccountCommand, CredentialArgs};
 use crate::failure::Failure;
 use crate::output::{Output, line};
 
+/// Runs an `account` command.
 pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     let store = desk.settings.api_store().ok_or_else(|| {
         Failure::Misuse(
@@ -51,7 +52,7 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     print(&shown, Output::new(json))
 }
 
-/// Whatever can be sealed anew is, even if some can't.
+/// Encrypts all secrets that it can with the current key, even if some fail.
 async fn reencrypt(hub: &Hub, actor: &Actor, output: Output) -> Result<(), Failure> {
     let done = hub.reseal_accounts(actor).await?;
     let text = format!("{} references re-encrypted", done.references);
@@ -79,7 +80,7 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
     })
 }
 
-/// An account has so many members that people get JSON too.
+/// Prints an account as JSON in both formats, as it has too many members for a table.
 fn print(shown: &ShownAccount, output: Output) -> Result<(), Failure> {
     line(shown)?;
     if shown.signing_secret.is_some() {

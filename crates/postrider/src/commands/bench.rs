@@ -1,7 +1,7 @@
-//! `bench`: what a lane's own database can do, on scratch tables that are dropped at the end.
+//! `bench`: measures a lane's database, on scratch tables that are dropped at the end.
 //!
-//! One worker on one connection, in the batches that a busy lane claims. Beside it stands what the database does with two
-//! plain updates a row in the same batches: the ratio is what finding, locking and fencing cost.
+//! One worker on one connection claims and settles batches of the size that a busy lane claims. For comparison, the
+//! same batches are run with two plain updates per row: the ratio is the cost of finding, locking and fencing.
 
 mod scratch;
 
@@ -22,7 +22,7 @@ use crate::settings::LaneSettings;
 use crate::table::Table;
 use scratch::{BATCH, Scratch};
 
-/// One figure, in the form of all our benches.
+/// One measurement, in the JSON form that all our benches use.
 #[derive(Debug, Serialize)]
 struct Figure {
     bench: &'static str,
@@ -35,9 +35,10 @@ struct Figure {
     ratio: Option<f64>,
 }
 
+/// Measures every store of the chosen lanes and prints the figures.
 pub async fn run(desk: &Desk, args: &BenchArgs) -> Result<(), Failure> {
     let output = Output::new(args.json);
-    // A store is measured once, however many lanes it has.
+    // Measure each store once, however many lanes use it.
     let stores: BTreeMap<&str, &LaneSettings> =
         desk.lanes(&args.lanes)?.into_iter().map(|lane| (lane.store.as_str(), lane)).collect();
     let mut table = Table::new(&["case", ">value", "unit", ">ratio", "to"]);
@@ -93,7 +94,7 @@ async fn measure(scratch: &Scratch<'_>, rows: u64, output: Output) -> Result<Vec
     ])
 }
 
-/// The store's own verbs, as a lane uses them.
+/// Measures the store's verbs as a lane uses them.
 async fn claim_and_settle(scratch: &Scratch<'_>, rows: u64, progress: &mut Progress) -> Result<f64, Failure> {
     let table = scratch.open(0).await?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! `check`: what each lane's table guarantees, what it lacks, and the SQL that would fix it. Changes nothing.
+//! `check`: shows what each lane's table guarantees, what it lacks, and the SQL to fix it. Changes nothing.
 
 use std::io::Write;
 
@@ -15,23 +15,24 @@ use crate::emails::files;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
 
-/// What was found out about one lane.
+/// The result for one lane.
 #[derive(Serialize)]
 struct Report {
     lane: String,
     contract: String,
     ok: bool,
     findings: Vec<Finding>,
-    /// DDL to run, in order.
+    /// DDL statements to run, in order.
     mend: Vec<String>,
-    /// How many of them, from the first, `migrate` would run.
+    /// The number of statements, from the first, that `migrate` would run.
     #[serde(skip)]
     migrates: usize,
 }
 
+/// Checks the chosen lanes; an error if any of them has a finding that prevents deliveries.
 pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
     let lanes = desk.lanes(&args.lanes)?;
-    // All at once: of several servers that are away, each takes its time to be given up.
+    // Check all lanes concurrently: each unavailable server waits for its own timeout.
     let reports = join_all(lanes.iter().map(|lane| examine(desk, lane))).await;
     let mut out = std::io::stdout().lock();
     let mut all_ok = true;
@@ -49,7 +50,7 @@ pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
 async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
     let findings = findings(desk, lane).await;
     let mends: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
-    // A plan that can't be made is a finding already; `migrate` would then run nothing.
+    // A failing plan is a finding already, and `migrate` would then run nothing.
     let plan = if mends.is_empty() {
         Vec::new()
     } else {
@@ -65,7 +66,7 @@ async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
     Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend, migrates }
 }
 
-/// What a lane's table and target guarantee and lack.
+/// Lists what a lane's table and target guarantee and what they lack.
 pub async fn findings(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
     let (mut findings, target, queue, clock) = tokio::join!(
         examine_table(desk, lane),
@@ -90,8 +91,8 @@ async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
     match verified {
         Ok(findings) => findings,
         Err(error) => {
-            // A table that can't be opened may only lack what `migrate` would add; of a server that is away nothing
-            // can be known.
+            // A table that cannot be opened may only lack what `migrate` would add; nothing is known about
+            // an unavailable server.
             let plan = match error.class {
                 Class::Transient => Vec::new(),
                 _ => desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default(),
@@ -115,7 +116,7 @@ async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
     }
 }
 
-/// A server's clock that is far from this machine's; one that can't be asked is told of by its table.
+/// Reports a server clock that is far from this machine's; the table's findings report a server that is unavailable.
 async fn examine_clock(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
     let seconds = clocks::measured(&desk.wiring, &lane.store).await?;
     let text = clocks::warning(&lane.store, seconds)?;

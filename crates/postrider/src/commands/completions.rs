@@ -1,4 +1,4 @@
-//! `completions`: a script for the shell.
+//! `completions`: prints the completion script of a shell.
 
 use std::io::Write as _;
 
@@ -7,8 +7,9 @@ use clap::CommandFactory;
 use crate::cli::{Cli, CompletionsArgs};
 use crate::failure::Failure;
 
+/// Prints the script to stdout.
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
-    // Written at once: the generator panics where the reader has gone.
+    // Build the script first: the generator panics if stdout is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "postrider", &mut script);
     Ok(std::io::stdout().write_all(&script)?)

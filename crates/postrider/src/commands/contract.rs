@@ -1,4 +1,4 @@
-//! `contract`: what there is, what it says, whether it is right, and the table it asks for.
+//! `contract`: lists, shows and verifies contracts, and prints the tables that they describe.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,6 +15,7 @@ use crate::settings::{contract_source, listed, suggest};
 use crate::table::Table;
 use crate::wiring::ComposerKind;
 
+/// Runs a `contract` command; an invalid contract is an error.
 pub fn run(command: &ContractCommand) -> Result<(), Failure> {
     match command {
         ContractCommand::List { json } => list(*json),

@@ -1,4 +1,4 @@
-//! `key`: API keys, for who can reach the database anyway; the way in when every key is lost.
+//! `key`: manages API keys through the database, so that operators can recover when every key is lost.
 
 use postrider_hub::access::{Actor, ApiKey, NewKey, Role};
 use postrider_hub::{Error, Hub};
@@ -9,9 +9,10 @@ use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::table::{Table, plain};
 
-/// A cell is no wider than this.
+/// The largest width of a cell, in characters.
 const CELL: usize = 40;
 
+/// Runs a `key` command.
 pub async fn run(desk: &Desk, command: &KeyCommand) -> Result<(), Failure> {
     let hub = opened(desk).await?;
     match command {

@@ -1,4 +1,4 @@
-//! `list`: a page of rows.
+//! `list`: prints one page of rows.
 
 use std::io::Write as _;
 
@@ -11,9 +11,10 @@ use crate::cli::ListArgs;
 use crate::failure::Failure;
 use crate::table::{Table, plain};
 
-/// A cell is no wider than this.
+/// The largest width of a cell, in characters.
 const CELL: usize = 48;
 
+/// Prints the page, and how to get the next one.
 pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
     let lane = desk.lane(&args.lane)?;
     if let Some(state) = &args.state {
@@ -48,7 +49,7 @@ pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `by=text`.
+/// Parses a search of the form `by=text`.
 fn search(text: &str, prefix: bool) -> Result<Search, Failure> {
     let (by, text) = text.split_once('=').unwrap_or((text, ""));
     let by = SearchBy::from_name(by).filter(|_| !text.is_empty()).ok_or_else(|| {
@@ -86,13 +87,13 @@ fn people(contract: &Contract, rows: &[RowView]) -> Table {
     table
 }
 
-/// Where rows go: the column with the recipients, the URL or the topic.
+/// The column that holds the target of a row: the recipients, the URL or the topic.
 fn target(contract: &Contract) -> Option<String> {
     let topic = || contract.message_columns().into_iter().find(|(field, _)| field == "topic");
     SearchBy::Recipient.column(contract).or_else(|| topic().map(|(_, column)| column))
 }
 
-/// The time of a row that is in hand, or at its end, says nothing about when it goes.
+/// Whether the due time of a row matters: not while it is claimed, nor in a final state.
 fn waits(contract: &Contract, row: &RowView) -> bool {
     let state = row.state.as_deref().and_then(|name| contract.state_named(name));
     state.is_some_and(|state| {

@@ -1,4 +1,4 @@
-//! `manual`: the help texts as pages for `man`.
+//! `manual`: writes the help texts as man pages.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use crate::cli::Cli;
 use crate::failure::Failure;
 
+/// Writes one page per command into the folder.
 pub fn run(folder: &Path) -> Result<(), Failure> {
     let written =
         std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));

@@ -1,4 +1,4 @@
-//! `migrate`: makes tables, or adds what they lack. It never drops, rewrites, or fails on duplicates.
+//! `migrate`: creates tables, or adds what they lack. It never drops or rewrites anything, nor fails on duplicates.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ use crate::progress::watched;
 use crate::settings::LaneSettings;
 use crate::wiring::Absent;
 
+/// Migrates the chosen lanes and the API's tables; with `--print`, prints the statements instead.
 pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
     let desk = Desk::open_with(config, if args.print { Absent::Imagine } else { Absent::Make })?;
     let options = Options { notify: args.notify, search: args.search };
@@ -52,7 +53,7 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
     Ok(())
 }
 
-/// Indexes for who looks come when the table is there.
+/// Creates the table, then the indexes for listing and searching rows.
 async fn applied(migration: &dyn Migrate, options: Options) -> Result<Vec<String>, Error> {
     let mut ran = migration.apply(Options { search: false, ..options }).await?;
     if options.search {
@@ -74,7 +75,7 @@ fn print(output: Output, mut head: serde_json::Value, statements: &[String]) -> 
     Ok(())
 }
 
-/// Makes the lane's external queue, or tells what is missing of it.
+/// Creates the lane's external queue; with `print`, returns what it lacks.
 async fn queue(desk: &Desk, lane: &LaneSettings, print: bool) -> Result<Vec<String>, Failure> {
     let (Some(queue), Some(name)) = (desk.wiring.queue(lane)?, &lane.queue) else { return Ok(Vec::new()) };
     if print {

@@ -1,4 +1,4 @@
-//! `requeue`, `cancel`, `release`: rows moved by hand, by id or by state.
+//! `requeue`, `cancel`, `release`: move rows by id or by state.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wiring::Table;
 
 const CHUNK: u32 = 500;
 
-/// What was done, in one word.
+/// The past participle of the verb, for messages.
 fn done(verb: Verb) -> &'static str {
     match verb {
         Verb::Requeue => "requeued",
@@ -33,6 +33,7 @@ fn counts(verb: Verb) -> &'static str {
     }
 }
 
+/// Moves the chosen rows, or with `--preview` counts them.
 pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure> {
     let lane = desk.lane(&args.lane)?;
     possible(lane, verb, args.state.as_deref())?;
@@ -49,7 +50,7 @@ pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure
         return previewed(output, &lane.name, table.preview(verb, &which).await?);
     }
     let expected = match &args.state {
-        // Only to say how much is left: who can't see it needs no count.
+        // The total is only for the progress line, so it is counted only if that is shown.
         Some(state) if since.is_none() && Progress::is_seen(output) => in_state(&*table, state).await?,
         _ => None,
     };
@@ -68,7 +69,7 @@ pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure
     told(output, lane, args, verb, progress.done())
 }
 
-/// Has the contract such a move, from that state?
+/// Checks that the contract has such a move from that state.
 fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), Failure> {
     let contract = &lane.contract;
     let moves = verb.moves(contract, &contract.stages[lane.stage]);
@@ -124,7 +125,7 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
     output.data(object, moved)
 }
 
-/// What would be moved: a number, which stops at 10,000.
+/// Prints how many rows would be moved; the count stops at 10,000.
 fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
     let over = if preview.more { "over " } else { "" };
     let rows = counted(preview.rows, "rows would be changed; nothing was changed");
@@ -132,7 +133,7 @@ fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure
     output.data(json!({ "lane": lane, "matched": preview.rows, "more": preview.more }), preview.rows)
 }
 
-/// How many rows are in the state; `None` where they are too many to count.
+/// The number of rows in the state; `None` if there are too many to count.
 async fn in_state(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
     let counts = table.census().await?;
     Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))

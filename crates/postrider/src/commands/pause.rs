@@ -1,4 +1,4 @@
-//! `pause` and `resume`: for every instance on the lane's database.
+//! `pause` and `resume`: pause or resume a lane for every instance on its database.
 
 use serde_json::json;
 
@@ -7,6 +7,7 @@ use crate::cli::LaneArgs;
 use crate::failure::Failure;
 use crate::output::{Output, line};
 
+/// Pauses or resumes the lane.
 pub async fn run(desk: &Desk, args: &LaneArgs, paused: bool) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
     table.set_paused(&lane.name, paused).await?;

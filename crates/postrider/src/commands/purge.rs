@@ -1,4 +1,4 @@
-//! `purge`: the lane's own purge, now instead of on its timer.
+//! `purge`: runs a lane's purge now instead of on its timer.
 
 use serde_json::json;
 
@@ -8,9 +8,10 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Short transactions: an unbounded DELETE stalls the table for everyone.
+/// Rows per transaction: an unbounded DELETE would block the table for everyone.
 const CHUNK: u32 = 1_000;
 
+/// Deletes the rows whose retention has passed, chunk by chunk.
 pub async fn run(desk: &Desk, args: &LaneArgs) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
     let output = Output::new(args.json);

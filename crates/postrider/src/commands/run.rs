@@ -1,4 +1,4 @@
-//! `run`: all lanes and the listener, until a signal.
+//! `run`: runs all lanes and the listener until a signal arrives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,13 @@ use crate::lag;
 use crate::settings::{LaneSettings, address};
 use crate::wiring::Table;
 
-/// Between two tries to open a lane's store that is away.
+/// First and longest delay between two attempts to open the unavailable store of a lane.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// For connections to be closed in good order at the end.
+/// Time limit for closing connections at the end.
 const FAREWELL: Duration = Duration::from_secs(3);
 
+/// Runs until SIGTERM or SIGINT, then drains the lanes.
 pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     if let Some(text) = &args.listen {
         desk.settings.server.listen =
@@ -75,14 +76,14 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     if let Some(traces) = &traces {
         traces.flush(FAREWELL).await;
     }
-    // All is settled by now. A connection whose statement was cut short may never be given back to its pool.
+    // Every row is settled by now. A connection whose statement was cancelled may never return to its pool.
     if tokio::time::timeout(FAREWELL, desk.wiring.close()).await.is_err() {
         tracing::debug!("some connections were not closed in time");
     }
     if complete { Ok(()) } else { Err(Failure::Reported) }
 }
 
-/// Tries each lane's store once. One that an operator must mend is an error now; one that is away is waited for.
+/// Opens each lane's store once. An error that an operator must fix ends the start; an unavailable store is retried.
 async fn start_lanes(
     desk: &Arc<Desk>,
     engine: &Engine,
@@ -147,7 +148,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>)
     })
 }
 
-/// Rows that no lane takes are in no figures: the log reports them, as `check` and `status` do.
+/// Logs rows in unknown states, which no lane claims and no metric counts, as `check` and `status` do.
 async fn report_strange(lane: String, table: Arc<dyn Table>) {
     loop {
         match table.strange().await {
@@ -158,10 +159,10 @@ async fn report_strange(lane: String, table: Arc<dyn Table>) {
     }
 }
 
-/// Such rows may be written at any time.
+/// Time between two checks: such rows may be written at any time.
 const STRANGE_EVERY: Duration = Duration::from_mins(10);
 
-/// The database is away: the lane says so and is tried again until it can start.
+/// Retries the unavailable store of a lane, which is not ready until then, and starts the lane once it opens.
 async fn wait_for_store(
     desk: Arc<Desk>,
     lane: LaneSettings,
@@ -181,7 +182,7 @@ async fn wait_for_store(
                 return berth.start(ready);
             }
             Err(NotReady::Store(next)) => error = next,
-            // It was right at start-up, and settings do not change.
+            // The settings were valid at the start and do not change, so this is unexpected.
             Err(NotReady::Settings(failure)) => {
                 error = store::Error::new(Class::Misconfigured, failure.to_string());
             }
@@ -189,7 +190,7 @@ async fn wait_for_store(
     }
 }
 
-/// Answers until the sender is dropped.
+/// Serves requests until the sender is dropped.
 fn serve(
     listener: Option<Listener>,
     engine: &Engine,
@@ -216,7 +217,7 @@ fn serve(
     stop
 }
 
-/// SIGTERM and SIGINT, taken before anything starts: none is missed.
+/// SIGTERM and SIGINT, registered before anything starts so that none is missed.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

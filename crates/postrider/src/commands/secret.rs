@@ -1,4 +1,4 @@
-//! `secret`: keys, and what is sealed with them. Secrets come from stdin, never from the command line, which others can see.
+//! `secret`: makes keys and encrypts secrets. Secrets come from stdin, because other users can see command lines.
 
 use std::io::{IsTerminal as _, Read as _};
 
@@ -10,6 +10,7 @@ use crate::cli::SecretCommand;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// Runs a `secret` command.
 pub fn run(command: &SecretCommand) -> Result<(), Failure> {
     match command {
         SecretCommand::Key { id, json } => {
@@ -25,7 +26,7 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
         SecretCommand::Encrypt { json } => {
             let keys = keyring()?;
             let secret = stdin("the secret")?;
-            // Editors and `echo` end a text with a line end that is no part of a secret.
+            // Editors and `echo` append a newline that is not part of the secret.
             let text = secret.reveal().trim_end_matches(['\r', '\n']);
             if text.is_empty() {
                 return Err(Failure::Misuse("stdin is empty: write the secret to it".to_owned()));

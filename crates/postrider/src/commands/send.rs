@@ -1,4 +1,4 @@
-//! `send`: writes a row into a lane's table, as an application would. The lane delivers it.
+//! `send`: inserts a row into a lane's table as an application would. The lane delivers it.
 
 mod emails;
 
@@ -16,6 +16,7 @@ use crate::output::Output;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
 
+/// Inserts the row and prints its id.
 pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
     let (lane, fields, json) = match command {
         SendCommand::Mail(args) => {
@@ -40,7 +41,7 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
     written(Output::new(json), lane, "row", &key)
 }
 
-/// Says where the row is now; `what` it is.
+/// Prints the id and the lane of the new row; `what` names its kind.
 fn written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<(), Failure> {
     let table = &lane.contract.table.name;
     output.data(serde_json::json!({ "id": id, "lane": lane.name, "table": table }), id)?;
@@ -48,10 +49,10 @@ fn written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<
     Ok(())
 }
 
-/// Composers of mails.
+/// The composers that make mails.
 const MAIL: &[ComposerKind] = &[ComposerKind::Email, ComposerKind::Eml];
 
-/// The named lane, or the only one with such a composer; `does` says what such a lane does.
+/// The named lane, or the only one with such a composer; `does` describes such a lane in the error.
 fn lane<'a>(
     desk: &'a Desk,
     name: Option<&str>,
@@ -65,7 +66,7 @@ fn lane<'a>(
     match (name.map(|name| desk.lane(name)).transpose()?, lanes.as_slice()) {
         (Some(named), _) if fits(&named) => Ok(named),
         (Some(named), []) => misuse(format!("lane `{}` is not one that {does}", named.name)),
-        // A lane of the stage `send` does send mail, but what it takes is a finished message.
+        // A lane of the stage `send` does send mail, but its input is a finished message.
         (Some(named), _) => misuse(format!(
             "lane `{}` does not accept it; use --lane with one of {}",
             named.name,
@@ -116,7 +117,7 @@ fn webhook(args: &WebhookArgs) -> Result<Detail, Failure> {
     Ok(fields)
 }
 
-/// A JSON object, as the column has it.
+/// Builds the JSON object of the headers column.
 fn headers(written: &[String]) -> Result<Option<String>, Failure> {
     let mut object = serde_json::Map::new();
     for header in written {
@@ -143,7 +144,7 @@ fn has_columns(lane: &LaneSettings, fields: &Detail) -> Result<(), Failure> {
     Err(Failure::Misuse(format!("contract `{contract}` has no column for {}", listed(&missing))))
 }
 
-/// A JSON list: right for text columns and JSON columns alike.
+/// Builds a JSON list, valid in text columns and JSON columns alike.
 fn addresses(list: &[String]) -> Option<String> {
     (!list.is_empty()).then(|| serde_json::Value::from(list).to_string())
 }

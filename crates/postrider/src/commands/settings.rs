@@ -1,4 +1,4 @@
-//! `settings`: a settings file with every key and its meaning.
+//! `settings`: prints a settings file with every key and its meaning.
 
 use std::io::Write as _;
 
@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::line;
 use crate::settings::keys;
 
+/// Prints the file, or the keys as JSON.
 pub fn run(as_json: bool) -> Result<(), Failure> {
     if !as_json {
         return Ok(std::io::stdout().write_all(keys::file().as_bytes())?);

@@ -1,4 +1,4 @@
-//! `show`: one row, all its columns.
+//! `show`: prints one row with all its columns.
 
 use std::io::Write as _;
 
@@ -9,9 +9,10 @@ use crate::cli::ShowArgs;
 use crate::failure::Failure;
 use crate::table::plain;
 
-/// A column's text is cut here for people; `--json` has all of it.
+/// Characters after which a column's text is cut; `--json` prints all of it.
 const SHOWN: usize = 2_000;
 
+/// Prints the row; an error if there is none with this id.
 pub async fn run(desk: &Desk, args: &ShowArgs) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
     let row = table.show(&args.id).await?.ok_or_else(|| {

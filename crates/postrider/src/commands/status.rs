@@ -1,4 +1,4 @@
-//! `status`: every lane's rows by state, and how far behind it is.
+//! `status`: shows every lane's rows by state, and its lag.
 
 mod watch;
 
@@ -16,17 +16,18 @@ use crate::settings::LaneSettings;
 use crate::table::Table;
 use crate::wiring::TransportKind;
 
-/// What one lane's table says, and whether its target is there.
+/// The figures of one lane's table, and the state of its target.
 struct Seen {
     paused: bool,
     counts: Vec<Count>,
     lag: Lag,
-    /// Why nothing can be delivered now.
+    /// The reason why nothing can be delivered now.
     trouble: Option<String>,
-    /// Rows that no lane takes as they are, in words.
+    /// Rows in unknown states, which no lane claims, described in words.
     strange: Vec<String>,
 }
 
+/// Prints the status of every lane once, or repeatedly with `--watch`.
 pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
     if let Some(seconds) = args.watch {
         return watch::run(desk, args.json, Duration::from_secs(seconds)).await;
@@ -45,11 +46,11 @@ pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
     if lanes.iter().any(|(_, seen)| seen.is_err()) { Err(Failure::Reported) } else { Ok(()) }
 }
 
-/// Every lane, and what its table says.
+/// Every lane with the status of its table.
 type Lanes<'a> = Vec<(&'a LaneSettings, Result<Seen, store::Error>)>;
 
 async fn look_at_all(desk: &Desk) -> Lanes<'_> {
-    // All at once: of several servers that are away, each takes its time to be given up.
+    // Query all lanes concurrently: each unavailable server waits for its own timeout.
     join_all(desk.settings.lanes.iter().map(async |lane| (lane, look(desk, lane).await))).await
 }
 
@@ -76,7 +77,7 @@ async fn look_at_table(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::
 }
 
 async fn trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
-    // A folder is made by whoever writes to it; intake has no transport but the disk.
+    // The transport creates its folder when it writes, and intake writes only to the disk: neither is probed.
     let target = desk.settings.transports.get(&lane.transport)?;
     if target.kind == TransportKind::Folder {
         return None;
@@ -137,7 +138,7 @@ fn notes(seen: &Seen) -> String {
     if let Some(seconds) = seen.lag.oldest_due_seconds {
         notes.push(format!("oldest due row has waited {}", ago(seconds)));
     }
-    // A claim of a clock that goes ahead of the database's has no age yet.
+    // A claim by a worker whose clock is ahead of the database's has a negative age, which is not shown.
     if let Some(seconds) = seen.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {
         notes.push(format!("oldest claim is {} old", ago(seconds)));
     }
@@ -146,7 +147,7 @@ fn notes(seen: &Seen) -> String {
     notes.join(", ")
 }
 
-/// Two units at most: a person wants the size of it.
+/// Formats an age with two units at most.
 fn ago(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).as_secs();
     match whole {

@@ -1,4 +1,4 @@
-//! `suppress`: the list of addresses and domains that get no mail any more.
+//! `suppress`: manages the list of addresses and domains that receive no mail.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +19,10 @@ use crate::wiring::ComposerKind;
 /// A store's name, and its list.
 type List = (String, Arc<dyn Suppressions>);
 
-/// A cell is no wider than this.
+/// The largest width of a cell, in characters.
 const CELL: usize = 60;
 
+/// Runs a `suppress` command on the lists of the chosen stores.
 pub async fn run(desk: &Desk, command: &SuppressCommand) -> Result<(), Failure> {
     match command {
         SuppressCommand::Add(args) => add(desk, args).await,
@@ -76,7 +77,7 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
             names.join(" or ")
         )));
     };
-    // One more than is shown tells whether there are more.
+    // Read one entry more than is shown, to know whether there are more.
     let mut page = suppressions.page(args.after.as_deref(), args.limit.saturating_add(1)).await?;
     let more = page.len() > args.limit as usize;
     page.truncate(args.limit as usize);
@@ -117,7 +118,7 @@ fn lists(desk: &Desk, store: Option<&str>) -> Result<Vec<List>, Failure> {
     Ok(stores.into_iter().map(|name| (name.to_owned(), desk.wiring.suppressions(name))).collect())
 }
 
-/// As the list writes them; every mistake at once.
+/// Normalizes the entries as the list stores them; the error lists every invalid one.
 fn parsed(entries: &[String]) -> Result<Vec<String>, Failure> {
     let mut mistakes = Vec::new();
     let mut parsed = Vec::new();

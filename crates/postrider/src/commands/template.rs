@@ -1,4 +1,4 @@
-//! `postrider template`: the shipped templates and a folder's, listed, checked and rendered as a lane would.
+//! `template`: lists, checks and renders the shipped templates and those of a folder, as a lane would.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,11 @@ use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::settings::{Settings, Sources};
 
-/// What every job has, by the specification's schema.
+/// The fields that every job must have by its schema.
 const LEAST: [&str; 6] =
     ["courseTitle", "courseString", "sectionIndex", "sectionNumber", "meetingSummary", "manageUrl"];
 
+/// Runs a `template` command.
 pub fn run(config: Option<PathBuf>, command: &TemplateCommand) -> Result<(), Failure> {
     match command {
         TemplateCommand::Check { folder, json } => {
@@ -25,7 +26,7 @@ pub fn run(config: Option<PathBuf>, command: &TemplateCommand) -> Result<(), Fai
     }
 }
 
-/// The folder that is named, else that of the first lane that has one, over the shipped templates.
+/// Opens the templates of the named folder, or of the first lane that has one, on top of the shipped templates.
 fn open(config: Option<PathBuf>, folder: Option<&Path>) -> Result<Templates, Failure> {
     let settings = Settings::load(&Sources::of_process(config))?;
     let lane = settings.lanes.iter().find(|lane| lane.mail.templates.is_some());

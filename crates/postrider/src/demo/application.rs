@@ -1,4 +1,4 @@
-//! The demo's application: a shop that writes an order and its mail in one transaction, with SQL of its own.
+//! The demo's application: a shop that writes an order and its mail in one transaction, with its own SQL.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,52 +7,56 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 
 use crate::failure::Failure;
 
-/// Orders in one transaction.
+/// Orders per transaction.
 const TOGETHER: u32 = 5;
-/// Between two transactions, so that all of them take about four seconds.
+/// Time over which all transactions are spread.
 const SPREAD: Duration = Duration::from_secs(4);
-/// Every so many transactions one is rolled back: no order, and so no mail.
+/// Every so many transactions one is rolled back, which leaves neither order nor mail.
 const ROLLED_BACK: u32 = 12;
 
+/// The application, with its own connection pool.
 #[derive(Clone)]
 pub struct Application {
     pool: SqlitePool,
     rows: u32,
-    /// Where webhooks go, and the account that signs them.
+    /// The URL of the webhooks, and the account that signs them.
     url: String,
     account: String,
 }
 
-/// What the application knows that it wrote.
+/// The application's own record of what it wrote.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
     pub transactions: u32,
-    /// Addresses of orders that were rolled back: no mail may ever go there.
+    /// Addresses of orders that were rolled back, to which no mail may ever be sent.
     pub rolled_back: Vec<String>,
 }
 
-/// Rows by state, as plain SQL counts them.
+/// Rows by state, counted with plain SQL.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
     pub queued: u64,
     pub claimed: u64,
     pub sent: u64,
     pub failed: u64,
-    /// Rows that were tried more than once, or are going to be.
+    /// Rows that were tried more than once, or are about to be.
     pub retried: u64,
 }
 
 impl Look {
+    /// All rows.
     pub fn all(&self) -> u64 {
         self.live() + self.sent + self.failed
     }
 
+    /// Rows that are not in a final state.
     pub fn live(&self) -> u64 {
         self.queued + self.claimed
     }
 }
 
 impl Application {
+    /// Opens the database file in `folder` and creates its table of orders; `rows` is the number of orders to write.
     pub async fn open(folder: &Path, rows: u32, url: String, account: String) -> Result<Self, Failure> {
         let options = SqliteConnectOptions::new()
             .filename(folder.join("app.db"))
@@ -65,15 +69,17 @@ impl Application {
         Ok(Self { pool, rows, url, account })
     }
 
+    /// The application's connections.
     pub fn pool(&self) -> &SqlitePool {
         &self.pool
     }
 
+    /// The number of orders to write.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Writes all orders, some of them in transactions that are rolled back.
+    /// Writes all orders, some of them in transactions that it rolls back.
     pub async fn write_orders(self) -> Result<Written, Failure> {
         let mut written = Written::default();
         let transactions = self.rows.div_ceil(TOGETHER);
@@ -108,7 +114,7 @@ impl Application {
             .execute(&mut *transaction)
             .await?;
         }
-        // One webhook tells the warehouse of all of them.
+        // One webhook informs the warehouse of all of them.
         let payload = serde_json::json!({ "customers": customers }).to_string();
         sqlx::query(
             "INSERT INTO dispatch_jobs (id, code, source, target_url, payload, service_account_id) \
@@ -123,13 +129,13 @@ impl Application {
         Ok(if commit { transaction.commit().await } else { transaction.rollback().await }?)
     }
 
-    /// Webhooks that are not delivered yet.
+    /// The number of webhooks that are not delivered yet.
     pub async fn webhooks_left(&self) -> Result<i64, Failure> {
         let left = "SELECT COUNT(*) FROM dispatch_jobs WHERE status <> 'COMPLETED'";
         Ok(sqlx::query_as::<_, (i64,)>(left).fetch_one(&self.pool).await?.0)
     }
 
-    /// The customers of rows that a worker holds.
+    /// The customers of the rows that workers hold.
     pub async fn held(&self) -> Result<Vec<String>, Failure> {
         let rows: Vec<(String,)> =
             sqlx::query_as("SELECT to_addresses FROM mail_outbox WHERE status = 'dispatching'")
@@ -138,7 +144,7 @@ impl Application {
         Ok(rows.into_iter().map(|(address,)| address).collect())
     }
 
-    /// Counts, with nothing but the application's own connection.
+    /// Counts the rows over the application's own connection.
     pub async fn look(&self) -> Result<Look, Failure> {
         let counts: Vec<(String, i64, i64)> =
             sqlx::query_as("SELECT status, COUNT(*), SUM(retry_count > 0) FROM mail_outbox GROUP BY status")
@@ -159,7 +165,7 @@ impl Application {
     }
 }
 
-/// Most customers have a mailbox; some are refused at first, few for good, one wrote no address at all.
+/// The address of an order: most are accepted, some refused temporarily, few permanently, and one is no address.
 fn address(order: u32) -> String {
     match order {
         7 => "this is not an address".to_owned(),

@@ -1,4 +1,4 @@
-//! The check at the end: plain SQL on the application's own connection, against the mail server's own journal.
+//! The audit at the end of the demo: compares plain SQL on the application's connection with the mail server's journal.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -8,9 +8,10 @@ use super::application::{Application, Look, Written};
 use crate::failure::Failure;
 use crate::table::plain;
 
-/// Address → the Message-ID of every mail that it got.
+/// Address → the Message-ID of every mail that it received.
 type Journal = HashMap<String, Vec<String>>;
 
+/// The numbers of the audit and the rules that they must satisfy.
 pub struct Audit {
     look: Look,
     written: Written,
@@ -24,13 +25,14 @@ pub struct Audit {
     laws: Vec<Law>,
 }
 
-/// Something that must hold, and whether it does.
+/// A rule that must hold, and whether it does.
 struct Law {
     text: &'static str,
     holds: bool,
 }
 
 impl Audit {
+    /// Reads the numbers from the database and the receivers.
     pub async fn take(
         application: &Application,
         journal: &Journal,
@@ -41,7 +43,7 @@ impl Audit {
         let pool = application.pool();
         let look = application.look().await?;
         let (orders,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM orders").fetch_one(pool).await?;
-        // The reason starts with the address, which differs in each row.
+        // Cut the address, with which the reason starts, as it differs in each row.
         let reasons = sqlx::query_as(
             "SELECT COALESCE(substr(last_error, instr(last_error, ': ') + 2), '(none)'), COUNT(*) \
              FROM mail_outbox WHERE status = 'failed' GROUP BY 1 ORDER BY 2 DESC LIMIT 5",
@@ -72,7 +74,7 @@ impl Audit {
         Ok(Self { look, written, held, reasons, retried, accepted, twice, webhooks, laws })
     }
 
-    /// Says it all; an error if a law does not hold.
+    /// Prints the summary; an error if a rule does not hold.
     pub fn tell(&self, elapsed: Duration) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         let (seconds, written, all) = (elapsed.as_secs_f64(), &self.written, self.look.all());

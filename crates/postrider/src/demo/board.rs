@@ -1,4 +1,4 @@
-//! Shows rows moving: bars that move on a terminal, lines elsewhere.
+//! Shows the rows of the demo: bars that are redrawn on a terminal, lines elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -9,6 +9,7 @@ use super::application::Look;
 const WIDTH: u64 = 50;
 const LINES: usize = 5;
 
+/// The display of the demo on stdout.
 pub struct Board {
     rows: u64,
     terminal: bool,
@@ -16,10 +17,12 @@ pub struct Board {
 }
 
 impl Board {
+    /// Creates a display for so many rows; nothing is printed yet.
     pub fn new(rows: u32) -> Self {
         Self { rows: u64::from(rows), terminal: std::io::stdout().is_terminal(), drawn: false }
     }
 
+    /// Draws the current counts, over the previous drawing on a terminal.
     pub fn show(&mut self, elapsed: Duration, look: &Look, accepted: u64) {
         let text = if self.terminal {
             self.bars(elapsed, look, accepted)
@@ -30,7 +33,7 @@ impl Board {
         self.drawn = true;
     }
 
-    /// A line that stays, between the pictures.
+    /// Prints a line that stays, between the drawings.
     pub fn say(&mut self, text: &str) {
         put(&format!("{text}\n"));
         self.drawn = false;
@@ -78,7 +81,7 @@ impl Board {
     }
 }
 
-/// A picture that can't be shown is no reason to stop.
+/// Prints the text. Errors are ignored: they are no reason to stop the demo.
 fn put(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());

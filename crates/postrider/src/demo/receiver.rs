@@ -1,5 +1,5 @@
-//! A mail server of the demo's own, on loopback: takes mails, refuses some for now and some for good, and keeps a
-//! journal of what it accepted.
+//! The demo's mail server, on loopback: accepts mails, refuses some temporarily and some permanently, and keeps a
+//! journal of those that it accepted.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,15 +10,15 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long the server ponders each mail: real ones do, and a worker should be caught with rows in its hands.
+/// Delay of each reply to a mail, as real servers have, so that the killed worker holds rows.
 const PONDER: Duration = Duration::from_millis(15);
 
-/// What the server knows.
+/// The mails that the server accepted and refused.
 #[derive(Default)]
 struct Journal {
     /// Address → the Message-ID of every mail to it that was accepted.
     accepted: HashMap<String, Vec<String>>,
-    /// Address → how often it was refused for now.
+    /// Address → number of temporary refusals.
     refused: HashMap<String, u64>,
 }
 
@@ -29,6 +29,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Starts the server on a free port.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let port = listener.local_addr()?.port();
@@ -42,16 +43,17 @@ impl Receiver {
         Ok(Self { port, journal })
     }
 
+    /// The port on loopback.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Mails accepted so far, duplicates included.
+    /// The number of mails accepted so far, duplicates included.
     pub fn accepted(&self) -> u64 {
         self.read(|journal| journal.accepted.values().map(|mails| mails.len() as u64).sum())
     }
 
-    /// Address → the Message-ID of every mail that it got.
+    /// Address → the Message-ID of every mail that it received.
     pub fn journal(&self) -> HashMap<String, Vec<String>> {
         self.read(|journal| journal.accepted.clone())
     }
@@ -66,19 +68,19 @@ struct Session {
     lines: BufReader<OwnedReadHalf>,
     out: OwnedWriteHalf,
     journal: Arc<Mutex<Journal>>,
-    /// Recipients of the mail under way.
+    /// Recipients of the current mail.
     to: Vec<String>,
 }
 
 impl Session {
     fn new(stream: TcpStream, journal: Arc<Mutex<Journal>>) -> Self {
-        // Without it, a reply may wait for the acknowledgement of the one before.
+        // With Nagle's algorithm a reply may wait for the acknowledgement of the previous one.
         let _ = stream.set_nodelay(true);
         let (read, out) = stream.into_split();
         Self { lines: BufReader::new(read), out, journal, to: Vec::new() }
     }
 
-    /// Until the client says QUIT or goes away, which workers that are killed do.
+    /// Replies until the client sends QUIT or disconnects, as killed workers do.
     async fn converse(mut self) {
         let _ = self.talk().await;
     }
@@ -126,7 +128,7 @@ impl Session {
         self.reply(answer).await
     }
 
-    /// An address says what shall become of it.
+    /// Chooses the reply by the address.
     fn judge(&self, address: &str) -> &'static str {
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         if address.starts_with("nobody") {

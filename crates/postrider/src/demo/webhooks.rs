@@ -1,5 +1,4 @@
-//! A receiver of webhooks of the demo's own, on loopback: takes what is signed with the secret that it knows, and nothing
-//! else.
+//! The demo's webhook receiver, on loopback: accepts only requests that are signed with the secret that it knows.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,10 +17,10 @@ use crate::api;
 use crate::commands::Desk;
 use crate::failure::Failure;
 
-/// Where the workers find the secret, below the demo's folder.
+/// The file, in the demo's folder, from which the workers read the secret.
 const SECRET_FILE: &str = "signing-secret";
 
-/// Webhook id → requests with a right signature; and requests without.
+/// Webhook id → requests with a valid signature; and the number of requests without one.
 #[derive(Default)]
 struct Journal {
     genuine: HashMap<String, u64>,
@@ -35,7 +34,7 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Makes the secret and leaves it in `folder`, for the workers.
+    /// Starts the receiver, makes the secret and writes it into `folder` for the workers.
     pub async fn start(folder: &Path) -> io::Result<Self> {
         let fresh = Keyring::fresh_key("demo");
         let key = fresh.reveal().split_once(':').map_or("", |(_, key)| key);
@@ -53,18 +52,19 @@ impl Webhooks {
         Ok(Self { port, journal })
     }
 
+    /// The URL to which the webhooks are sent.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/orders", self.port)
     }
 
-    /// Ids that came with a right signature, and how many requests came without.
+    /// The ids received with a valid signature, and the number of requests without one.
     pub fn told(&self) -> (Vec<String>, u64) {
         let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         (journal.genuine.keys().cloned().collect(), journal.forged)
     }
 }
 
-/// A service account that signs with the secret; the jobs name it by its id.
+/// Creates a service account that signs with the secret and returns its id, which the jobs name.
 pub async fn account(desk: &Desk) -> Result<String, Failure> {
     let store = desk.settings.api_store().expect("the demo's settings have a lane of jobs");
     let credentials = NewCredentials {
@@ -113,7 +113,7 @@ async fn serve(mut stream: TcpStream, secret: Secret, journal: Arc<Mutex<Journal
     }
 }
 
-/// Head and body of the next request; `None` at the connection's end.
+/// Reads head and body of the next request; `None` at the end of the connection.
 async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String, Vec<u8>)> {
     loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! A worker of the demo: the real `postrider run`, in a process of its own.
+//! A worker of the demo: the real `postrider run` in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -9,21 +9,23 @@ use tokio::process::{Child, Command};
 
 use crate::failure::Failure;
 
-/// A drain of a demo's rows takes no longer.
+/// Time limit of a drain.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A running `postrider run` process.
 pub struct Worker {
     child: Child,
     log: PathBuf,
 }
 
 impl Worker {
+    /// Starts the process in `folder`, where it writes `worker-NUMBER.log`.
     pub fn start(folder: &Path, number: u32) -> Result<Self, Failure> {
         let log = folder.join(format!("worker-{number}.log"));
         let child = Command::new(std::env::current_exe()?)
             .args(["run", "--listen", "127.0.0.1:0", "--config"])
             .arg(folder.join("postrider.toml"))
-            // Settings of the person who runs the demo must not reach it.
+            // The user's own settings must not affect the worker.
             .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -33,12 +35,12 @@ impl Worker {
         Ok(Self { child, log })
     }
 
-    /// SIGKILL: nothing is handed back, nothing is finished.
+    /// Kills the process with SIGKILL: it hands back and finishes nothing.
     pub async fn kill(&mut self) -> Result<(), Failure> {
         Ok(self.child.kill().await?)
     }
 
-    /// SIGTERM, and a drain.
+    /// Stops the process with SIGTERM and waits for its drain.
     pub async fn stop(&mut self) -> Result<(), Failure> {
         let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(id) = id {
@@ -53,7 +55,7 @@ impl Worker {
         }
     }
 
-    /// The end of its log, for when something is wrong.
+    /// The end of its log, for error messages.
     pub fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();

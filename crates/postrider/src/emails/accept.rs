@@ -1,6 +1,7 @@
-//! Takes an e-mail in: its file first, its row second. A row that is refused takes its file with it.
+//! Accepts an e-mail: writes its file first, then its row. If the row is refused, the file is removed.
 //!
-//! Each try has a file name of its own, so that two of one id never write over one another; the row names the winner's.
+//! Every attempt uses a new file name, so that two attempts with one id never overwrite each other; the row names the
+//! file of the attempt that succeeded.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,22 +15,22 @@ use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, named};
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
 
-/// The field of the producer's trace.
+/// The contract field that holds the producer's trace context.
 const TRACE: &str = "traceparent";
 
-/// What the table's key column takes.
+/// Longest id that the table's key column holds.
 const LONGEST_ID: usize = 36;
 
-/// What the file holds, which says where the e-mail begins.
+/// The content of the file, which decides in which stage the e-mail starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// For intake.
+    /// A payload, for the stage intake.
     Payload,
-    /// A finished message, for sending.
+    /// A finished message, for the stage send.
     Eml,
 }
 
-/// Why an e-mail was not taken.
+/// The reason why an e-mail was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("there is already an e-mail {0}")]
@@ -44,15 +45,15 @@ pub enum Refusal {
     Store(#[from] Error),
 }
 
-/// A key that is a file name too.
+/// Checks that the id is usable as a key and as a file name.
 pub fn check_id(id: &str) -> Result<(), Refusal> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let good = !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fine);
     if good { Ok(()) } else { Err(Refusal::Id) }
 }
 
-/// Writes file and row. `lane` is the one whose stage begins with such a file; `trace` goes into the row, where the
-/// lane has a column for it.
+/// Writes the file and the row. `lane` must be the one whose stage starts from such a file; `trace` is written into the
+/// row if the lane has a column for it.
 pub async fn accept(
     lane: &LaneSettings,
     table: &dyn Table,
@@ -62,7 +63,7 @@ pub async fn accept(
     trace: Option<String>,
 ) -> Result<(), Refusal> {
     check_id(id)?;
-    // Asked first: while the database is away no file is written at all.
+    // Query first, so that no file is written while the database is unavailable.
     if table.show(id).await?.is_some() {
         return Err(Refusal::Duplicate(id.to_owned()));
     }
@@ -84,7 +85,7 @@ pub async fn accept(
     }
 }
 
-/// The row was refused, or its answer was lost: the table says which.
+/// Finds out whether the row was refused or its answer was lost, by reading it from the table.
 async fn settle(
     lane: &LaneSettings,
     table: &dyn Table,
@@ -93,7 +94,7 @@ async fn settle(
     path: &Path,
     error: Error,
 ) -> Result<(), Refusal> {
-    // If nobody knows: a file too many is found by `check`, one too few would be a mail lost.
+    // If the table cannot be read, keep the file: `check` finds a surplus file, but a missing one loses a mail.
     let Ok(row) = table.show(id).await else { return Err(error.into()) };
     if row.as_ref().is_some_and(|row| named(lane, base, row).iter().any(|known| known == path)) {
         return Ok(());
@@ -104,7 +105,7 @@ async fn settle(
     Err(if row.is_some() { Refusal::Duplicate(id.to_owned()) } else { error.into() })
 }
 
-/// Whole or not at all.
+/// Writes a file completely or not at all.
 fn write(folder: &Path, id: &str, end: &str, bytes: &[u8]) -> Result<PathBuf, Refusal> {
     let failed = |error: std::io::Error| Refusal::Disk(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
@@ -117,7 +118,7 @@ fn write(folder: &Path, id: &str, end: &str, bytes: &[u8]) -> Result<PathBuf, Re
     Ok(path)
 }
 
-/// A UUID, version 4, variant 1 (RFC 9562).
+/// Makes a UUID, version 4, variant 1 (RFC 9562).
 pub fn fresh_id() -> String {
     let random: u128 = rand::random();
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;

@@ -1,4 +1,5 @@
-//! Files against rows: what has lost its other half. `check` lists it, and a sweep removes files if it is told to.
+//! Compares files with rows: finds files without a row and rows without a file. `check` lists them, and an optional
+//! sweep removes the files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -13,15 +14,15 @@ use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, named};
 use crate::settings::LaneSettings;
 use crate::wiring::{ComposerKind, Table};
 
-/// Files and rows that `check` names; more are counted.
+/// Files and rows that `check` lists by name; it only counts the rest.
 const NAMED: usize = 20;
-/// Rows of one page, and pages of one look at the whole table.
+/// Rows per page, and pages per scan of the whole table.
 const PAGE: u32 = 500;
 const MOST_PAGES: usize = 400;
-/// Between two sweeps.
+/// Time between two sweeps.
 const SWEEP: Duration = Duration::from_hours(1);
 
-/// A base folder that is missing, and what intake's files and rows lack; nothing for other lanes.
+/// Reports a missing base folder, and files or rows of intake whose counterpart is missing; empty for other lanes.
 pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
     let Some(base) = lane.emails.base.as_ref() else { return Vec::new() };
     let kind = composer(lane);
@@ -58,7 +59,7 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
     found
 }
 
-/// The first of them, and how many more there are.
+/// Shortens the list to its first entries and the number of the rest.
 fn told(more: &str, mut texts: Vec<String>) -> Vec<String> {
     let count = texts.len();
     texts.truncate(NAMED);
@@ -68,7 +69,7 @@ fn told(more: &str, mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Payloads and messages of our own two folders that are older than `age` and that no row names.
+/// Files of our two folders that are older than `age` and that no row names.
 async fn orphans(
     lane: &LaneSettings,
     base: &Path,
@@ -85,7 +86,7 @@ async fn orphans(
             }
         }
     }
-    // An application may name its files as it likes: any row may be theirs.
+    // Applications choose their file names freely, so any row may name a suspect.
     if !suspects.is_empty() && !release_named(lane, table, &mut suspects).await? {
         return Ok(BTreeSet::new());
     }
@@ -99,7 +100,7 @@ fn is_candidate(path: &Path, end: &str, age: Duration) -> bool {
     ours && (age.is_zero() || old().is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age)))
 }
 
-/// By the row whose id the file's name begins with: `ID.eml`, or `ID.x.json`.
+/// Whether the row names the file; its id is the start of the file's name: `ID.eml`, or `ID.x.json`.
 async fn is_named(lane: &LaneSettings, table: &dyn Table, path: &Path) -> Result<bool, Error> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let ids = [Some(stem), stem.rsplit_once('.').map(|(id, _)| id)];
@@ -113,13 +114,13 @@ async fn is_named(lane: &LaneSettings, table: &dyn Table, path: &Path) -> Result
     Ok(false)
 }
 
-/// The last parts of what a row names. The rest may be spelt in many ways, by links to the base for example: a file whose name any
-/// row has is left alone.
+/// The file names that a row holds, without folders: those can be written in many ways, for example with links to the
+/// base. A file whose name occurs in any row is kept.
 fn names(lane: &LaneSettings, row: &RowView) -> impl Iterator<Item = OsString> {
     named(lane, Path::new(""), row).into_iter().filter_map(|path| path.file_name().map(OsString::from))
 }
 
-/// Takes out what any row names. False if the table is too large to say.
+/// Removes from `suspects` what any row names. Returns false if the table is too large to scan.
 async fn release_named(
     lane: &LaneSettings,
     table: &dyn Table,
@@ -144,7 +145,7 @@ async fn release_named(
     Ok(false)
 }
 
-/// Rows that wait for intake or to be sent, and whose file is not there.
+/// Rows that wait for intake or for sending, and whose file is missing.
 async fn bereft(
     lane: &LaneSettings,
     base: &Path,
@@ -176,7 +177,7 @@ async fn bereft(
     Ok(found)
 }
 
-/// Removes files whose row is gone, for as long as the process lives.
+/// Starts a task that removes files without a row, for as long as the process lives.
 pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
     tokio::spawn(async move {
         loop {
@@ -190,7 +191,7 @@ pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
     });
 }
 
-/// Removes what is older than `age` and has no row; answers how many files that were.
+/// Removes files older than `age` that have no row; returns how many.
 async fn remove(lane: &LaneSettings, table: &dyn Table, age: Duration) -> Result<u64, Error> {
     let Some(base) = &lane.emails.base else { return Ok(0) };
     let mut removed = 0;

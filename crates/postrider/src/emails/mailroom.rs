@@ -1,4 +1,4 @@
-//! E-mails that come in by the API.
+//! Accepts the e-mails that the API receives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::commands::Desk;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::{ComposerKind, Table};
 
-/// The lanes that take e-mails in, their tables opened when first needed.
+/// The lanes that accept e-mails; their tables are opened at first use.
 pub struct Room {
     desk: Arc<Desk>,
     tables: Mutex<HashMap<String, Arc<dyn Table>>>,
 }
 
 impl Room {
-    /// `None` where no lane takes any.
+    /// Finds the lanes that accept e-mails; `None` if there are none.
     pub fn open(desk: &Arc<Desk>) -> Option<Arc<dyn Mailroom>> {
         let takes =
             |lane: &LaneSettings| matches!(composer(lane), Ok(ComposerKind::Eml | ComposerKind::RawEml));
@@ -90,7 +90,7 @@ impl Mailroom for Room {
     }
 }
 
-/// What the lane's stage begins with.
+/// The composer of the stage in which this kind of e-mail starts.
 fn composer_of(kind: EmailKind) -> ComposerKind {
     match kind {
         EmailKind::Payload => ComposerKind::Eml,
@@ -108,7 +108,7 @@ fn told(refusal: accept::Refusal) -> Refusal {
     }
 }
 
-/// What the status column has in the state that the lane's stage begins with.
+/// The value of the status column in the state in which the lane's stage starts.
 pub fn ready(lane: &LaneSettings) -> String {
     let state = lane.contract.state(lane.contract.stages[lane.stage].ready[0]);
     let text = state.conditions.iter().find_map(|(_, condition)| match condition {

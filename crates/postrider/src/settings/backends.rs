@@ -1,4 +1,4 @@
-//! `[stores.NAME]` and `[transports.NAME]`.
+//! Reads `[stores.NAME]` and `[transports.NAME]`.
 
 use std::time::Duration;
 
@@ -13,35 +13,35 @@ use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
 
 const ONLY_POSTGRES: &str = "is only for PostgreSQL";
 
-/// A database to connect to.
+/// The settings of a database.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     pub name: String,
     pub kind: StoreKind,
     pub url: Secret,
-    /// A way around a transaction pooler, for notifications.
+    /// The direct URL for notifications, which a transaction pooler does not pass on.
     pub listen_url: Option<Secret>,
     pub connections: Option<u32>,
-    /// The longest wait for an answer.
+    /// Longest wait for an answer; `None` for the store's default.
     pub timeout: Option<Duration>,
-    /// What is between us and PostgreSQL; found out if not set.
+    /// The pooler in front of PostgreSQL; detected if `None`.
     pub pooler: Option<Pooler>,
 }
 
-/// Somewhere to deliver to.
+/// The settings of a target.
 #[derive(Debug, Clone)]
 pub struct TransportSettings {
     pub name: String,
     pub kind: TransportKind,
-    /// With the user, the password and every option in it, but for transports that read those beside it.
+    /// The URL with user, password and all options, except for transports that parse the options next to it themselves.
     pub url: Secret,
     beside: Vec<(String, Secret)>,
-    /// Several transports as one.
+    /// The settings of a combination of several transports; `None` for a single one.
     pub reliable: Option<ReliableSettings>,
 }
 
 impl StoreSettings {
-    /// `None` where a mistake was noted.
+    /// Reads the table; `None` if a mistake was recorded.
     pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::All);
         let url = reader.required("url", url, "url = \"postgres://user@host/database\" (or mysql:, sqlite:)");
@@ -92,7 +92,7 @@ fn pooler(reader: &mut Reader<'_>) -> Option<Found<Pooler>> {
 }
 
 impl TransportSettings {
-    /// `None` where a mistake was noted.
+    /// Reads the table; `None` if a mistake was recorded.
     pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::NoFiles);
         let url = reader.required(
@@ -140,7 +140,7 @@ impl TransportSettings {
         made
     }
 
-    /// What stands beside the URL, for transports that read it by themselves.
+    /// The options next to the URL, for transports that parse them themselves.
     pub fn beside(&self) -> Vec<(String, String)> {
         self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }
@@ -150,7 +150,7 @@ fn noted<T>(reader: &Reader<'_>, url: &Found<Secret>, result: Result<T, String>)
     result.map_err(|text| reader.wrong_at(url.place.clone(), reader.key("url"), text)).ok()
 }
 
-/// The URL with what its table says besides it. Errors never repeat the URL: it may hold a password.
+/// Adds the options of the table to the URL. Errors never repeat the URL, which may hold a password.
 pub(super) fn with_options(
     url: &str,
     user: Option<&str>,

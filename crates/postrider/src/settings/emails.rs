@@ -1,4 +1,4 @@
-//! `[lanes.NAME.emails]`: where the files of the e-mail pipeline are, and whom its callbacks tell.
+//! Reads `[lanes.NAME.emails]`: the folders of the e-mail pipeline's files, and the receiver of its callbacks.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,25 +8,27 @@ use postrider_seams::Secret;
 use super::reader::Reader;
 use super::secret::References;
 
+/// The settings of the e-mail pipeline; every key is optional for lanes outside it.
 #[derive(Debug, Clone, Default)]
 pub struct EmailsSettings {
-    /// The folder that payloads, attachments and .eml files are below, shared by all instances.
+    /// The folder that contains payloads, attachments and .eml files, shared by all instances.
     pub base: Option<PathBuf>,
-    /// Where intake writes .eml files; by default `eml` below the base.
+    /// The folder of the .eml files that intake writes. Default: `eml` below the base.
     pub folder: Option<PathBuf>,
-    /// Files whose row is gone are removed when they are this old; kept for ever if none.
+    /// Age at which files without a row are removed; `None` keeps them forever.
     pub remove_files_after: Option<Duration>,
-    /// Where callbacks go.
+    /// The URL of the callbacks.
     pub callback_url: Option<String>,
-    /// What they are signed with; the older one as well while receivers change over.
+    /// The secret that signs callbacks; the previous one also signs while receivers change over.
     pub callback_secret: Option<Secret>,
     pub callback_old_secret: Option<Secret>,
 }
 
 impl EmailsSettings {
+    /// Reads the table; relative folders are resolved against the settings file's folder.
     pub fn read(mut reader: Reader<'_>) -> Self {
         let base = reader.base().to_owned();
-        // Rows keep these paths, and other programs read them from wherever they run.
+        // Rows hold these paths, and other programs open them from any working directory.
         let mut folder = |key: &'static str| {
             let path = base.join(reader.text(key)?.value);
             Some(std::path::absolute(&path).unwrap_or(path))
@@ -42,7 +44,7 @@ impl EmailsSettings {
         Self { base: own, folder, remove_files_after, callback_url, callback_secret, callback_old_secret }
     }
 
-    /// Where intake writes.
+    /// The folder of the .eml files: `folder`, or `eml` below the base; `None` if neither is set.
     pub fn eml_folder(&self) -> Option<PathBuf> {
         let usual = || self.base.as_ref().map(|base| base.join("eml"));
         self.folder.clone().or_else(usual)

@@ -1,8 +1,8 @@
-//! Every key of the settings, once (`keys.txt`): its type, its default and what it means.
+//! The list of all settings keys (`keys.txt`): type, default and meaning of each.
 //!
-//! Owns: what `postrider settings` prints, what transports may be told beside their URL, and what
-//! docs/reference/settings.md is compared with. Must not: read settings. Invariant: every key that a reader asks for is
-//! here, and every key that is here is read; tests hold both.
+//! Owns: the output of `postrider settings`, the options that transports accept next to their URL, and the keys that
+//! docs/reference/settings.md is compared with. Must not: read settings. Invariant: every key that a reader reads is
+//! listed, and every listed key is read; tests check both.
 
 #[cfg(test)]
 mod effects;
@@ -15,43 +15,43 @@ use serde::Serialize;
 
 const TEXT: &str = include_str!("keys.txt");
 
-/// One key.
+/// One settings key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Key {
     pub name: &'static str,
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// As it may be written, in TOML.
+    /// An example value in TOML.
     pub example: &'static str,
     pub default: &'static str,
     pub meaning: &'static str,
-    /// Does it stand in the printed file as it is? The others are commented out.
+    /// Whether the printed file sets the key; otherwise its line is commented out.
     #[serde(skip)]
     live: bool,
 }
 
-/// A table with some of its keys; one that serves several purposes has a section for each.
+/// A table with some of its keys; a table with several purposes has a section for each.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// `[stores.main]`.
+    /// The header in TOML: `[stores.main]`.
     pub header: &'static str,
     pub about: &'static str,
     pub keys: Vec<Key>,
 }
 
 impl Section {
-    /// `stores.main`: the header without its brackets.
+    /// The header without its brackets: `stores.main`.
     pub fn table(&self) -> &'static str {
         self.header.trim_matches(['[', ']'])
     }
 
-    /// `stores.NAME`: the same, with NAME where users choose.
+    /// The path of the table, with NAME where users choose a name: `stores.NAME`.
     pub fn path(&self) -> String {
         general(self.table())
     }
 }
 
-/// In the order of the file.
+/// Parses all sections, in the order of the file.
 pub fn sections() -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for line in TEXT.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -88,11 +88,11 @@ fn general(path: &str) -> String {
     parts.join(".")
 }
 
-/// What the readers of `[transports.NAME]` take by themselves.
+/// Keys of `[transports.NAME]` that the settings read, not the transport.
 const BY_THEMSELVES: [&str; 10] =
     ["url", "user", "password", "key", "senders", "rates", "waits", "jitter", "cool_down", "patience"];
 
-/// What a transport's table may say instead of its URL; the transport knows what each means.
+/// The options that a transport's table accepts next to its URL; the transport interprets them.
 pub fn transport_options() -> Vec<&'static str> {
     let sections = sections().into_iter().filter(|section| section.table().starts_with("transports."));
     let names = sections.flat_map(|section| section.keys).map(|key| key.name);
@@ -102,12 +102,12 @@ pub fn transport_options() -> Vec<&'static str> {
     names
 }
 
-/// A settings file with every key, each with its meaning and its default.
+/// Formats a settings file with every key, its meaning and its default.
 pub fn file() -> String {
     let mut text = HEAD.to_owned();
     for section in sections() {
         let mark = if section.keys.iter().any(|key| key.live) { "" } else { "#" };
-        // Writing to a text can't fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "\n# {}\n{mark}{}\n", section.about, section.header);
         for key in &section.keys {
             let mark = if key.live { "" } else { "#" };

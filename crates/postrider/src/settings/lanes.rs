@@ -1,4 +1,4 @@
-//! `[lanes.NAME]`: what runs, its limits, and what it overrides of its contract.
+//! Reads `[lanes.NAME]`: the names of contract, store and transport, the limits, and overrides of the contract.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::reader::{Found, Reader};
 use super::records::RecordSettings;
 use super::tree::{Tree, to_toml};
 
-/// Tables of a contract that a lane may override; the contract's own reader knows their keys.
+/// Contract tables that a lane may override; the contract's reader knows their keys.
 const OVERRIDES: [&str; 16] = [
     "table",
     "columns",
@@ -31,7 +31,7 @@ const OVERRIDES: [&str; 16] = [
     "metrics",
 ];
 
-/// A lane as it is written, its names not yet looked up.
+/// A lane as written, before its names are resolved.
 #[derive(Debug)]
 pub struct RawLane {
     pub name: String,
@@ -47,11 +47,11 @@ pub struct RawLane {
     pub mail: MailSettings,
     pub emails: EmailsSettings,
     pub records: RecordSettings,
-    /// Where the lane says something about records.
+    /// The place of the first key about records, if there is one.
     pub records_place: Option<Place>,
 }
 
-/// What a lane says of its limits; the rest comes from the contract or from defaults.
+/// The limits that a lane sets; the others come from the contract or from defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawLimits {
     pub concurrency: Option<u32>,
@@ -64,7 +64,7 @@ pub struct RawLimits {
     pub single: Option<bool>,
 }
 
-/// The contract tables that a lane overrides, and where each stands.
+/// The contract tables that a lane overrides, with the place of each.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     pub table: toml::Table,
@@ -72,6 +72,7 @@ pub struct Overrides {
 }
 
 impl RawLane {
+    /// Reads the table; `mail` holds the values of `[mail]`, which the lane's own override.
     pub fn read(name: String, mut reader: Reader<'_>, mail: &MailSettings) -> Self {
         let place = reader.place().clone();
         let enabled = reader.boolean("enabled").unwrap_or(true);
@@ -123,7 +124,7 @@ impl RawLimits {
     }
 }
 
-/// `sweep = "10s"`, or `every` in the table that overrides the contract's sweeps by their names.
+/// Reads `sweep = "10s"`, or `every` in the table that overrides the contract's sweeps by name.
 fn sweep(reader: &mut Reader<'_>) -> Option<Duration> {
     let range = Duration::from_millis(100)..=Duration::from_hours(1);
     if !reader.is_table("sweep") {
@@ -148,7 +149,7 @@ impl Overrides {
         Self { table: to_toml(&tree), places }
     }
 
-    /// Where the override of a contract key (`retry.base`) stands.
+    /// The place of the override of a contract key (`retry.base`).
     pub fn place(&self, key: &str) -> Option<&Place> {
         self.places.iter().find(|(known, _)| known == key).map(|(_, place)| place)
     }

@@ -1,4 +1,4 @@
-//! From a file and variables to checked settings.
+//! Loads the settings: finds the file, applies the variables, and checks the result.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,30 +17,29 @@ use super::server::Server;
 use super::tree::{self, Tree};
 use super::{Settings, secret, telemetry, variables};
 
-/// What stands in where there is no file.
-/// Where the keys of `encrypted://` are named; and the file that has them where nobody set anything.
+/// The variables that name the keys of `encrypted://`, and the key file that is used with the built-in settings.
 const KEYS: [&str; 2] = ["POSTRIDER_SECRET_KEY", "POSTRIDER_SECRET_KEY_FILE"];
 const OWN_KEY: &str = "postrider.key";
 
 const BUILT_IN: &str = include_str!("default.toml");
 
-/// The file that is looked for where none is named.
+/// The settings file that is read if none is named.
 const FILE_NAME: &str = "postrider.toml";
 
-/// Where settings come from.
+/// The sources of settings.
 #[derive(Debug, Clone)]
 pub struct Sources {
     /// `--config` or `POSTRIDER_CONFIG`.
     pub config: Option<PathBuf>,
-    /// The folder that we were started in.
+    /// The working directory.
     pub folder: PathBuf,
     pub variables: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// The process's own.
+    /// The sources of this process: its environment and working directory.
     pub fn of_process(config: Option<PathBuf>) -> Self {
-        // A variable that is not UTF-8 can't be one of ours, nor hold a value that we could use.
+        // A variable that is not UTF-8 is never one of ours.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
@@ -61,6 +60,7 @@ impl Sources {
 }
 
 impl Settings {
+    /// Reads and checks the settings; the error lists every mistake.
     pub fn load(sources: &Sources) -> Result<Self, Mistakes> {
         let file = sources.file();
         let mut tree = read(file.as_deref())?;
@@ -129,12 +129,12 @@ fn read(file: Option<&Path>) -> Result<Tree, Mistakes> {
     }
 }
 
-/// Read, key by key; names not yet looked up.
+/// The tables as read, before names are resolved.
 pub(super) struct Written {
     pub server: Server,
     pub telemetry: Option<postrider_telemetry::Settings>,
     pub stores: Vec<StoreSettings>,
-    /// All that were named, the mistaken ones too: a lane that names one is not wrong as well.
+    /// All stores that have a table, invalid ones too, so that lanes that name one are not reported as well.
     pub store_names: Vec<String>,
     pub transports: Vec<TransportSettings>,
     pub transport_names: Vec<String>,

@@ -1,4 +1,4 @@
-//! From names to what they mean: a lane's contract, stage, store and transport.
+//! Resolves the names of a lane: its contract, stage, store and transport.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::reader::{Context, Found};
 use super::reliable;
 use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications};
 
-/// What a contract calls the place of its outside names.
+/// The place that a contract reports for its environment variables.
 const ENVIRONMENT: &str = "environment";
 
-/// The lanes whose names could all be found; for the others, mistakes.
+/// Returns the lanes whose names could all be resolved; records mistakes for the others.
 pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
     let search = Search { written, context };
     reliable::check(written, context);
@@ -89,7 +89,7 @@ impl Search<'_> {
         Some(settings)
     }
 
-    /// Can the transport carry what the composer makes? And does the lane speak of records only where it makes some?
+    /// Checks that the transport can deliver what the composer makes, and that only lanes of records set `records`.
     fn fit(&self, lane: &RawLane, composer: ComposerKind, transport: Option<&str>) {
         let target = self.written.transports.iter().find(|target| Some(target.name.as_str()) == transport);
         if let Some(target) = target
@@ -111,7 +111,7 @@ impl Search<'_> {
         }
     }
 
-    /// The lane's external queue, if it names one: there, fit for the contract, and no other lane's.
+    /// Resolves the lane's external queue: it must exist, suit the contract and belong to no other lane.
     fn queue(&self, lane: &RawLane, contract: &Contract, stage: usize) -> Option<String> {
         let found = lane.queue.as_ref()?;
         let known = &self.written.queue_names;
@@ -138,7 +138,7 @@ impl Search<'_> {
         None
     }
 
-    /// A store or transport by name; the only one there is needs no name.
+    /// Resolves a store or transport by name; no name is needed if there is only one.
     fn named(
         &self,
         lane: &RawLane,
@@ -222,7 +222,7 @@ impl Search<'_> {
     }
 }
 
-/// A contract's file name, for messages, and its text.
+/// Returns a contract's file name, for messages, and its text.
 pub fn source(name: &str, base: &Path) -> Result<(String, String), String> {
     if let Some(text) = Contract::builtin(name) {
         return Ok((format!("{name} (built in)"), text.to_owned()));
@@ -241,7 +241,7 @@ pub fn source(name: &str, base: &Path) -> Result<(String, String), String> {
     }
 }
 
-/// A contract's mistake as one of the settings', at the lane's own line where the lane overrides it.
+/// Converts a mistake of the contract to one of the settings, at the lane's line if the lane overrides the key.
 fn mistake(problem: &Problem, lane: &RawLane) -> Mistake {
     let text = match problem.remedy.as_str() {
         "" => problem.what.clone(),
@@ -257,8 +257,8 @@ fn mistake(problem: &Problem, lane: &RawLane) -> Mistake {
     Mistake { place, key: problem.key.clone(), text }
 }
 
-/// A composer's complaint knows the contract's keys alone: the lane's own where the lane says so, else with the contract's
-/// file.
+/// Adds the place to a composer's problem, which names only a contract key: the lane's line if the lane overrides it,
+/// otherwise the contract's file.
 fn placed(problem: &Problem, lane: &RawLane) -> Problem {
     let mut placed = problem.clone();
     if lane.overrides.place(&problem.key).is_some() {
@@ -271,7 +271,7 @@ fn placed(problem: &Problem, lane: &RawLane) -> Problem {
 
 fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
     let key = key.strip_prefix("lanes.")?.strip_prefix(lane)?.strip_prefix('.')?;
-    // The deepest table that was written: a missing key has no place of its own.
+    // Use the innermost table that was written, as a missing key has no place.
     let mut key = key;
     loop {
         match (overrides.place(key), key.rsplit_once('.')) {
@@ -282,11 +282,11 @@ fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
     }
 }
 
-/// Rows per claim of a fast lane: larger ones bring little more.
+/// Rows per claim of a fast lane; larger claims are hardly faster.
 const STRETCH: u32 = 500;
 
-/// The names that operators already use win over the file, as every variable does, and the file over the contract's
-/// own `[lane]`. Defaults: enough at once to keep a relay busy, never more than a few batches in memory.
+/// Computes the limits: environment variables of the contract override the file, and the file overrides the contract's
+/// `[lane]`. The defaults keep a relay busy with only a few batches in memory.
 fn limits(raw: &RawLimits, outside: Outside, contract: &Contract) -> Limits {
     let own = contract.lane;
     let chosen = outside.batch.or(raw.batch);

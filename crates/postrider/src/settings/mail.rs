@@ -1,4 +1,4 @@
-//! `[mail]`, and `[lanes.NAME.mail]` over it: what every mail of a lane has in common.
+//! Reads `[mail]` and its override `[lanes.NAME.mail]`: the settings that all mails of a lane share.
 
 use std::path::PathBuf;
 
@@ -7,38 +7,39 @@ use postrider_seams::Secret;
 use super::reader::Reader;
 use super::secret::References;
 
-/// Large enough for attachments; most relays refuse more.
+/// Default size limit in bytes: large enough for attachments; most relays refuse more.
 const SIZE_LIMIT: u64 = 25 << 20;
 
+/// The mail settings of a lane.
 #[derive(Debug, Clone)]
 pub struct MailSettings {
-    /// For rows that name no sender.
+    /// The sender of rows that name none.
     pub from: Option<String>,
-    /// The right side of Message-IDs; the sender's domain if none.
+    /// The right side of Message-IDs. Default: the sender's domain.
     pub domain: Option<String>,
-    /// Where templates are; rows with a template are rejected if none.
+    /// The folder of templates; if `None`, rows with a template are rejected.
     pub templates: Option<PathBuf>,
-    /// For rows that name no locale.
+    /// The locale of rows that name none.
     pub locale: Option<String>,
-    /// Where bounces go, if not to the sender.
+    /// The address for bounces. Default: the sender.
     pub bounces: Option<String>,
-    /// The most recipients that one mail may have.
+    /// Most recipients of one mail.
     pub recipient_limit: u32,
-    /// The most bytes that one row may have.
+    /// Most bytes of one row.
     pub size_limit: u64,
     pub dkim: Vec<Dkim>,
-    /// Notifications: where a subscriber manages and ends the subscription, and the zone of delivery windows.
+    /// The URLs to manage and end a subscription, and the time zone of delivery windows; for notifications only.
     pub manage_url: Option<String>,
     pub unsubscribe_url: Option<String>,
     pub time_zone: Option<String>,
 }
 
-/// A key to sign with.
+/// A DKIM signing key.
 #[derive(Debug, Clone)]
 pub struct Dkim {
     pub domain: String,
     pub selector: String,
-    /// PEM: RSA, or Ed25519.
+    /// The private key in PEM: RSA or Ed25519.
     pub key: Secret,
 }
 
@@ -61,7 +62,7 @@ impl Default for MailSettings {
 }
 
 impl MailSettings {
-    /// Reads over `self`: what is not written stays as it is.
+    /// Reads the table on top of `before`: keys that are not written keep its values.
     pub fn read(mut reader: Reader<'_>, before: Self) -> Self {
         let base = reader.base().to_owned();
         let mut mail = before;

@@ -1,19 +1,19 @@
-//! A mistake in the settings: where it is, which key, what is wrong and what would be right.
+//! A mistake in the settings: its place, its key, what is wrong and how to fix it.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a setting was written.
+/// The place where a setting was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// In a file; lines count from 1.
+    /// A line of a file, counted from 1.
     Line { file: Arc<Path>, line: usize },
-    /// In the file as a whole: something is missing.
+    /// A file as a whole, when something is missing in it.
     File { file: Arc<Path> },
-    /// In an environment variable.
+    /// An environment variable.
     Variable(String),
-    /// In the settings that stand in where there is no file.
+    /// The built-in settings, which are used without a file.
     BuiltIn,
 }
 
@@ -32,9 +32,9 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mistake {
     pub place: Place,
-    /// The whole path of the key: `lanes.mail.concurrency`; empty where there is none.
+    /// The full path of the key: `lanes.mail.concurrency`; empty if the mistake is about no key.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// The message: what is wrong, and how to fix it.
     pub text: String,
 }
 
@@ -48,18 +48,19 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Every mistake that was found, in the order of the file.
+/// All mistakes that were found, in the order of the file.
 #[derive(Debug, thiserror::Error)]
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// `Err` if there are any.
+    /// Sorts the mistakes; `Err` if there are any.
     pub fn none_in(mut list: Vec<Mistake>) -> Result<(), Self> {
         list.sort();
         list.dedup();
         if list.is_empty() { Ok(()) } else { Err(Self(list)) }
     }
 
+    /// Iterates over the mistakes in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Mistake> {
         self.0.iter()
     }
@@ -83,7 +84,7 @@ impl fmt::Display for Mistakes {
     }
 }
 
-/// "; did you mean `x`?", or what there is to choose from.
+/// Suggests the most similar name ("; did you mean `x`?"), or lists the known names.
 pub fn suggest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let near = known
@@ -98,7 +99,7 @@ pub fn suggest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Str
     }
 }
 
-/// "`a`, `b` and `c`".
+/// Joins names for a message: "`a`, `b` and `c`".
 pub fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
@@ -108,7 +109,7 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Edits from one word to the other; a swap of neighbours is one edit, as fingers make them.
+/// The edit distance of two words; a swap of neighbouring characters counts as one edit, as it is a common typo.
 fn distance(from: &str, to: &str) -> usize {
     let from: Vec<char> = from.to_lowercase().chars().collect();
     let to: Vec<char> = to.to_lowercase().chars().collect();

@@ -1,4 +1,4 @@
-//! `[queues.NAME]`: an external queue that hands jobs over.
+//! Reads `[queues.NAME]`: an external queue that carries pointers to jobs.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use super::reader::Reader;
 use super::secret::References;
 use crate::wiring::{QueueKind, queue_mistakes};
 
-/// A queue to connect to.
+/// The settings of an external queue.
 #[derive(Debug, Clone)]
 pub struct QueueSettings {
     pub name: String,
     pub kind: QueueKind,
     pub url: Secret,
     beside: Vec<(String, Secret)>,
-    /// What the broker calls it: a stream, a queue.
+    /// The name at the broker: of a stream or a queue.
     pub queue: String,
-    /// NATS: where pointers are published, and the consumer that all workers share.
+    /// NATS only: the subject of the pointers, and the consumer that all workers share.
     pub subject: Option<String>,
     pub consumer: Option<String>,
-    /// How long the broker waits for an acknowledgement before a pointer goes to another.
+    /// Time after which the broker redelivers a pointer that was not acknowledged.
     pub patience: Duration,
-    /// How long whoever makes a job waits for the broker.
+    /// Longest wait for the broker when a job is created.
     pub publish_timeout: Duration,
 }
 
-/// What the broker's own settings may say beside its URL.
+/// The options that brokers accept next to their URL.
 const OPTIONS: [&str; 18] = [
     "account",
     "allow_plaintext_auth",
@@ -49,7 +49,7 @@ const OPTIONS: [&str; 18] = [
 ];
 
 impl QueueSettings {
-    /// `None` where a mistake was noted.
+    /// Reads the table; `None` if a mistake was recorded.
     pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::NoFiles);
         let url = reader.required("url", url, "url = \"nats://host:4222\" (or amqp:, sqs:)");
@@ -98,7 +98,7 @@ impl QueueSettings {
         made
     }
 
-    /// What stands beside the URL.
+    /// The options next to the URL.
     pub fn beside(&self) -> Vec<(String, String)> {
         self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }

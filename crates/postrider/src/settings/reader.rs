@@ -1,5 +1,5 @@
-//! Reads a table of the raw form key by key. What was never asked for is an unknown key; every mistake is kept and
-//! reading goes on, so that one run tells them all.
+//! Reads a raw table key by key. Keys that were never read are unknown; mistakes are recorded and reading continues, so
+//! that one run reports all of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,23 +15,23 @@ use super::secret::{References, resolve};
 use super::tree::{Entry, Tree, Value};
 use super::units;
 
-// Every key that any reader of this thread has asked for, for the test that compares them with the reference.
+// All keys that a reader of this thread has read, for the test that compares them with the reference.
 #[cfg(test)]
 thread_local! {
     pub static ASKED: RefCell<std::collections::BTreeSet<String>> = const { RefCell::new(std::collections::BTreeSet::new()) };
 }
 
-/// What every reader of one load shares.
+/// The state that all readers of one load share.
 pub struct Context<'a> {
     pub mistakes: RefCell<Vec<Mistake>>,
-    /// Relative paths start here: the settings file's folder.
+    /// The folder that relative paths start from: the settings file's.
     pub base: &'a Path,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// Follows a secret reference; the error says what is wrong with it.
+    /// Resolves a secret reference; the error describes what is wrong with it.
     pub follow: &'a dyn Fn(&str) -> Result<Secret, String>,
 }
 
-/// One table, being read.
+/// A reader of one table.
 pub struct Reader<'a> {
     context: &'a Context<'a>,
     path: String,
@@ -41,60 +41,63 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Creates a reader of `tree`; `path` is the table's full name, empty for the top.
     pub fn new(context: &'a Context<'a>, path: impl Into<String>, place: Place, tree: Tree) -> Self {
         Self { context, path: path.into(), place, tree, asked: Vec::new() }
     }
 
+    /// The full path of a key of this table: `stores.main.url`.
     pub fn key(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// A variable of the environment, for tables that others have a say in.
+    /// An environment variable, for tables that standard variables also configure.
     pub fn variable(&self, name: &str) -> Option<String> {
         (self.context.variable)(name)
     }
 
-    /// The table of that name; an empty one where there is none.
+    /// Reads the table of that name; an empty one if there is none.
     pub fn table_or_empty(&mut self, key: &'static str) -> Self {
         let empty = Self::new(self.context, self.key(key), self.place.clone(), Tree::new());
         self.table(key).unwrap_or(empty)
     }
 
-    /// Where this table stands.
+    /// The place of this table.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
+    /// The folder that relative paths start from.
     pub fn base(&self) -> &Path {
         self.context.base
     }
 
-    /// A mistake about this table as a whole.
+    /// Records a mistake about this table as a whole.
     pub fn wrong(&self, text: impl Into<String>) {
         self.wrong_at(self.place.clone(), self.path.clone(), text);
     }
 
-    /// A mistake about one key of this table.
+    /// Records a mistake about one key of this table.
     pub fn wrong_at(&self, place: Place, key: impl Into<String>, text: impl Into<String>) {
         self.context.mistakes.borrow_mut().push(Mistake { place, key: key.into(), text: text.into() });
     }
 
-    /// Where a key stands, if it was written and not yet taken.
+    /// The place of a key; `None` if it was not written or is already read.
     pub fn stands(&self, key: &str) -> Option<Place> {
         self.tree.get(key).map(|entry| entry.place.clone())
     }
 
-    /// Was a table written there?
+    /// Whether the key was written as a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.tree.get(key).is_some_and(|entry| matches!(entry.value, Value::Table(_)))
     }
 
-    /// What is left of a table that was read, for another reader.
+    /// Puts back the unread rest of a table, for another reader.
     pub fn put_back(&mut self, key: &'static str, rest: Reader<'_>) {
         self.tree.insert(key.to_owned(), Entry { place: rest.place, value: Value::Table(rest.tree) });
     }
 
-    /// The written value, as it is.
+    /// Reads the value as written.
     pub fn take(&mut self, key: &'static str) -> Option<Entry> {
         self.asked.push(key);
         #[cfg(test)]
@@ -117,6 +120,7 @@ impl<'a> Reader<'a> {
         value.map(|value| Found { value, place: entry.place })
     }
 
+    /// Reads a text.
     pub fn text(&mut self, key: &'static str) -> Option<Found<String>> {
         self.read(key, "a text in quotes", |value| match value {
             Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
@@ -124,6 +128,7 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Reads true or false.
     pub fn boolean(&mut self, key: &'static str) -> Option<bool> {
         let found = self.read(key, "true or false", |value| match value {
             Value::Bool(truth) => Some(*truth),
@@ -133,7 +138,7 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
-    /// A whole number within `range`.
+    /// Reads a whole number within `range`.
     pub fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         let found = self.read(key, &expected, |value| {
@@ -147,6 +152,7 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
+    /// Reads a duration within `range`.
     pub fn duration(&mut self, key: &'static str, range: RangeInclusive<Duration>) -> Option<Duration> {
         let (least, most) = (units::written(*range.start()), units::written(*range.end()));
         let expected = format!("a duration from {least} to {most}, such as \"30s\"");
@@ -159,6 +165,7 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
+    /// Reads a size in bytes within `range`.
     pub fn bytes(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let expected = format!("a size from {} to {} bytes, such as \"25MB\"", range.start(), range.end());
         let found = self.read(key, &expected, |value| {
@@ -172,7 +179,7 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
-    /// A text that `parse` makes something of; its error says what would be right.
+    /// Reads a text and parses it; the error of `parse` describes what would be valid.
     pub fn parsed<T, E: Display>(
         &mut self,
         key: &'static str,
@@ -188,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value that must not be seen, its reference followed.
+    /// Reads a secret and resolves its reference.
     pub fn secret(&mut self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
         let entry = self.take(key)?;
         let (Value::Text(written) | Value::Untyped(written)) = &entry.value else {
@@ -205,7 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Any single value, as text, for someone else to read.
+    /// Reads any scalar value as text, for another parser.
     pub fn scalar(&mut self, key: &'static str) -> Option<String> {
         let found = self.read(key, "a single value", |value| match value {
             Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
@@ -217,13 +224,13 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
-    /// A number within `range`.
+    /// Reads a number within `range`.
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
         let expected = format!("a number from {} to {}", range.start(), range.end());
         self.read(key, &expected, |value| number(value, &range)).map(|found| found.value)
     }
 
-    /// Every key of this table is a name, every value a number within `range`.
+    /// Reads this whole table as names with numbers within `range`.
     pub fn numbers(self, range: RangeInclusive<f64>) -> BTreeMap<String, f64> {
         let expected = format!("a number from {} to {}", range.start(), range.end());
         let one = |(name, entry): (&String, &Entry)| {
@@ -237,7 +244,7 @@ impl<'a> Reader<'a> {
         self.tree.iter().filter_map(one).collect()
     }
 
-    /// A list of texts; in a variable they have commas between them.
+    /// Reads a list of texts; in a variable they are separated by commas.
     pub fn texts(&mut self, key: &'static str) -> Vec<Found<String>> {
         let Some(entry) = self.take(key) else { return Vec::new() };
         let entries = match entry.value {
@@ -263,7 +270,7 @@ impl<'a> Reader<'a> {
         texts
     }
 
-    /// A list of durations.
+    /// Reads a list of durations, each `most` at most.
     pub fn durations(&mut self, key: &'static str, most: Duration) -> Vec<Duration> {
         let texts = self.texts(key);
         let mut durations = Vec::with_capacity(texts.len());
@@ -280,7 +287,7 @@ impl<'a> Reader<'a> {
         durations
     }
 
-    /// Any single value, as text, its reference followed where it is one.
+    /// Reads any scalar value as text, and resolves it if it is a secret reference.
     pub fn option(&mut self, key: &'static str) -> Option<String> {
         let place = self.stands(key);
         let written = self.scalar(key)?;
@@ -293,13 +300,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A table in this table.
+    /// Reads a table within this table.
     pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
         let entry = self.take(key)?;
         self.inner(key, entry)
     }
 
-    /// A table of named tables: `[stores.NAME]`.
+    /// Reads a table of named tables: `[stores.NAME]`.
     pub fn tables(&mut self, key: &'static str) -> Vec<(String, Reader<'a>)> {
         let Some(Reader { tree, path, context, .. }) = self.table(key) else { return Vec::new() };
         let outer = Reader::new(context, path, self.place.clone(), Tree::new());
@@ -308,7 +315,7 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    /// A list of tables: `[[mail.dkim]]`.
+    /// Reads a list of tables: `[[mail.dkim]]`.
     pub fn list_of_tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
         let Some(entry) = self.take(key) else { return Vec::new() };
         match entry.value {
@@ -329,7 +336,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says so where a key that must be there is not.
+    /// Records a mistake if a required key is missing.
     pub fn required<T>(&self, key: &str, found: Option<T>, example: &str) -> Option<T> {
         if found.is_none() && !self.has_mistake_at(&self.key(key)) {
             self.wrong(format!("`{key}` is missing: set {example}"));
@@ -341,7 +348,7 @@ impl<'a> Reader<'a> {
         self.context.mistakes.borrow().iter().any(|mistake| mistake.key == key)
     }
 
-    /// What is left was never asked for.
+    /// Records every key that was not read as unknown.
     pub fn finish(self) {
         for (key, entry) in &self.tree {
             let text = format!("unknown key{}", suggest(key, self.asked.iter().copied()));
@@ -350,7 +357,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A value that was read, and where it stands, for mistakes that only show later.
+/// A value and its place, for mistakes that are found later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<T> {
     pub value: T,

@@ -1,32 +1,32 @@
-//! What a lane says about the records that it publishes.
+//! Reads the settings of the records that a lane publishes.
 
 use super::mistake::Place;
 use super::reader::Reader;
 use super::tree::Value;
 
-/// Characters of a suffix: every broker takes these in a name.
+/// Longest suffix in characters.
 const SUFFIX_LIMIT: usize = 64;
 
-/// Only for lanes whose composer makes records.
+/// The settings of lanes whose composer makes records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordSettings {
-    /// The most bytes of a payload.
+    /// Most bytes of a payload.
     pub payload_limit: Option<u64>,
-    /// The source of CloudEvents headers, where those are wanted.
+    /// The source of CloudEvents headers; `None` publishes none.
     pub cloud_events: Option<String>,
     pub dead_letter: Option<DeadLetter>,
 }
 
-/// Where records go that could not be published.
+/// The target of records that could not be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeadLetter {
-    /// `dead_letter = true`: the suffix that is usual at this broker.
+    /// `dead_letter = true`: the usual suffix of this broker.
     Usual,
     Suffix(String),
 }
 
 impl RecordSettings {
-    /// Answers also where the first of its keys stands, for who finds that the lane makes no records.
+    /// Reads the keys, and returns the place of the first one, for the error if the lane makes no records.
     pub fn read(reader: &mut Reader<'_>) -> (Self, Option<Place>) {
         let place =
             ["payload_limit", "cloud_events", "dead_letter"].iter().find_map(|key| reader.stands(key));

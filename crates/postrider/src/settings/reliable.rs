@@ -1,4 +1,4 @@
-//! `[transports.NAME]` with `url = "reliable:"`: several transports as one.
+//! Reads `[transports.NAME]` with `url = "reliable:"`: a combination of several transports.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,17 +9,18 @@ use super::load::Written;
 use super::mistake::{Mistake, suggest};
 use super::reader::{Context, Found, Reader};
 
-/// What the table says besides its URL; the names are looked up later.
+/// The settings of a combination, before its senders are resolved.
 #[derive(Debug, Clone)]
 pub struct ReliableSettings {
-    /// In the order in which they are asked.
+    /// The senders, in the order in which they are tried.
     pub senders: Vec<Found<String>>,
-    /// Mails a second, by sender.
+    /// Mails per second, by sender.
     pub rates: BTreeMap<String, f64>,
     pub plan: Plan,
 }
 
 impl ReliableSettings {
+    /// Reads the keys next to the URL.
     pub fn read(reader: &mut Reader<'_>) -> Self {
         let mut plan = Plan::default();
         let senders = reader.texts("senders");
@@ -53,7 +54,7 @@ impl ReliableSettings {
     }
 }
 
-/// Are the senders there, and do they send mails?
+/// Checks that the senders exist and send mails.
 pub(super) fn check(written: &Written, context: &Context<'_>) {
     for transport in &written.transports {
         let Some(reliable) = &transport.reliable else { continue };
@@ -66,7 +67,7 @@ pub(super) fn check(written: &Written, context: &Context<'_>) {
                 _ if before.contains(&name) => Some(format!("`{name}` is listed twice")),
                 Some(other) if other.kind.sends_mail() => None,
                 Some(_) => Some(format!("`{name}` cannot send mail directly")),
-                // Its own mistakes were told.
+                // The mistakes of this transport have been recorded already.
                 None if known => None,
                 None => {
                     let others = written.transport_names.iter().map(String::as_str);

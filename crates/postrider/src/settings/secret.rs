@@ -1,19 +1,19 @@
-//! Secret references in settings: any value that must not be seen may be kept elsewhere.
+//! Resolves secret references in settings, so that secrets can be kept outside the file.
 
 use std::sync::Arc;
 
 use postrider_seams::{Secret, Secrets as _, scrub};
 use postrider_secrets::{Reference, Safe};
 
-/// Which references a setting may hold.
+/// The secret references that a setting may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum References {
     All,
-    /// All but `file://`: that means something else there (the folder transport).
+    /// All except `file://`, which is the folder transport there.
     NoFiles,
 }
 
-/// Follows a reference; a literal is its own value. The error says what would be right and never holds the value.
+/// Resolves a reference; a literal is its own value. The error describes what would be valid, without the value.
 pub fn resolve(
     written: &str,
     allowed: References,
@@ -29,7 +29,7 @@ pub fn resolve(
     Ok(found)
 }
 
-/// Follows a reference and waits for it, wherever we are called from: settings are read before anything runs.
+/// Resolves a reference and blocks until it is done, inside or outside a runtime: settings are read before all else.
 pub fn follow(safe: &Arc<Safe>, reference: &str) -> Result<Secret, String> {
     let (safe, reference) = (Arc::clone(safe), reference.to_owned());
     let fetch = move || {

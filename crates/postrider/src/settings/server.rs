@@ -1,4 +1,4 @@
-//! `[server]`: the listener, the API, and what concerns the process as a whole.
+//! Reads `[server]`: the listener, the API, and settings of the process as a whole.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,34 +8,35 @@ use postrider_server::{ConnectionLimits, Metrics};
 use super::mistake::suggest;
 use super::reader::{Found, Reader};
 
+/// The settings of the listener, the API and the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// `None`: no listener at all (`listen = "off"`).
+    /// The address of the listener; `None` disables it (`listen = "off"`).
     pub listen: Option<SocketAddr>,
-    /// How long a drain may take before the rest is handed back.
+    /// Time limit of a drain, after which the remaining rows are handed back.
     pub drain: Duration,
-    /// How long a lane may be stalled before `/healthz` fails; zero: for ever.
+    /// Time after which `/healthz` fails for a stalled lane; zero: never.
     pub stalled_after: Duration,
-    /// Who may read `/metrics`.
+    /// The access to `/metrics`.
     pub metrics: Metrics,
-    /// Where the API keeps what it needs.
+    /// The store of the API's tables.
     pub api: ApiStore,
-    /// The most bytes of a job's payload.
+    /// Most bytes of a job's payload.
     pub payload_limit: u64,
-    /// Connections that the listener keeps open.
+    /// Limits of the listener's connections.
     pub connections: ConnectionLimits,
-    /// Bytes of all request bodies together.
+    /// Most bytes of all request bodies together.
     pub body_budget: u64,
-    /// How long the audit log is kept; for ever, unless said.
+    /// Time after which audit log entries are deleted; `None` keeps them forever.
     pub audit_retention: Option<Duration>,
-    /// How long a secret is remembered that a reference led to.
+    /// Time for which resolved secrets are cached.
     pub secret_ttl: Duration,
 }
 
-/// Which store has the API's tables.
+/// The store that holds the API's tables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ApiStore {
-    /// That of the lane of dispatch jobs; without one there is no API.
+    /// The store of the lane of dispatch jobs; without such a lane the API is disabled.
     #[default]
     OfJobs,
     Off,
@@ -60,6 +61,7 @@ impl Default for Server {
 }
 
 impl Server {
+    /// Reads the table; missing keys have their defaults.
     pub fn read(mut reader: Reader<'_>) -> Self {
         let mut server = Self::default();
         if let Some(listen) = reader.parsed("listen", address) {
@@ -98,7 +100,7 @@ impl Server {
         server
     }
 
-    /// What is wrong with the API's store, given those that there are.
+    /// The mistake in the name of the API's store, given the stores that exist.
     pub(super) fn mistake(&self, stores: &[String]) -> Option<(Found<String>, String)> {
         let ApiStore::Named(named) = &self.api else { return None };
         if stores.contains(&named.value) {
@@ -117,7 +119,7 @@ fn metrics(text: &str) -> Result<Metrics, &'static str> {
     }
 }
 
-/// `HOST:PORT` with a numeric host, or `off`.
+/// Parses `HOST:PORT` with a numeric host, or `off`, which is `None`.
 pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
     if text == "off" {
         return Ok(None);

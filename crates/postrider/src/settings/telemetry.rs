@@ -1,10 +1,10 @@
-//! `[telemetry]`: where traces go. Off unless somebody names a collector, here or in the variables of OpenTelemetry.
+//! Reads `[telemetry]`: the collector of traces. Disabled unless the settings or OpenTelemetry's variables name one.
 
 use postrider_telemetry::Settings;
 
 use super::reader::Reader;
 
-/// What is wrong with a variable is told with the key that would say the same.
+/// Reads the table; a mistake in a variable is reported with the key of the same meaning. `None` disables traces.
 pub fn read(mut reader: Reader<'_>) -> Option<Settings> {
     let otlp = reader.text("otlp");
     let service = reader.text("service").map(|found| found.value);

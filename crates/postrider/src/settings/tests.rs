@@ -16,7 +16,7 @@ fn load_in(folder: &Path, variables: &[(&str, &str)]) -> Result<Settings, Mistak
     Settings::load(&Sources { config: None, folder: folder.to_owned(), variables })
 }
 
-/// Each mistake on a line, without the folder.
+/// Formats each mistake as a line, without the folder.
 fn mistakes(text: &str, variables: &[(&str, &str)]) -> String {
     let text = load(text, variables).unwrap_err().to_string();
     text.lines()
@@ -209,7 +209,7 @@ url = "kafka://127.0.0.1:9092"
 contract = "outbox"
 "#;
 
-/// Poll, batch, attempts, first backoff, publish timeout, least age.
+/// Returns poll, batch, attempts, first backoff, publish timeout and least age.
 fn of_events(settings: &Settings) -> (Duration, u32, u32, Option<Duration>, Duration, Duration) {
     let lane = settings.lane("events").unwrap();
     let stage = &lane.contract.stages[0];

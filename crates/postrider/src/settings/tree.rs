@@ -1,4 +1,4 @@
-//! The raw form: what was written, each value with its place, before anything is made of it.
+//! The raw form of the settings: the written values with their places, before they are interpreted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,13 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::mistake::{Mistake, Place};
 
-/// One written value and where it stands.
+/// One written value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub place: Place,
     pub value: Value,
 }
 
+/// A written value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(String),
@@ -23,16 +24,17 @@ pub enum Value {
     Bool(bool),
     List(Vec<Entry>),
     Table(Tree),
-    /// From an environment variable: its type is what the key asks for.
+    /// A value of an environment variable: the key that is read decides about its type.
     Untyped(String),
-    /// A TOML date or time; no setting takes one.
+    /// A TOML date or time, which no key accepts.
     Time(String),
 }
 
+/// A table: its entries by key.
 pub type Tree = BTreeMap<String, Entry>;
 
 impl Value {
-    /// For "is a … here".
+    /// The name of the type, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::Untyped(_) => "a text",
@@ -45,7 +47,7 @@ impl Value {
         }
     }
 
-    /// As TOML, for the contract's own reader. An untyped value is a TOML value if it reads as one, else a text.
+    /// Converts to TOML, for the contract's reader. An untyped value is parsed as TOML; if that fails it is a text.
     pub fn to_toml(&self) -> toml::Value {
         match self {
             Self::Text(text) | Self::Time(text) => toml::Value::String(text.clone()),
@@ -61,12 +63,12 @@ impl Value {
     }
 }
 
-/// A tree as a TOML table.
+/// Converts a tree to a TOML table.
 pub fn to_toml(tree: &Tree) -> toml::Table {
     tree.iter().map(|(key, entry)| (key.clone(), entry.value.to_toml())).collect()
 }
 
-/// Reads TOML; every syntax error of the text becomes a mistake.
+/// Parses TOML; every syntax error becomes a mistake.
 pub fn parse(text: &str, file: Option<&Arc<Path>>) -> Result<Tree, Vec<Mistake>> {
     let places = Places { text, file };
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -111,7 +113,7 @@ impl Places<'_> {
     fn value(&self, value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::Text(text.to_string()),
-            // A number that does not fit stays what was written, and no key takes it.
+            // A number out of range is kept as text, which no key accepts.
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| Value::Time(number.to_string()), Value::Integer),
             DeValue::Float(number) => {

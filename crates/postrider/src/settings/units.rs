@@ -1,13 +1,13 @@
-//! Durations and sizes as people write them.
+//! Parses and formats durations and sizes.
 
 use std::time::Duration;
 
-/// `500ms 30s 5m 1h 7d`, or ISO 8601: `PT30S`.
+/// Parses `500ms 30s 5m 1h 7d`, or ISO 8601 (`PT30S`); `None` if invalid.
 pub fn duration(text: &str) -> Option<Duration> {
     postrider_contract::duration(text.trim()).ok()
 }
 
-/// Bytes: a whole number, or one with `KB`, `MB` or `GB` (powers of 1024).
+/// Parses bytes: a whole number, optionally with `KB`, `MB` or `GB` (powers of 1024); `None` if invalid.
 pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
@@ -22,7 +22,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     count.checked_mul(factor)
 }
 
-/// The shortest exact form.
+/// Formats a duration in the shortest exact form.
 pub fn written(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if duration.subsec_nanos() != 0 {

@@ -1,18 +1,18 @@
-//! Environment variables over the file: `POSTRIDER__LANES__MAIL__CONCURRENCY=8` is `lanes.mail.concurrency = 8`.
+//! Applies environment variables: `POSTRIDER__LANES__MAIL__CONCURRENCY=8` sets `lanes.mail.concurrency = 8`.
 
 use super::mistake::Place;
 use super::tree::{Entry, Tree, Value};
 
 const PREFIX: &str = "POSTRIDER__";
 
-/// Could this variable lead to other tables than the built-in settings do?
+/// Whether this variable may select other tables than the built-in settings do.
 pub fn concerns_tables(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|path| {
         !["TRANSPORTS__", "SERVER__", "TELEMETRY__"].iter().any(|harmless| path.starts_with(harmless))
     })
 }
 
-/// Puts every variable of ours in its place; it wins over what the file says.
+/// Inserts the variables with our prefix into the tree; they override the file.
 pub fn overlay(tree: &mut Tree, variables: &[(String, String)]) {
     for (name, value) in variables {
         if let Some(path) = name.strip_prefix(PREFIX) {
@@ -40,7 +40,7 @@ fn put(tree: &mut Tree, segments: &[&str], name: &str, value: &str) {
     }
 }
 
-/// A key that is there already, whatever its case, with `-` written as `_`: variables can't spell either.
+/// Finds an existing key, ignoring case and with `-` equal to `_`, as variables can spell neither.
 fn existing(tree: &Tree, segment: &str) -> Option<String> {
     let folded = |key: &str| key.to_uppercase().replace('-', "_");
     tree.keys().find(|key| folded(key) == folded(segment)).cloned()

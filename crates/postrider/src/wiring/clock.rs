@@ -1,18 +1,18 @@
-//! The clock of a store.
+//! Reads the clock of a store.
 
 use std::sync::Arc;
 
 use postrider_sql::plain::Plain;
 use postrider_store_dynamodb as dynamodb;
 
-/// A clock that is not this machine's: a database server's, or a service's.
+/// A clock other than this machine's: that of a database server or a service.
 pub enum StoreClock {
     Sql(Arc<dyn Plain>),
     DynamoDb(Box<dynamodb::Database>),
 }
 
 impl StoreClock {
-    /// Microseconds that it is ahead of this machine's.
+    /// Returns how many microseconds the clock is ahead of this machine's; negative if it is behind.
     pub async fn offset(&self) -> Result<i64, String> {
         match self {
             Self::Sql(database) => {

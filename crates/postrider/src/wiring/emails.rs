@@ -1,4 +1,4 @@
-//! The e-mail pipeline's composers and transports, from settings.
+//! Builds the composers and transports of the e-mail pipeline from settings.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::{ComposerKind, email_settings};
 use crate::emails::mailroom::ready;
 use crate::settings::LaneSettings;
 
-/// The most attachments of one e-mail.
+/// Most attachments of one e-mail.
 const ATTACHMENTS: usize = 100;
 
-/// What is missing in `[lanes.NAME.emails]` for this composer.
+/// Lists what this composer lacks in `[lanes.NAME.emails]`.
 pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
     let emails = &lane.emails;
     let mut mistakes = Vec::new();
@@ -41,7 +41,7 @@ pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
     mistakes
 }
 
-/// The composer of a stage of the pipeline; the settings were checked.
+/// Builds the composer of a pipeline stage; the settings must be checked.
 pub fn composer(
     kind: ComposerKind,
     lane: &LaneSettings,
@@ -86,7 +86,7 @@ pub fn composer(
     })
 }
 
-/// Whatever the receiver says but 2xx, the callback is tried again (rule E9).
+/// A transport that turns every answer except 2xx into a retry of the callback (rule E9).
 pub struct Insistent(pub Arc<dyn Transport>);
 
 #[async_trait]

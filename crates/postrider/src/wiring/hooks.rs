@@ -1,7 +1,7 @@
-//! What webhook lanes ask of the hub, which keeps accounts and subscriptions: whose credentials a job carries, whether its
-//! subscription is paused, and that it is when its receiver is gone.
+//! Connects webhook lanes to the hub, which holds accounts and subscriptions: reads the credentials of a job and
+//! whether its subscription is paused, and pauses a subscription whose receiver is gone.
 //!
-//! Invariant: nothing is guessed. Where the hub can't be asked, the jobs that need it wait.
+//! Invariant: nothing is assumed. While the hub is unavailable, the jobs that need it wait.
 
 use std::sync::Arc;
 
@@ -19,16 +19,17 @@ use tokio::sync::OnceCell;
 use super::Wiring;
 use crate::settings::LaneSettings;
 
-/// Why a subscription pauses by itself (rule J5).
+/// The reason recorded when a subscription is paused automatically (rule J5).
 const GONE: &str = "its receiver answered 410 Gone";
 
-/// The hub of a lane's store, opened when it is first asked.
+/// The hub of a lane's store, opened at first use.
 pub struct Ledger {
     database: Arc<dyn Plain>,
     hub: OnceCell<Hub>,
 }
 
 impl Ledger {
+    /// Wraps the database; the hub is not opened yet.
     pub fn new(database: Arc<dyn Plain>) -> Self {
         Self { database, hub: OnceCell::new() }
     }
@@ -55,7 +56,7 @@ impl Directory for Ledger {
             auth: found.auth.and_then(|(kind, reference)| match kind {
                 WebhookAuthType::Bearer => Some(Auth::Bearer(reference)),
                 WebhookAuthType::Basic => Some(Auth::Basic(reference)),
-                // Such an account is not active.
+                // An account of an unknown type is not active.
                 WebhookAuthType::Unknown => None,
             }),
             signing: found.signing,
@@ -90,7 +91,7 @@ impl Directory for Ledger {
     }
 }
 
-/// Seals what the API makes.
+/// Encrypts the secrets that the API creates.
 pub struct Sealer(pub Arc<Safe>);
 
 impl Seal for Sealer {
@@ -104,7 +105,7 @@ impl Seal for Sealer {
 }
 
 impl Wiring {
-    /// One for each store: its lanes share it.
+    /// Returns the ledger of a store, which all its lanes share.
     pub fn ledger(&self, store: &str) -> Result<Arc<Ledger>, Error> {
         let mut known = self.ledgers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(ledger) = known.get(store) {
@@ -115,7 +116,7 @@ impl Wiring {
         Ok(ledger)
     }
 
-    /// Where the jobs of this lane may be sent: what its transport would refuse need not be taken.
+    /// The addresses to which this lane may send, so that the API refuses jobs that the transport would refuse.
     pub fn guard(&self, lane: Option<&LaneSettings>) -> Guard {
         let target = lane.and_then(|lane| self.targets.get(&lane.transport));
         let settings = target.map(|target| Settings::from_url(target.url.reveal(), &target.beside()));

@@ -1,10 +1,10 @@
-//! Which URL means which store or transport, which name which composer, and which of them fit.
+//! The kinds of stores, transports, queues and composers: which URL or name means which, and which fit together.
 
 use postrider_composers::record;
 
 use crate::settings::{DeadLetter, listed, suggest};
 
-/// A database that contracts can be run on.
+/// A kind of database that contracts run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
     Postgres,
@@ -13,7 +13,7 @@ pub enum StoreKind {
     DynamoDb,
 }
 
-/// A way to deliver.
+/// A kind of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportKind {
     Smtp,
@@ -22,14 +22,14 @@ pub enum TransportKind {
     Nats,
     Amqp,
     Sqs,
-    /// A mail provider's HTTP interface.
+    /// A mail provider's HTTP API.
     Provider,
-    /// Several mail transports as one.
+    /// Several mail transports combined.
     Reliable,
     Webhook,
 }
 
-/// A queue that hands jobs over.
+/// A kind of external queue that carries pointers to jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueKind {
     Nats,
@@ -37,14 +37,14 @@ pub enum QueueKind {
     Sqs,
 }
 
-/// What makes envelopes of rows.
+/// A kind of composer, which turns rows into envelopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComposerKind {
     Email,
     Record,
     MailJob,
     Webhook,
-    /// The e-mail pipeline: intake, send, callbacks.
+    /// The stages of the e-mail pipeline: intake, send, callbacks.
     Eml,
     RawEml,
     Callback,
@@ -94,39 +94,41 @@ const COMPOSERS: [(&str, ComposerKind); 7] = [
     ("callback", ComposerKind::Callback),
 ];
 
-/// The transport of intake, which needs no `[transports.NAME]`: the disk.
+/// The name of intake's transport, the disk, which needs no `[transports.NAME]`.
 pub const DISK: &str = "(disk)";
 
 impl StoreKind {
-    /// By the URL's scheme. The error shows only that: the rest may hold a password.
+    /// Returns the kind by the URL's scheme. The error shows only the scheme, as the rest may hold a password.
     pub fn of(url: &str) -> Result<Self, String> {
         by_scheme(url, &STORES)
     }
 }
 
 impl QueueKind {
+    /// Returns the kind by the URL's scheme; the error shows only the scheme.
     pub fn of(url: &str) -> Result<Self, String> {
         by_scheme(url, &QUEUES)
     }
 }
 
 impl TransportKind {
+    /// Returns the kind by the URL's scheme; the error shows only the scheme.
     pub fn of(url: &str) -> Result<Self, String> {
         by_scheme(url, &TRANSPORTS)
     }
 
-    /// Does it deliver mails, by itself?
+    /// Whether it delivers mails directly; false for a combination of transports.
     pub fn sends_mail(self) -> bool {
         matches!(self, Self::Smtp | Self::Folder | Self::Provider)
     }
 
-    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
-    /// providers have none.
+    /// Whether it parses the options next to its URL itself: brokers have several hosts, which no URL library
+    /// parses, and providers have none.
     pub fn reads_beside(self) -> bool {
         matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
     }
 
-    /// Can it carry what this composer makes? The error goes on after the transport's name.
+    /// Checks that it can deliver what this composer makes. The error continues a sentence after the transport's name.
     pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
         use ComposerKind::{Callback, Email, Eml, MailJob, RawEml, Record, Webhook};
         let mail = matches!(self, Self::Folder | Self::Smtp | Self::Provider | Self::Reliable);
@@ -135,7 +137,7 @@ impl TransportKind {
             Email | MailJob | RawEml => mail,
             Record => records,
             Webhook | Callback => self == Self::Webhook,
-            // It needs none.
+            // Intake needs no transport.
             Eml => true,
         };
         if fits {
@@ -158,7 +160,7 @@ impl TransportKind {
         })
     }
 
-    /// Where dead letters go here.
+    /// Returns where dead letters are published by this kind; an error if it cannot publish them as `wanted`.
     pub fn dead_letters(self, wanted: &DeadLetter) -> Result<record::DeadLetters, String> {
         let queue = self == Self::Sqs;
         let suffix = match wanted {
@@ -171,14 +173,14 @@ impl TransportKind {
             }
             DeadLetter::Suffix(suffix) => suffix,
         };
-        // The name of a FIFO queue ends so, whatever it is for.
+        // The name of every FIFO queue must end with `.fifo`.
         let last = queue.then_some(".fifo");
         Ok(record::DeadLetters { suffix: suffix.to_owned(), before: last.map(str::to_owned) })
     }
 }
 
 impl ComposerKind {
-    /// Are its envelopes mails?
+    /// Whether its envelopes are mails.
     pub fn makes_mails(self) -> bool {
         match self {
             Self::Email | Self::MailJob | Self::RawEml => true,
@@ -186,6 +188,7 @@ impl ComposerKind {
         }
     }
 
+    /// Returns the kind by the composer's name; the error suggests a known name.
     pub fn of(name: &str) -> Result<Self, String> {
         let names = COMPOSERS.map(|(name, _)| name);
         COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {

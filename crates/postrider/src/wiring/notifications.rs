@@ -1,4 +1,5 @@
-//! What the `mail_job` composer needs of a lane: its mail settings, and the contract's own rules, which every job tells.
+//! Builds the settings of the `mail_job` composer: the lane's mail settings, and the contract's limits, which
+//! every job states.
 
 use std::time::Duration;
 
@@ -9,10 +10,10 @@ use postrider_mail::LiveTemplates;
 use super::{email_settings, noted};
 use crate::settings::MailSettings;
 
-/// For subscriptions that name no locale, where the lane names none either.
+/// The locale of subscriptions without one, if the lane has none either.
 const LOCALE: &str = "en-US";
 
-/// The settings, or every mistake in them.
+/// Builds the settings, or returns every mistake in them.
 pub fn settings(
     lane: &str,
     contract: &Contract,
@@ -42,7 +43,7 @@ pub fn settings(
     let unknown = |_| format!("`{zone}` is not a time zone: use for example \"America/New_York\"");
     let zone = noted(&mut mistakes, "time_zone", Some(zone.parse::<Zone>().map_err(unknown)));
     let locale = mail.locale.as_deref().unwrap_or(LOCALE);
-    // A folder that can't be read is told of already.
+    // A folder that cannot be read has been reported already.
     let templates = LiveTemplates::open(mail.templates.as_deref(), locale).ok();
     let made = (base, manage_url, zone, templates);
     let (Some(base), Some(manage_url), Some(zone), Some(templates), true) =
@@ -72,7 +73,7 @@ fn policy(stage: &Stage) -> Policy {
     }
 }
 
-/// How old a row may become before a sweep ends it.
+/// The age at which a sweep expires a row.
 fn expires(contract: &Contract, stage: &Stage) -> Option<Duration> {
     let sweeps = contract
         .sweeps

@@ -1,4 +1,4 @@
-//! External queues: which URL means which, and one of each for a lane and the API together.
+//! Builds external queues from their URLs; a lane and the API share one instance of each.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,7 +14,7 @@ use super::scrubbed::ScrubbedQueue;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, QueueSettings};
 
-/// The consumer that all workers of a NATS queue share, unless they are told otherwise.
+/// The default name of the consumer that all workers of a NATS queue share.
 const CONSUMER: &str = "postrider";
 
 fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, String> {
@@ -49,7 +49,7 @@ fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, String> {
     queue.map_err(|mistakes| mistakes.to_string())
 }
 
-/// Every mistake in a queue's settings. Connects to nothing.
+/// Lists every mistake in a queue's settings without connecting.
 pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
     let made = match settings.kind {
         QueueKind::Nats => nats_queue(settings).err(),
@@ -64,7 +64,7 @@ pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
 }
 
 impl Wiring {
-    /// The lane's external queue, if it has one. Nothing is connected yet.
+    /// Returns the lane's external queue, if it has one, without connecting.
     pub fn queue(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Queue>>, Failure> {
         let Some(name) = &lane.queue else { return Ok(None) };
         let mut made = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Wiring {
         Ok(Some(queue))
     }
 
-    /// What hands fresh jobs to the lane's queue, if it has one.
+    /// Returns the publisher of new jobs to the lane's queue; `None` if the lane has none.
     pub async fn handing(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Handing>>, Error> {
         let queue = self.queue(lane).map_err(|failure| {
             Error::new(postrider_seams::store::Class::Misconfigured, failure.to_string())
@@ -88,8 +88,8 @@ impl Wiring {
         Ok(Some(Arc::new(Handed::new(queue, store))))
     }
 
-    /// Publishes rows that somebody just made ready, where the lane has an external queue. Whatever goes wrong, the lane's
-    /// poller finds them within seconds.
+    /// Publishes rows that an operator has just made ready, if the lane has an external queue. Errors are not returned,
+    /// as the lane's poller finds the rows within seconds.
     pub async fn hand_over(&self, lane: &LaneSettings) {
         let handed = match self.handing(lane).await {
             Ok(None) => return,

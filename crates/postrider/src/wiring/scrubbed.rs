@@ -1,7 +1,7 @@
-//! Removes known secrets from everything that targets and queues answer, before it is stored, logged or shown.
+//! Removes known secrets from all answers of targets and queues, before they are stored, logged or shown.
 //!
-//! Wraps each transport and queue right where it is made, so that rows, attempts, suppression lists, traces, `/readyz` and
-//! logs see clean texts only.
+//! Every transport and queue is wrapped where it is built, so that rows, attempts, suppression lists, traces, `/readyz`
+//! and logs hold no secrets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use postrider_seams::transport::{self, Addressed, Capabilities, Hold};
 use postrider_seams::{Envelope, Outcome, Queue, RowId, Transport, Value};
 use tokio::time::Instant;
 
+/// A transport whose outcomes and errors hold no known secret.
 pub struct Scrubbed(pub Arc<dyn Transport>);
 
 #[async_trait]
@@ -62,7 +63,7 @@ fn clean(detail: &mut Detail) {
     for value in detail.values_mut() {
         match value {
             Value::Text(text) => *text = scrubbed(std::mem::take(text)),
-            // Not text as a whole, though parts of it may be.
+            // The bytes may not be valid UTF-8 as a whole, but parts of them may be text.
             Value::Bytes(bytes) => {
                 *value = Value::Text(scrubbed(String::from_utf8_lossy(bytes).into_owned()));
             }
@@ -71,6 +72,7 @@ fn clean(detail: &mut Detail) {
     }
 }
 
+/// A queue whose errors hold no known secret.
 pub struct ScrubbedQueue(pub Arc<dyn Queue>);
 
 fn without_secrets<T>(answer: Result<T, QueueError>) -> Result<T, QueueError> {

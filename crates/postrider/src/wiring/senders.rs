@@ -1,4 +1,4 @@
-//! What stands between a mail lane and its transports: several senders as one, and the suppression list.
+//! Builds what stands between a mail lane and its transports: the combined sender and the suppression list.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::settings::{LaneSettings, ReliableSettings};
 
 impl Wiring {
-    /// The lane's target. Nothing is connected yet; a folder is made.
+    /// Returns the lane's transport without connecting; a folder transport creates its folder.
     pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
         let name = &lane.transport;
         let kind = ComposerKind::of(&lane.contract.stages[lane.stage].composer);
@@ -36,7 +36,7 @@ impl Wiring {
         })
     }
 
-    /// A transport by its name; lanes and senders with the same target share its connections.
+    /// Returns a transport by name; lanes and senders with the same target share its connections.
     fn plain(&self, name: &str, timeout: Duration) -> Result<Arc<dyn Transport>, Failure> {
         let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
         let target = &self.targets[name];
@@ -50,7 +50,7 @@ impl Wiring {
         Ok(transport)
     }
 
-    /// Several senders as one: lanes share what is known of them.
+    /// Combines several senders; lanes share the state of each sender.
     fn reliable(
         &self,
         name: &str,
@@ -75,7 +75,7 @@ impl Wiring {
         Ok(reliable)
     }
 
-    /// The list of a store: all its mail lanes honour it.
+    /// Returns the suppression list of a store, which all its mail lanes check.
     pub fn suppressions(&self, store: &str) -> Arc<dyn Suppressions> {
         match self.databases.get(store).expect("the settings were looked up: every lane's store is there") {
             Database::Postgres(database) => Arc::new((**database).clone()),
@@ -84,7 +84,7 @@ impl Wiring {
             Database::DynamoDb(database) => Arc::new(database.suppressions(self.list_table(store))),
         }
     }
-    /// DynamoDB has no tables but those of contracts: the list is kept in the first lane's.
+    /// The table of the list: DynamoDB has only the tables of contracts, so the list is in the first lane's.
     fn list_table(&self, store: &str) -> String {
         self.tables.get(store).cloned().unwrap_or_default()
     }

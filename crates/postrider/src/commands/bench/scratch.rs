@@ -1,4 +1,4 @@
-//! Two tables that nobody else uses, of the shape of `mail_outbox`.
+//! The scratch tables of `bench`: two tables shaped like `mail_outbox` that nothing else uses.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,12 +15,13 @@ use crate::progress::Progress;
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
 
-/// Rows of one claim: what a lane reaches whose target keeps up.
+/// Rows of one claim, the size that a lane reaches whose target keeps up.
 pub const BATCH: u32 = 500;
 
-/// For how long commits are counted.
+/// Time for which commits are counted.
 const COMMITS: Duration = Duration::from_secs(1);
 
+/// Two scratch tables on the store of one lane; [`Scratch::drop_all`] removes them.
 pub struct Scratch<'a> {
     desk: &'a Desk,
     database: Arc<dyn Plain>,
@@ -28,7 +29,7 @@ pub struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// On the store of this lane.
+    /// Names two new tables on the store of this lane; [`Scratch::fill`] creates them.
     pub fn new(desk: &'a Desk, lane: &LaneSettings) -> Result<Self, Failure> {
         let database = desk.wiring.own_tables(&lane.store).map_err(|_| {
             Failure::Misuse(format!(
@@ -47,10 +48,12 @@ impl<'a> Scratch<'a> {
         Ok(Self { desk, database, lanes })
     }
 
+    /// The name of the store.
     pub fn store(&self) -> &str {
         &self.lanes[0].store
     }
 
+    /// The names of both tables, for messages.
     pub fn names(&self) -> String {
         format!("{} and {}", self.table(0), self.table(1))
     }
@@ -59,11 +62,12 @@ impl<'a> Scratch<'a> {
         &self.lanes[which].contract.table.name
     }
 
+    /// Opens one of the tables, 0 or 1.
     pub async fn open(&self, which: usize) -> Result<Arc<dyn Table>, Failure> {
         Ok(self.desk.wiring.open(&self.lanes[which]).await?)
     }
 
-    /// Makes the table, with rows that are due.
+    /// Creates the table and fills it with due rows.
     pub async fn fill(&self, which: usize, rows: u64, progress: &mut Progress) -> Result<(), Failure> {
         self.desk.wiring.migration(&self.lanes[which]).apply(Options::default()).await?;
         let table = self.table(which);
@@ -83,7 +87,7 @@ impl<'a> Scratch<'a> {
         Ok(())
     }
 
-    /// Two plain updates a row in the same batches, each a transaction; in rows a second.
+    /// Runs two plain updates per row in the same batches, one transaction each; returns rows per second.
     pub async fn plain_updates(
         &self,
         which: usize,
@@ -110,7 +114,7 @@ impl<'a> Scratch<'a> {
         Ok(rate(rows, start))
     }
 
-    /// The smallest transactions that write, one after another; in commits a second.
+    /// Commits the smallest possible writes one after another; returns commits per second.
     pub async fn commits(&self, which: usize) -> Result<f64, Failure> {
         let (table, first) = (self.table(which), self.first(which).await?);
         let start = Instant::now();
@@ -140,6 +144,7 @@ impl<'a> Scratch<'a> {
         Ok(())
     }
 
+    /// Drops both tables, whether they exist or not.
     pub async fn drop_all(&self) -> Result<(), Failure> {
         for which in 0..self.lanes.len() {
             self.run(format!("DROP TABLE IF EXISTS {}", self.table(which))).await?;

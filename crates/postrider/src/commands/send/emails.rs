@@ -1,4 +1,4 @@
-//! An e-mail for the pipeline: its payload becomes a file, and a row that names it.
+//! `send` to the e-mail pipeline: writes the payload to a file, and inserts a row that names it.
 
 use super::super::Desk;
 use super::{body, written};
@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::settings::LaneSettings;
 
+/// Writes the file and the row, and prints the id; the idempotency key is the id if one is given.
 pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(), Failure> {
     let id = args.idempotency_key.clone().unwrap_or_else(fresh_id);
     let told = |refusal: Refusal| match refusal {

@@ -1,4 +1,4 @@
-//! `status --watch`: the same figures again and again, with what changed since the last look.
+//! `status --watch`: prints the status repeatedly, with the changes since the last update.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write};
@@ -9,15 +9,15 @@ use crate::commands::Desk;
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// A screen of its own without a cursor, whose lines end at its edge; and back to what was there before.
+/// Switches to the alternate screen without cursor and line wrap; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// To the top left corner; what is there is written over, so that nothing flickers.
+/// Moves the cursor to the top left; the page is overwritten rather than cleared, so that nothing flickers.
 const HOME: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";
 
-/// Looks until Ctrl-C. A database that is away is shown, and looked at again.
+/// Updates until Ctrl-C. An unavailable database is shown and retried.
 pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure> {
     let screen = Screen::enter(!json && std::io::stdout().is_terminal())?;
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -41,7 +41,7 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
             _ = terminated.recv() => Ok(()),
         };
         if let Some(screen) = screen {
-            // The last look stays to be read.
+            // Leave the last page on the normal screen.
             drop(screen);
             std::io::stdout().lock().write_all(&text)?;
         }
@@ -49,10 +49,10 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
     }
 }
 
-/// One look; in a window that is too low for it without the states that hold nothing, and then no longer than the window.
+/// Writes one page. If the window is too low, empty states are omitted, and then the page is cut to its height.
 fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>) -> std::io::Result<()> {
     let head = format!("every {} s, Ctrl-C to stop", every.as_secs());
-    // Two lines of head, and one that the cursor rests on.
+    // Two header lines, and one for the cursor.
     let room = height.map_or(usize::MAX, |height| height.saturating_sub(3).max(2));
     if table.lines() <= room {
         writeln!(text, "{head}\n")?;
@@ -72,12 +72,12 @@ fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>
     Ok(())
 }
 
-/// A state with rows, with a change or with something to say of its lane.
+/// Whether a state has rows, a change or a note about its lane.
 fn matters(cells: &[String]) -> bool {
     !matches!(cells, [_, _, rows, change, note] if rows == "0" && change.is_empty() && note.is_empty())
 }
 
-/// The terminal, while it is ours; given back whatever happens.
+/// The alternate screen, left on drop.
 struct Screen;
 
 impl Screen {
@@ -95,12 +95,12 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let mut out = std::io::stdout().lock();
-        // A terminal that is gone needs nothing back.
+        // Errors are ignored: a closed terminal needs no reset.
         let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
     }
 }
 
-/// Of the window; asked at every look, as windows are drawn larger.
+/// The height of the window, read for every page because windows are resized.
 fn height() -> Option<usize> {
     terminal_size::terminal_size().map(|(_, height)| usize::from(height.0))
 }
@@ -117,7 +117,7 @@ fn redraw(text: &[u8]) -> std::io::Result<()> {
     out.flush()
 }
 
-/// What the last look saw.
+/// The figures of the previous page.
 #[derive(Default)]
 struct Before {
     rows: HashMap<(String, String), u64>,
@@ -146,7 +146,7 @@ impl Before {
             let mut notes = notes(seen);
             for count in &seen.counts {
                 let key = (lane.name.clone(), count.state.clone());
-                // A count that was cut off says nothing about what came or went.
+                // A count that was cut off gives no rate.
                 let then =
                     if count.more { self.rows.remove(&key) } else { self.rows.insert(key, count.rows) };
                 let change = then.zip(seconds).filter(|_| !count.more);
@@ -166,7 +166,7 @@ impl Before {
     }
 }
 
-/// Nothing is said of what stands still.
+/// Formats the rate of change; empty if nothing changed.
 fn rate(then: u64, now: u64, seconds: f64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "counts end at some ten thousands")]
     let change = (now as f64 - then as f64) / seconds.max(0.001);

@@ -1,5 +1,5 @@
-//! Every key of the settings changes something: what the stores, transports, queues, composers and lanes are made with.
-//! And what is read is used: every field of the settings has a reader outside the code that fills it.
+//! Tests that every settings key has an effect on stores, transports, queues, composers or lanes, and that every field
+//! of the settings is used outside the code that fills it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::{Key, Section, sections};
 use crate::settings::{QueueSettings, Settings, TransportSettings};
 use crate::wiring::{QueueKind, TransportKind, email_settings};
 
-/// Second values where a rule for the type makes none that fits.
+/// Second values of keys for which the rule of their type makes no valid one.
 const OTHERS: &[(&str, &str)] = &[
     ("server.listen", "\"127.0.0.1:8081\""),
     ("server.metrics", "\"key\""),
@@ -58,7 +58,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("lanes.events.metrics.delivered", "\"outbox_sent_total\""),
 ];
 
-/// Keys of which any other value contradicts the rest of the file, or names what is not there: the mistake is the effect.
+/// Keys for which any other value contradicts the file or names something missing: the mistake is the effect.
 const REFUSED: [&str; 14] = [
     "transports.senders.url",
     "transports.hooks.roots",
@@ -105,7 +105,7 @@ fn other(section: &Section, key: &Key) -> String {
     }
 }
 
-/// The file with every key set, but for one that has its other value.
+/// A file that sets every key, one of them to its other value.
 fn file_with(changed: Option<(&str, &str, &str)>) -> String {
     let mut text = String::new();
     for section in sections() {
@@ -120,7 +120,7 @@ fn file_with(changed: Option<(&str, &str, &str)>) -> String {
     text
 }
 
-/// All that is made of the settings, secrets included.
+/// Everything that is built from the settings, secrets included, as text.
 fn seen(settings: &Settings) -> String {
     let mut seen = format!("{:?} {:?}\n", settings.server, settings.telemetry);
     for store in settings.stores.values() {
@@ -143,7 +143,7 @@ fn seen(settings: &Settings) -> String {
     seen
 }
 
-/// What a transport makes of its URL and of what stands beside it.
+/// The target that a transport makes of its URL and options.
 fn target(transport: &TransportSettings) -> String {
     use {
         postrider_transport_amqp as amqp, postrider_transport_kafka as kafka,
@@ -183,7 +183,7 @@ fn carrier(queue: &QueueSettings) -> String {
     format!("{made} {secrets:?}")
 }
 
-/// What settings hide when they are printed.
+/// Options that settings mask when they are printed.
 const SECRET: [&str; 4] = ["password", "key", "token", "nkey"];
 
 #[test]
@@ -206,7 +206,7 @@ fn every_key_changes_something() {
     assert!(idle.is_empty(), "these keys change nothing: {idle:#?}");
 }
 
-/// Settings that are filled in one place and used in another: the file and its struct, and the folders that use it.
+/// Structs that are filled in one place and used in another: the file, the struct, and the folders that use it.
 const FILLED: &[(&str, &str, &[&str])] = &[
     ("postrider/src/settings/server.rs", "Server", &["postrider/src"]),
     ("postrider/src/settings/backends.rs", "StoreSettings", &["postrider/src"]),
@@ -230,7 +230,7 @@ const FILLED: &[(&str, &str, &[&str])] = &[
     ("transports/webhook/src/config.rs", "Settings", &["transports/webhook/src"]),
 ];
 
-/// Fields that are used where they are filled, and how: there they are checked, or something else is made of them.
+/// Fields that are used where they are filled, because they are checked or converted there.
 const USED_AT_ONCE: &[(&str, &str, &str)] = &[
     (
         "postrider/src/settings/server.rs",
@@ -298,7 +298,7 @@ fn fields(text: &str, name: &str) -> Vec<String> {
     lines.filter_map(|line| line.split_once(':')).map(|(field, _)| field.to_owned()).collect()
 }
 
-/// All code of a folder but that of the file itself, of its folder, and of tests.
+/// All code of a folder except the file itself, its folder, and tests.
 fn code_below(folder: &Path, filled: &Path) -> String {
     let mut code = String::new();
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -321,7 +321,7 @@ fn code_below(folder: &Path, filled: &Path) -> String {
     code
 }
 
-/// Is `.field` there, and not the beginning of a longer name or a call?
+/// Whether the code contains `.field`, and not as the start of a longer name or a call.
 fn reads(code: &str, field: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '(');
     code.match_indices(&format!(".{field}")).any(|(at, found)| ends(&code[at + found.len()..]))

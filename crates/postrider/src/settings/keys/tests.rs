@@ -13,7 +13,7 @@ fn checked_in(file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every secret and file that the examples name is there.
+/// Loads a file after creating every secret and file that the examples name.
 pub(super) fn load(text: &str) -> Result<Settings, Mistakes> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
@@ -31,7 +31,7 @@ pub(super) fn load(text: &str) -> Result<Settings, Mistakes> {
     Settings::load(&Sources { config: None, folder: folder.path().to_owned(), variables })
 }
 
-/// Takes the mark away from every key and table.
+/// The printed file with every key and table uncommented.
 fn uncommented() -> String {
     let marked =
         |line: &str| line.strip_prefix('#').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(' '));
@@ -65,12 +65,12 @@ fn every_key_can_be_set_and_none_is_missing() {
     let mut known = BTreeSet::new();
     for section in sections() {
         let path = section.path();
-        // The tables above it are keys as well.
+        // The parent tables are keys as well.
         known.extend(path.match_indices('.').map(|(at, _)| path[..at].to_owned()));
         known.extend(section.keys.iter().map(|key| format!("{path}.{}", key.name)));
         known.insert(path);
     }
-    // A lane may say anything of [mail], and every transport is asked for every option.
+    // A lane may override all of [mail], and every option is read for every transport.
     let over = |path: &&String| !path.starts_with("lanes.NAME.mail.");
     let asked: BTreeSet<String> = asked.iter().map(|path| general(path)).collect();
     let missing: Vec<&String> = asked.iter().filter(over).filter(|path| !known.contains(*path)).collect();
@@ -84,7 +84,7 @@ fn a_line_of_the_table_has_five_parts() {
     }
 }
 
-/// The names in backticks in the first column of a table.
+/// Returns the names in backticks in the first column of a table.
 fn documented(page: &str) -> BTreeSet<&str> {
     let rows = page.lines().filter(|line| line.starts_with("| "));
     let cells = rows.filter_map(|line| line.split(" | ").next());
@@ -95,7 +95,7 @@ fn documented(page: &str) -> BTreeSet<&str> {
 fn the_reference_has_every_key() {
     let pages = [checked_in("docs/reference/settings.md"), checked_in("docs/reference/webhooks.md")];
     let named: BTreeSet<&str> = pages.iter().flat_map(|page| documented(page)).collect();
-    // What overrides a contract is described with the contract.
+    // Overrides of a contract are documented with the contract.
     let overrides =
         |section: &Section| section.table().matches('.').count() > 1 && !section.table().ends_with(".emails");
     let sections: Vec<Section> = sections().into_iter().filter(|section| !overrides(section)).collect();
