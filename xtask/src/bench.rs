@@ -1,15 +1,16 @@
-//! `cargo xtask bench NAME`: builds the bench and the product for release, starts the servers, and hands over.
+//! `cargo xtask bench NAME`: builds the bench and the product in release mode, starts the servers, and runs the bench.
 
 use postrider_services::{Durability, Error, Fleet, Ministack, Nats, Tansu};
 
 use crate::run::{self, Failure, Result};
 
+/// Runs the bench with these arguments.
 pub fn command(words: &[&str]) -> Result {
     if words.first().is_none_or(|name| name.starts_with('-')) {
         return Err(Failure::Misuse("bench needs a name, such as `store` or `mail`\n".into()));
     }
     run::cargo(&["build", "--release", "--package", "postrider-bench", "--package", "postrider"])?;
-    // Figures are for commits that reach the disk.
+    // Benches measure commits that are flushed to the disk.
     let fleet = Fleet::start(Durability::Stock)?;
     let mut variables = fleet.variables();
     let brokers = matches!(words[0], "outbox" | "all").then(|| Ok((Nats::start("")?, Tansu::start()?)));
@@ -21,11 +22,11 @@ pub fn command(words: &[&str]) -> Result {
     let emulator = matches!(words[0], "emails" | "all").then(Ministack::start).transpose()?;
     variables.extend(emulator.iter().map(|emulator| ("POSTRIDER_TEST_DYNAMODB", emulator.dynamodb_url())));
     variables.push(("PATH", fleet.search_path()));
-    // Not by `cargo run`: for one package alone it would choose other features, and build everything once more.
+    // Not with `cargo run`: for a single package it would choose other features and rebuild everything.
     run::with(&variables, &built()?, words)
 }
 
-/// The bench, where cargo put it.
+/// The path of the bench's binary.
 fn built() -> Result<String> {
     let metadata = run::metadata(run::workspace(), &["--no-deps"])?;
     let folder = metadata["target_directory"].as_str().unwrap_or("target");

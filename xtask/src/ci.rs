@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what every change must pass. Every step runs, so that one run tells everything.
+//! `cargo xtask ci`: the checks that every change must pass. All steps run, so that one run reports every failure.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use crate::{test, tidy};
 
 type Step = (&'static str, fn() -> Result);
 
-/// Cheap ones first: their findings are on the screen while the rest builds.
+/// The steps, cheap ones first, so that their findings are visible while the rest builds.
 const STEPS: [Step; 5] = [
     ("format", || run::cargo(&["fmt", "--all", "--check"])),
     ("tidy", || tidy::command(&[])),
@@ -19,6 +19,7 @@ const STEPS: [Step; 5] = [
     ("test", || test::command(&["--locked"])),
 ];
 
+/// Runs all steps; an error names those that failed.
 pub fn command(words: &[&str]) -> Result {
     if !words.is_empty() {
         return Err(Failure::Misuse("ci takes nothing\n".into()));

@@ -1,10 +1,10 @@
-//! `cargo xtask crash`: the crash tests at full length, every database, every broker.
+//! `cargo xtask crash`: runs the crash tests at full length on every database and broker.
 
 use postrider_services::{Durability, Fleet};
 
 use crate::run::{self, Failure, Result};
 
-/// What the issues that asked for them call enough.
+/// Kills and rows of a full run, as its requirements ask.
 const KILLS: &str = "40";
 const ROWS: &str = "20000";
 const NOTIFY_KILLS: &str = "20";
@@ -12,26 +12,27 @@ const NOTIFY_ROWS: &str = "10000";
 const EMAILS_KILLS: &str = "20";
 const EMAILS_ROWS: &str = "1000";
 
-/// What runs, and how large.
+/// The tests to run, and their size.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
-    /// Selects the tests.
+    /// The lane, which selects the tests.
     lane: &'static str,
-    /// Of its tests, only those with this in their names.
+    /// A part of the names of the tests to run; empty for all tests of the lane.
     only: &'static str,
     variables: Vec<(&'static str, String)>,
 }
 
+/// Runs the tests that the arguments select; all of them without arguments.
 pub fn command(words: &[&str]) -> Result {
     for wanted in wanted(words)? {
-        // Each test of mail has a database of its own; those of records and e-mails share one.
+        // Each test of mail starts its own database; those of records and e-mails share one.
         let fleet = [OUTBOX, EMAILS]
             .contains(&wanted.lane)
             .then(|| Fleet::start(Durability::ProcessCrash))
             .transpose()?;
         let mut variables = wanted.variables;
         variables.extend(fleet.iter().flat_map(Fleet::variables));
-        // One after the other: each has several workers and servers, and shows its figures.
+        // Run the tests one after the other: each starts several workers and servers, and prints its figures.
         let filter = format!("crash::{}::{}", wanted.lane, wanted.only);
         let test =
             ["test", "-p", "postrider", "--test", "it", &filter, "--", "--nocapture", "--test-threads=1"];
@@ -46,11 +47,11 @@ const NOTIFY: &str = "notify";
 const EMAILS: &str = "emails";
 const WEBHOOK: &str = "webhook";
 
-/// Brokers that a webhook lane can have its queue on, and the test that takes it away.
+/// Brokers for the queue of a webhook lane, and the test that stops the broker.
 const QUEUES: [&str; 3] = ["nats", "amqp", "sqs"];
 const QUEUED: &str = "j03_";
 
-/// What the tests read; `--seed` replays the choices of an earlier run.
+/// Parses the arguments; `--seed` replays the random choices of an earlier run.
 fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
     let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS, WEBHOOK];
     let (mut kills, mut rows, mut shared, mut only) = (None, None, Vec::new(), "");

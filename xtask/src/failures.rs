@@ -1,11 +1,11 @@
-//! What of a long run of tests failed, told again at its end: nobody scrolls back through thousands of lines.
+//! Collects the failures of a long test run, to print them again at its end, where they are easy to find.
 
 use std::fmt::Write as _;
 
-/// Lines of one failed test that are worth repeating; the whole of it stands where it happened.
+/// Lines of a failed test that are printed again; the full output is where the test ran.
 const LINES: usize = 40;
 
-/// Reads what test binaries print, and keeps the words of those that failed.
+/// Parses the output of test binaries and keeps that of failed tests.
 #[derive(Default)]
 pub struct Failures {
     listening: bool,
@@ -19,7 +19,7 @@ struct Test {
 }
 
 impl Failures {
-    /// The binaries' own format: `failures:`, then a heading and the words of each test, then their names again.
+    /// Parses one line. The format is `failures:`, then a heading and the output of each test, then their names.
     pub fn hear(&mut self, line: &str) {
         if line.starts_with("---- ") && line.ends_with(" ----") {
             self.listening = true;
@@ -31,7 +31,7 @@ impl Failures {
         }
     }
 
-    /// Nothing, if nothing failed.
+    /// Formats the collected failures; empty if nothing failed.
     pub fn retold(&self) -> String {
         let mut text = String::new();
         for test in &self.tests {

@@ -1,6 +1,6 @@
-//! The workshop: everything that is done with this repository beside running the product.
+//! The development commands of this repository: test, ci, tidy, bench and others.
 //!
-//! Owns: which commands exist. Must not: know the product; it only runs cargo and servers.
+//! Owns: the list of commands. Must not: depend on the product; it only runs cargo and servers.
 
 mod bench;
 mod ci;

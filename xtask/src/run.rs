@@ -1,4 +1,4 @@
-//! Running commands, and what is said about those that fail.
+//! Runs commands and reports their failures.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+/// The result of a command of xtask.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
+/// The reason why a command of xtask failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line was wrong; what is right follows.
+    /// The arguments are wrong; the text explains the valid ones.
     Misuse(String),
     Failed(String),
-    /// A command ended with this code, which becomes ours.
+    /// A child process failed with this exit code, which xtask returns as well.
     Ended {
         what: String,
         code: u8,
@@ -33,7 +35,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// 1 failed, 2 misuse, or what the command that failed gave.
+    /// The exit code: 1 failed, 2 wrong arguments, or that of the child process.
     pub fn code(&self) -> u8 {
         match self {
             Self::Misuse(_) => 2,
@@ -49,24 +51,27 @@ impl From<postrider_services::Error> for Failure {
     }
 }
 
-/// The repository's root.
+/// The root of the repository.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workshop is a folder of the workspace")
 }
 
-/// The cargo that runs us.
+/// The cargo that runs xtask.
 pub fn cargo_program() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
 }
 
+/// Runs cargo with these arguments.
 pub fn cargo(arguments: &[&str]) -> Result {
     with(&[], &cargo_program(), arguments)
 }
 
+/// Whether `cargo deny` is installed.
 pub fn has_cargo_deny() -> bool {
     answer(Command::new(cargo_program()).args(["deny", "--version"])).is_ok()
 }
 
+/// Runs `cargo metadata` in a folder and parses its output.
 pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
     let mut command = Command::new(cargo_program());
     command.args(["metadata", "--format-version", "1"]).args(arguments).current_dir(root);
@@ -74,14 +79,14 @@ pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
         .map_err(|problem| Failure::Failed(format!("cargo metadata said what can't be read: {problem}")))
 }
 
-/// The platform that cargo builds for here.
+/// The target triple of this machine.
 pub fn host() -> Result<String> {
     let version = answer(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Failure::Failed("rustc -vV names no host".into()))
 }
 
-/// What a command prints; its complaints are part of the failure.
+/// Returns the stdout of a command; its stderr is part of the error.
 fn answer(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -94,12 +99,12 @@ fn answer(command: &mut Command) -> Result<String> {
     Err(Failure::Failed(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
-/// Runs a command with these variables; its failure is ours.
+/// Runs a command with these variables; an error if it fails.
 pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
     guarded(variables, program, arguments, None)
 }
 
-/// The same, and each line that it prints is shown to this reader as it passes.
+/// Runs a command in the same way and passes each line that it prints to `reader`.
 pub fn heard(
     variables: &[(&'static str, String)],
     program: &str,
@@ -122,7 +127,8 @@ fn guarded(
     }
     forget_our_own_build(&mut command);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
-    // A terminal's foreground group gets its Ctrl-C and may read; elsewhere a group of its own can be ended as a whole.
+    // In a terminal the foreground process group gets Ctrl-C and may read; elsewhere a separate group can
+    // be killed whole.
     let apart = !std::io::stdin().is_terminal();
     if apart {
         command.process_group(0);
@@ -148,7 +154,7 @@ fn guarded(
 fn pass_on(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
     let mut printed = BufReader::new(printed);
     let mut line = Vec::new();
-    // A pipe that can't be read is at its end: what the command made of it, its exit code tells.
+    // A read error counts as the end of the output; the exit code shows whether the command failed.
     while matches!(printed.read_until(b'\n', &mut line), Ok(read) if read > 0) {
         let text = String::from_utf8_lossy(&line);
         say(&text);
@@ -157,8 +163,8 @@ fn pass_on(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
     }
 }
 
-/// `cargo run` tells us about our own package; a cargo that we run would take that for its caller's wish, and
-/// build scripts that watch such variables would run again each time.
+/// Removes the variables that `cargo run` sets for xtask's own package: the child cargo would apply them to its build,
+/// and build scripts that depend on them would run again each time.
 fn forget_our_own_build(command: &mut Command) {
     const OURS: [&str; 5] = [
         "CARGO_MANIFEST_DIR",
@@ -175,7 +181,7 @@ fn forget_our_own_build(command: &mut Command) {
     }
 }
 
-/// Ends the command if we are killed: nothing goes on working for nobody.
+/// Kills the command if xtask is killed, so that no orphan keeps running.
 struct Guardian {
     shell: Child,
     orders: ChildStdin,
@@ -197,18 +203,19 @@ impl Guardian {
     }
 
     fn dismiss(mut self) {
-        // A guardian that is gone already does no harm.
+        // An error means that the guardian has ended already.
         let _ = writeln!(self.orders, "done");
         let _ = self.shell.wait();
     }
 }
 
-/// Data for people and scripts, on stdout.
+/// Prints data to stdout.
 pub fn say(text: &str) {
-    // A reader that went away has read enough.
+    // Errors are ignored: the reader closed the pipe.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
+/// Blocks the thread for this time.
 #[expect(clippy::disallowed_methods, reason = "no runtime here, and no simulated time")]
 pub fn pause(time: Duration) {
     std::thread::sleep(time);

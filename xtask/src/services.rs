@@ -1,4 +1,4 @@
-//! `cargo xtask services`: the servers for people.
+//! `cargo xtask services`: starts the servers for manual use.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -8,6 +8,7 @@ use postrider_services::{Brokers, Durability, Fleet};
 
 use crate::run::{self, Failure, Result};
 
+/// Starts all servers and waits for Ctrl-C, or runs `exec -- CMD…` with their variables.
 pub fn command(words: &[&str]) -> Result {
     match words {
         [] => wait_with_all(),
@@ -36,7 +37,7 @@ fn wait_with_all() -> Result {
     }
     run::say(&exports);
     eprintln!("all up; Ctrl-C stops them");
-    // Ctrl-C ends us at once, and the guardians of the servers end those.
+    // Ctrl-C ends this process at once, and the guardians then end the servers.
     loop {
         run::pause(Duration::from_secs(1));
         if let Some(name) = fleet.first_lost().or_else(|| brokers.first_lost()) {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: one build, real servers, all tests.
+//! `cargo xtask test`: builds everything once and runs all tests with real servers.
 
 use std::thread;
 
@@ -7,6 +7,7 @@ use postrider_services::{Brokers, Durability, Fleet, MySql};
 use crate::failures::Failures;
 use crate::run::{self, Failure, Result};
 
+/// Runs the tests that the arguments select; all of them without arguments.
 pub fn command(words: &[&str]) -> Result {
     let (words, with_mysql) = with(words)?;
     let (packages, rest) = split(&words);
@@ -18,7 +19,7 @@ pub fn command(words: &[&str]) -> Result {
         test.push("--");
         test.extend(rest);
     }
-    // Installing and starting wait mostly for the disk and the network, building for the processor.
+    // Start the servers while cargo builds: they wait for disk and network, the build for the processor.
     let (fleet, brokers) = thread::scope(|scope| {
         let fleet = scope.spawn(|| Fleet::start(Durability::ProcessCrash));
         let brokers = scope.spawn(Brokers::start);
@@ -40,10 +41,10 @@ pub fn command(words: &[&str]) -> Result {
     outcome
 }
 
-/// Where tests look for the server.
+/// The variable in which tests find the URL of MariaDB or MySQL.
 const MYSQL: &str = "POSTRIDER_TEST_MYSQL";
 
-/// `--with mysql`: MySQL itself in the place of MariaDB, for every test that uses the shared server.
+/// Parses `--with mysql`, which replaces MariaDB with MySQL in all tests that use the shared server.
 fn with<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
     let Some(at) = words.iter().position(|word| *word == "--with") else {
         return Ok((words.to_vec(), false));
@@ -57,7 +58,7 @@ fn with<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
     Ok((rest, true))
 }
 
-/// Which packages are meant (all, if none is named), and what is for the test binaries.
+/// Splits the arguments into packages (all if none is named) and arguments of the test binaries.
 fn split<'a>(words: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     let (mut packages, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.iter().copied();

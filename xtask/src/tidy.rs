@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: the rules of this repository that no compiler checks.
 //!
-//! Owns: what the rules look at, and how a breach is told: one line each, with what to do, all at once.
+//! Owns: which files the rules check, and the report: one line per breach with its remedy, all breaches in one run.
 //! Each rule is a pure function of files or of the crate graph, so that it can be tested on a few lines.
 
 mod blank;
@@ -65,6 +65,7 @@ impl Source {
     }
 }
 
+/// Checks the repository; an error lists every breach.
 pub fn command(words: &[&str]) -> Result {
     if !words.is_empty() {
         return Err(Failure::Misuse("tidy takes nothing\n".into()));

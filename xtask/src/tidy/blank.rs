@@ -1,6 +1,6 @@
-//! Rust text with comments, strings and characters blanked out: what is left is code, on the same lines.
+//! Blanks out comments, strings and characters in Rust text, so that only code is left, on the same lines.
 //!
-//! Invariant: as many lines out as in, so that a finding's line is the file's line.
+//! Invariant: the number of lines does not change, so that the line of a finding is the line in the file.
 
 /// Replaces every character of a comment or literal by a space; line breaks stay.
 pub fn code_only(text: &str) -> String {
@@ -20,7 +20,7 @@ pub fn code_only(text: &str) -> String {
     code
 }
 
-/// The same without the items marked `#[cfg(test)]`.
+/// Blanks out comments and literals, and also the items marked `#[cfg(test)]`.
 pub fn product_code_only(text: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
     let mut code = code_only(text);
@@ -35,7 +35,7 @@ pub fn product_code_only(text: &str) -> String {
     code
 }
 
-/// Where the item that starts here ends: at its `;`, or at the brace that closes its first one.
+/// The end of the item that starts here: its `;`, or the brace that closes its first one.
 fn end_of_item(code: &str, from: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, c) in code[from..].char_indices() {
@@ -94,7 +94,7 @@ fn quoted(chars: &[char], quote: char) -> usize {
     chars.len()
 }
 
-/// `r"…"`, `r#"…"#`; 0 for a raw identifier such as `r#type`.
+/// The length of a raw string (`r"…"`, `r#"…"#`); 0 for a raw identifier such as `r#type`.
 fn raw_string(chars: &[char]) -> usize {
     let hashes = chars[1..].iter().take_while(|&&c| c == '#').count();
     if chars.get(1 + hashes) != Some(&'"') {

@@ -1,16 +1,17 @@
-//! Rules about what a single file may hold.
+//! The rules about the content of a single file.
 
 use crate::tidy::blank::{code_only, product_code_only};
 use crate::tidy::{Breach, Source};
 
 const MOST_LINES: usize = 500;
 
-/// Written in two halves, so that this file does not hold what it forbids.
+/// Paths that exist only on some machines; written in two halves, so that this file passes its own rule.
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/wo", "rk/"), concat!("/tmp", "/bash")];
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+/// Checks one file against all rules about content.
 pub fn check(source: &Source) -> Vec<Breach> {
     let mut breaches = machine_paths(source);
     breaches.extend(registries(source));
@@ -95,7 +96,7 @@ fn silenced_lints(source: &Source) -> Vec<Breach> {
     breaches
 }
 
-/// A plain comment on the line or right above it; documentation tells about something else.
+/// Whether a plain comment is on the line or directly above it; doc comments do not count.
 fn has_comment(text: &str, line: usize) -> bool {
     let lines: Vec<&str> = text.lines().skip(line.saturating_sub(2)).take(line.min(2)).collect();
     let comment = |text: &str| text.contains("// ") && !text.contains("/// ");
@@ -107,7 +108,7 @@ fn machine_paths(source: &Source) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for (number, line) in source.text.lines().enumerate() {
         for path in MACHINE_PATHS {
-            // A part of a longer path or of a URL is something else.
+            // A part of a longer path or of a URL does not count.
             let alone =
                 |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}/".contains(c));
             if line.match_indices(path).any(|(at, _)| alone(at)) {

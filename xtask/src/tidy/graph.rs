@@ -1,6 +1,6 @@
-//! Who may know whom: the dependency rules of the architecture, over `cargo metadata`.
+//! The dependency rules of the architecture, checked over `cargo metadata`.
 //!
-//! Tests may know more (dev-dependencies are free), the product may not.
+//! Only normal dependencies are checked; dev-dependencies are free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::run::{self, Result};
 use crate::tidy::Breach;
 
-/// A member of the workspace, with what it depends on beside tests.
+/// A member of the workspace, with its dependencies outside tests.
 #[derive(Debug)]
 pub struct Member {
     pub name: String,
-    /// Its folder from the root, such as `crates/stores/postgres`.
+    /// The folder relative to the root, such as `crates/stores/postgres`.
     pub folder: String,
     pub needs: BTreeSet<String>,
 }
@@ -27,14 +27,14 @@ enum Kind {
     Sql,
     Store,
     Transport,
-    /// External queues: over the brokers' own transports.
+    /// External queues, built on the transports of their brokers.
     Queues,
     Composers,
     Mail,
     Server,
-    /// The producer library, for applications: it sees none of ours.
+    /// The producer library for applications, which depends on none of our crates.
     Producer,
-    /// The binary, the bench and the conformance suite: they know every backend.
+    /// The binary, the bench and the conformance suite, which may use every backend.
     Everything,
     Workshop,
     Other,
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// What of ours it must not see.
+    /// The kinds of our crates that it must not depend on.
     fn forbidden(self) -> &'static [Self] {
         use Kind::{
             Composers, Contract, Engine, Everything, Mail, Queues, Server, Sql, Store, Transport, Workshop,
@@ -111,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// Whether what its dependencies see counts as well. A transport sees a contract through the seams' types, which is fine.
+    /// Whether indirect dependencies count as well. A transport may reach a contract through the types of the seams.
     fn sees_through(self) -> bool {
         matches!(self, Self::Contract | Self::Seams | Self::Engine | Self::Sql)
     }
@@ -119,7 +119,7 @@ impl Kind {
     fn forbidden_outside(self) -> &'static [&'static str] {
         match self {
             Self::Contract => &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"],
-            // Its store keeps the seams' own clock, and no more of a runtime.
+            // The SQL store needs the seams' clock, but nothing else of a runtime.
             Self::Sql => &["sqlx", "axum", "hyper", "reqwest"],
             Self::Seams | Self::Engine => &["sqlx", "axum", "hyper", "reqwest", "rustls", "clap"],
             Self::Store => &["axum", "hyper", "clap"],
@@ -133,6 +133,7 @@ impl Kind {
     }
 }
 
+/// Reads the members of the workspace with `cargo metadata`.
 pub fn read(root: &Path) -> Result<Vec<Member>> {
     let metadata = run::metadata(root, &["--no-deps"])?;
     Ok(members(&metadata, root))
@@ -157,6 +158,7 @@ fn members(metadata: &Value, root: &Path) -> Vec<Member> {
         .collect()
 }
 
+/// Checks the dependencies of every member.
 pub fn check(members: &[Member]) -> Vec<Breach> {
     let ours: BTreeMap<&str, &Member> = members.iter().map(|member| (member.name.as_str(), member)).collect();
     let mut breaches = Vec::new();
@@ -189,7 +191,7 @@ fn seen(member: &Member, kind: Kind, ours: &BTreeMap<&str, &Member>) -> BTreeSet
         && let Some(name) = open.pop()
     {
         for further in ours.get(name.as_str()).into_iter().flat_map(|other| &other.needs) {
-            // What a seam needs for itself (tokio, say) is judged there.
+            // Third-party dependencies of a seam (such as tokio) are checked at that seam.
             if ours.contains_key(further.as_str()) && seen.insert(further.clone()) {
                 open.push(further.clone());
             }

@@ -1,6 +1,6 @@
-//! Licences and banned crates of all dependencies, by the lists of `deny.toml`.
+//! Checks licences and banned crates of all dependencies against the lists of `deny.toml`.
 //!
-//! `cargo deny` checks the same and more, where it is installed; this part needs nothing but cargo.
+//! `cargo deny` checks the same and more, if it is installed; this part needs only cargo.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use serde_json::Value;
 use crate::run::{self, Failure, Result};
 use crate::tidy::Breach;
 
-/// The two lists that matter here.
+/// The two lists of `deny.toml` that are checked.
 #[derive(Debug, Default)]
 pub struct Policy {
     pub allowed: Vec<String>,
     pub banned: Vec<String>,
 }
 
+/// Checks all dependencies of the workspace.
 pub fn check(root: &Path) -> Result<Vec<Breach>> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path)
@@ -45,6 +46,7 @@ fn list(text: &str, section: &str, key: &str) -> Vec<String> {
     body[start..end].split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+/// Checks the packages of `cargo metadata` against a policy.
 pub fn check_packages(policy: &Policy, metadata: &Value) -> Vec<Breach> {
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     let mut breaches = Vec::new();
@@ -63,7 +65,7 @@ pub fn check_packages(policy: &Policy, metadata: &Value) -> Vec<Breach> {
     breaches
 }
 
-/// Evaluates an SPDX expression: OR of ANDs, with brackets; `/` is an old way to write OR.
+/// Evaluates an SPDX expression: OR of ANDs, with parentheses; `/` is an old form of OR.
 pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut tokens = spaced.split_whitespace().peekable();

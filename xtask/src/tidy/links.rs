@@ -1,10 +1,10 @@
-//! Links between documents lead somewhere.
+//! Checks that the relative links between documents have a target.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::tidy::{Breach, Source};
 
-/// Checks relative links of Markdown files; `exists` is asked about paths from the repository's root.
+/// Checks the relative links of Markdown files; `exists` is called with paths relative to the root.
 pub fn check(sources: &[Source], exists: &dyn Fn(&Path) -> bool) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for source in sources.iter().filter(|source| source.has_ending("md")) {
@@ -28,7 +28,7 @@ pub fn check(sources: &[Source], exists: &dyn Fn(&Path) -> bool) -> Vec<Breach> 
     breaches
 }
 
-/// Targets of `](…)` outside of code, with their lines.
+/// The targets of `](…)` outside code, with their lines.
 fn relative_links(text: &str) -> Vec<(usize, String)> {
     let mut links = Vec::new();
     let mut in_code = false;
@@ -50,7 +50,7 @@ fn relative_links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The path without `..`; `None` where it leaves the repository.
+/// Resolves `..` in the path; `None` if the path leaves the repository.
 fn flatten(path: &Path) -> Option<PathBuf> {
     let mut flat = PathBuf::new();
     for part in path.components() {

@@ -1,12 +1,12 @@
-//! Rules about the console's files: small scripts that say what they own, and never make HTML of a text.
+//! The rules about the console's files: small scripts with a header that never turn text into HTML.
 
 use crate::tidy::{Breach, Source};
 
-/// A script is a page or a part of one, not a program.
+/// The largest size of a script, in lines: each is a page or a part of one.
 const MOST_LINES: usize = 150;
 const MOST_LINES_OF_STYLE: usize = 500;
 
-/// Ways from a text to markup or code: what an application wrote into a row must stay a text.
+/// Functions that turn text into markup or code, which is forbidden because applications choose the texts of rows.
 const MARKUP: [&str; 8] = [
     "innerHTML",
     "outerHTML",
@@ -18,6 +18,7 @@ const MARKUP: [&str; 8] = [
     "eval(",
 ];
 
+/// Checks one file of the console.
 pub fn check(source: &Source) -> Vec<Breach> {
     if !source.path.split('/').any(|folder| folder == "src") {
         return Vec::new();

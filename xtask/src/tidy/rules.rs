@@ -1,4 +1,4 @@
-//! Every rule of the contracts in `docs/rules.md` has a test that names it, and every test that names a rule names one of them.
+//! Checks that every rule in `docs/rules.md` has a test that names it, and that every rule named by a test exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,13 @@ use crate::tidy::{Breach, Source};
 
 const PAGE: &str = "docs/rules.md";
 
-/// The letters that rule ids begin with: all contracts, mail, jobs, notifications, e-mails, outbox.
+/// The first letters of rule ids: all contracts, mail, jobs, notifications, e-mails, outbox.
 const LETTERS: [char; 6] = ['g', 'm', 'j', 'n', 'e', 'o'];
 
-/// `m4`: a letter and a number, without leading zeros.
+/// A rule id, `m4`: a letter and a number without leading zeros.
 type Id = (char, u32);
 
+/// Compares the listed rules with those that tests name.
 pub fn check(sources: &[Source]) -> Vec<Breach> {
     let Some(page) = sources.iter().find(|source| source.path == PAGE) else { return Vec::new() };
     let rules = listed(&page.text);
@@ -37,7 +38,7 @@ fn show((letter, number): Id) -> String {
     format!("{}{number}", letter.to_ascii_uppercase())
 }
 
-/// The first cells of the tables: each rule, and its line.
+/// The rules in the first cells of the tables, with their lines.
 fn listed(text: &str) -> BTreeMap<Id, usize> {
     let cells = text.lines().enumerate().filter_map(|(at, line)| {
         let cell = line.strip_prefix("| ")?.split(" |").next()?;
@@ -46,7 +47,7 @@ fn listed(text: &str) -> BTreeMap<Id, usize> {
     cells.collect()
 }
 
-/// The rules that functions name, `fn m04_backoff_…`, and their lines.
+/// The rules named by functions, `fn m04_backoff_…`, with their lines.
 fn named(text: &str) -> Vec<(usize, Id)> {
     let functions = text.lines().enumerate().filter_map(|(at, line)| {
         let (_, name) = line.split_once("fn ")?;

@@ -1,4 +1,4 @@
-//! Each rule on a few lines that break it, and on a few that only look as if they did.
+//! Tests each rule on a few lines that break it, and on a few that only look as if they did.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn source(path: &str, text: &str) -> Source {
     Source { path: path.to_owned(), text: text.to_owned() }
 }
 
-/// Line and complaint of each breach of a file's own rules.
+/// Line and text of each breach of the rules about content.
 fn of_file(path: &str, text: &str) -> Vec<(usize, String)> {
     let source = source(path, text);
     let breaches =
@@ -195,7 +195,7 @@ fn member(name: &str, folder: &str, needs: &[&str]) -> Member {
     Member { name: name.to_owned(), folder: folder.to_owned(), needs }
 }
 
-/// The breaches when a crate of this kind gets this dependency, in a workspace that is fine otherwise.
+/// The breaches when a crate of this kind gets this dependency in an otherwise valid workspace.
 fn with_dependency(name: &str, dependency: &str) -> Vec<String> {
     let mut members = vec![
         member("contract", "crates/contract", &["serde"]),

@@ -1,4 +1,5 @@
-//! Which files there are, and rules about that: same names for same things, and a README that tells how to begin.
+//! Lists the files of the repository, and checks rules about them: equal file names in all stores and transports, and a
+//! README that explains how to start.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,21 +7,21 @@ use std::process::Command;
 use crate::run::{Failure, Result};
 use crate::tidy::{Breach, Source};
 
-/// Who knows one store knows all. The verbs of the SQL stores are written once, in `stores/sql/src/run`; the memory store,
-/// which has no SQL, has files of the same names.
+/// The file names of every store, so that readers of one find their way in all. The verbs of the SQL stores are
+/// implemented once, in `stores/sql/src/run`; the memory store, which has no SQL, has files of the same names.
 const STORE_FILES: [&str; 7] = ["connect", "shape", "script", "store", "verify", "migrate", "error"];
 const MEMORY_STORE_FILES: [&str; 4] = ["claim", "settle", "sweep", "inspect"];
 const DYNAMODB_STORE_FILES: [&str; 9] =
     ["connect", "store", "claim", "settle", "sweep", "inspect", "verify", "migrate", "error"];
-/// Who knows one transport knows all. A folder has no answers to classify, and takes the mail as it is.
+/// The file names of every transport. The folder transport has no answers to classify and does not encode the mail.
 const TRANSPORT_FILES: [&str; 5] = ["config", "deliver", "error", "encode", "classify"];
 const FILE_TRANSPORT_FILES: [&str; 3] = ["config", "deliver", "error"];
 
-/// All text files of the repository that are, or could be, committed.
+/// Reads all text files of the repository that are tracked by git or could be.
 pub fn read(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     for path in list(root)? {
-        // Deleted but not yet committed, or not text: neither has lines to check.
+        // Skip files that are deleted but not yet committed, and files that are not text.
         let Ok(text) = std::fs::read_to_string(root.join(&path)) else { continue };
         sources.push(Source { path, text });
     }
@@ -38,7 +39,7 @@ fn list(root: &Path) -> Result<Vec<String>> {
         let listed = String::from_utf8_lossy(&output.stdout).into_owned();
         return Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect());
     }
-    // An unpacked archive, or no git here.
+    // Without git, or in an unpacked archive: walk the folders.
     let mut found = Vec::new();
     walk(root, root, &mut found)
         .map_err(|problem| Failure::Failed(format!("{}: {problem}", root.display())))?;
@@ -60,6 +61,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<
     Ok(())
 }
 
+/// Checks the file names of stores and transports, and the README.
 pub fn check(sources: &[Source]) -> Vec<Breach> {
     let special: [(&str, &[&str]); 2] =
         [("memory", &MEMORY_STORE_FILES), ("dynamodb", &DYNAMODB_STORE_FILES)];
@@ -80,7 +82,7 @@ fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str
         .iter()
         .filter(rust)
         .filter_map(|source| source.path.strip_prefix(folder)?.split_once("/src/").map(|(member, _)| member))
-        // `sql` renders statements for the stores and is none itself.
+        // `sql` renders statements for the stores and is not a store.
         .filter(|member| *member != "sql")
         .collect();
     members.dedup();

@@ -1,15 +1,16 @@
-//! Rules about names: whole words from the domain, none that could mean anything.
+//! The rules about names: whole words of the domain, and no word that says nothing.
 
 use crate::tidy::blank::code_only;
 use crate::tidy::{Breach, Source};
 
-/// In the name of a type, module, constant, function or file.
+/// Words that are forbidden in the names of types, modules, constants, functions and files.
 const EMPTY_WORDS: [&str; 6] = ["manager", "util", "utils", "helper", "helpers", "misc"];
-/// As the verb that a function's name starts with; alone, `handle()` is a noun and gives one.
+/// Verbs that a function's name must not start with; `handle()` alone is a noun and allowed.
 const EMPTY_VERBS: [&str; 2] = ["process", "handle"];
 
 const REMEDY: &str = "name what it does, with the words of the domain (claim, compose, deliver, decide, settle, extend, reclaim, …)";
 
+/// Checks the names that one file defines.
 pub fn check(source: &Source) -> Vec<Breach> {
     if !source.is_rust() {
         return Vec::new();
@@ -47,7 +48,7 @@ fn empty_verb(name: &str) -> Option<String> {
     words(name).into_iter().next().filter(|verb| EMPTY_VERBS.contains(&verb.as_str()))
 }
 
-/// `LaneManager`, `lane_manager` and `LANE_MANAGER` are all lane, manager.
+/// Splits a name into words: `LaneManager`, `lane_manager` and `LANE_MANAGER` are all lane, manager.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
