@@ -1,4 +1,4 @@
-//! A client of AWS's services that is not ours: boto3.
+//! boto3, an independent client of the AWS services.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -13,8 +13,8 @@ const WHEEL: Wheel = Wheel {
                    python-dateutil==2.9.0.post0\nsix==1.17.0\nurllib3==2.8.0\n",
 };
 
-/// Runs a Python program that may import boto3; `input` is its standard input. The outer error means that it could
-/// not be run, the inner one is what it complained of.
+/// Runs a Python program that may import boto3; `input` is its stdin. The outer error means that the program could not
+/// be run, the inner one is its stderr.
 pub fn run(program: &str, input: &str) -> Result<std::result::Result<String, String>> {
     let python = install::python();
     let mut child = Command::new(&python)

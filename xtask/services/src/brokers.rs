@@ -1,6 +1,6 @@
-//! All brokers at once, and the variables through which tests and benches find them.
+//! Starts all brokers together and provides the variables through which tests and benches find them.
 //!
-//! Apart from the fleet: RabbitMQ takes ten seconds and much of a core to start, and most work needs no broker.
+//! Separate from the fleet: RabbitMQ needs ten seconds and much of a core to start, and most work needs no broker.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use crate::nats::Nats;
 use crate::rabbitmq::RabbitMq;
 use crate::tansu::Tansu;
 
-/// One of each. Dropped, all are gone.
+/// One broker of each kind; all are stopped and removed on drop.
 #[derive(Debug)]
 pub struct Brokers {
     pub nats: Nats,
@@ -21,7 +21,7 @@ pub struct Brokers {
 }
 
 impl Brokers {
-    /// Installs what is missing in one go, then starts all side by side.
+    /// Installs what is missing in one step, then starts all brokers concurrently.
     pub fn start() -> Result<Self> {
         install::ensure(&[Need::Nats, Need::RabbitMq, Need::Pip])?;
         thread::scope(|scope| {
@@ -29,14 +29,14 @@ impl Brokers {
             let rabbitmq = scope.spawn(|| RabbitMq::start(""));
             let tansu = scope.spawn(Tansu::start);
             let ministack = scope.spawn(Ministack::start);
-            // All are joined before the first error is told, so that none is left half started.
+            // Join all threads before the first error is returned, so that no broker is left half started.
             let (nats, rabbitmq, tansu, ministack) =
                 (join(nats), join(rabbitmq), join(tansu), join(ministack));
             Ok(Self { nats: nats?, rabbitmq: rabbitmq?, tansu: tansu?, ministack: ministack? })
         })
     }
 
-    /// Names and values for the environment of tests and benches: URLs as the transports take them.
+    /// Names and values of the environment variables of tests and benches: URLs in the transports' syntax.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         vec![
             ("POSTRIDER_TEST_NATS", self.nats.url()),
@@ -47,7 +47,7 @@ impl Brokers {
         ]
     }
 
-    /// The name of a server that ended by itself, if one did.
+    /// The name of a broker that ended unexpectedly, if one did.
     pub fn first_lost(&mut self) -> Option<&'static str> {
         [
             ("NATS", self.nats.is_running()),

@@ -1,4 +1,4 @@
-//! Debian's Chromium, driven by scripts, for tests of what people look at; and axe-core, for what they may not be able to.
+//! Debian's Chromium, driven by scripts, for tests of the console; and axe-core, for tests of its accessibility.
 //!
 //! A script is the body of an asynchronous JavaScript function that gets `browser` (Playwright's), `audit(page)`, which
 //! lists what axe-core finds wrong with a page, and `input`. See `browser.mjs`.
@@ -15,11 +15,11 @@ use crate::user::we_are_root;
 use crate::wheel;
 
 const MODULES: &str = "browser-js-1.65.0-4.14.0";
-/// Exact versions, and without dependencies of their own.
+/// The npm packages with their exact versions; they have no dependencies.
 const PACKAGES: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
 const DRIVER: &str = include_str!("../browser.mjs");
 
-/// A browser that can be started; each script has one of its own, which ends with it.
+/// An installed browser; each script starts its own instance, which ends with the script.
 #[derive(Debug)]
 pub struct Browser {
     chromium: PathBuf,
@@ -27,7 +27,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Installs what is missing. Fonts too: without one for Chinese a page of boxes would pass every test.
+    /// Installs what is missing, fonts included: without a Chinese font a page of boxes would pass every test.
     pub fn find() -> Result<Self> {
         install::ensure(&[Need::Chromium, Need::Fontconfig, Need::ChineseFonts, Need::Npm])?;
         let modules = wheel::cached(MODULES, Need::Npm, |half, _| {
@@ -41,7 +41,7 @@ impl Browser {
         Ok(Self { chromium: install::chromium(), modules: modules.join("node_modules") })
     }
 
-    /// Runs a script with an input, which is JSON; gives the JSON that it returns.
+    /// Runs a script with a JSON input and returns its JSON result.
     pub fn run(&self, script: &str, input: &str) -> Result<String> {
         let mut node = Command::new("node");
         node.args(["--input-type=module", "--eval", DRIVER])
@@ -58,7 +58,7 @@ impl Browser {
             quoted(script),
             input.replace(['\r', '\n'], " "),
         );
-        // A node that ends at once says why on its way out.
+        // If node ends at once, its stderr says why.
         let _ = writeln!(orders, "{order}");
         let errors = child.stderr.take().expect("its errors were asked for as a pipe");
         let complaints = std::thread::spawn(move || read(errors));
@@ -75,12 +75,12 @@ impl Browser {
 
 fn read(mut from: impl std::io::Read) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error is all there is to tell.
+    // After a read error, use what was read before it.
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A JSON string.
+/// Quotes a text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -1,15 +1,17 @@
-//! What can go wrong with a server, told with the end of its own log.
+//! The errors of servers, each with the end of the server's log.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// The result of an operation on a server.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The reason why a server could not be installed, started or used.
 #[derive(Debug)]
 pub enum Error {
     /// A package could not be installed.
     Install { packages: String, output: String },
-    /// A folder or file of a server could not be made or read.
+    /// A folder or file of a server could not be created or read.
     File { path: PathBuf, source: std::io::Error },
     /// A command could not be run at all.
     Command { command: String, source: std::io::Error },

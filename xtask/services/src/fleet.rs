@@ -1,4 +1,4 @@
-//! All servers at once, and the variables through which tests and benches find them.
+//! Starts all databases and mail servers together and provides the variables through which tests and benches find them.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use crate::postgres::Postgres;
 use crate::server::Durability;
 use crate::smtp::{SmtpOptions, SmtpServer, SmtpSink};
 
-/// One of each. Dropped, all are gone.
+/// One server of each kind; all are stopped and removed on drop.
 #[derive(Debug)]
 pub struct Fleet {
     pub postgres: Postgres,
@@ -19,7 +19,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Installs what is missing in one go, then starts all side by side.
+    /// Installs what is missing in one step, then starts all servers concurrently.
     pub fn start(durability: Durability) -> Result<Self> {
         install::ensure(&[Need::Postgres, Need::MariaDb, Need::SmtpSink, Need::Aiosmtpd])?;
         thread::scope(|scope| {
@@ -27,13 +27,13 @@ impl Fleet {
             let mariadb = scope.spawn(|| MariaDb::start(durability));
             let sink = scope.spawn(SmtpSink::start);
             let smtp = scope.spawn(|| SmtpServer::start(&SmtpOptions::default()));
-            // All are joined before the first error is told, so that none is left half started.
+            // Join all threads before the first error is returned, so that no server is left half started.
             let (postgres, mariadb, sink, smtp) = (join(postgres), join(mariadb), join(sink), join(smtp));
             Ok(Self { postgres: postgres?, mariadb: mariadb?, sink: sink?, smtp: smtp? })
         })
     }
 
-    /// Names and values for the environment of tests and benches.
+    /// Names and values of the environment variables of tests and benches.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         vec![
             ("POSTRIDER_TEST_POSTGRES", self.postgres.url()),
@@ -44,13 +44,13 @@ impl Fleet {
         ]
     }
 
-    /// A `PATH` that also finds the tools that come with the servers: `pgbench`, `smtp-source`.
+    /// A `PATH` with the tools that come with the servers: `pgbench`, `smtp-source`.
     pub fn search_path(&self) -> String {
         let usual = std::env::var("PATH").unwrap_or_default();
         format!("{}:{usual}:/usr/sbin", self.postgres.binaries().display())
     }
 
-    /// The name of a server that ended by itself, if one did.
+    /// The name of a server that ended unexpectedly, if one did.
     pub fn first_lost(&mut self) -> Option<&'static str> {
         [
             ("PostgreSQL", self.postgres.is_running()),

@@ -1,7 +1,7 @@
-//! A server's private folder, and the guardian that outlives us to clean up.
+//! A server's private folder, and the guardian process that cleans up after this process has ended.
 //!
-//! Invariant: while the folder exists, so does its guardian; the guardian ends only after it was told that the folder
-//! is gone, or after it killed the server and removed the folder itself.
+//! Invariant: while the folder exists, its guardian runs; the guardian ends only after it received `gone`, or after it
+//! killed the server and removed the folder itself.
 
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::error::{Error, Result};
 use crate::user::{User, we_are_root};
 
-/// Reads `run PID`, `idle` and `gone`; at the end of its input (we died) it ends the group and removes the folder.
-/// The first signal asks for an abrupt but orderly end, which lets PostgreSQL take its own children with it.
-/// A zombie counts as ended: where nobody reaps orphans, it stays one.
+/// The guardian's script. It reads `run PID`, `idle` and `gone`; at the end of its input (this process died) it kills
+/// the process group and removes the folder. The first signal requests an abrupt but orderly end, in which PostgreSQL
+/// ends its own children. A zombie counts as ended, as it stays one where no process reaps orphans.
 const GUARDIAN: &str = r#"
 lives() {
     read -r about <"/proc/$group/stat" || return 1
@@ -55,7 +55,7 @@ impl Folder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("postrider-{server}-{}-{number}", std::process::id());
         let path = place()?.join(name);
-        // A leftover of a process with our number would be nobody's: guardians remove what the living made.
+        // A leftover folder of an earlier process with the same PID is unused: a guardian would have removed it.
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(Error::file(&path))?;
         }
@@ -81,7 +81,7 @@ impl Folder {
         &self.path
     }
 
-    /// Makes a folder inside that the server's user owns.
+    /// Creates a subfolder that the server's user owns.
     pub(crate) fn inner(&self, name: &str, owner: Option<User>) -> Result<PathBuf> {
         let path = self.path.join(name);
         std::fs::create_dir(&path).map_err(Error::file(&path))?;
@@ -95,14 +95,14 @@ impl Folder {
         chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file(path))
     }
 
-    /// From now on the guardian ends this group if we die.
+    /// Makes the guardian kill this process group if this process dies.
     pub(crate) fn guard(&mut self, group: u32) -> Result<()> {
         writeln!(self.orders, "run {group}").map_err(Error::command("the guardian"))
     }
 
-    /// The server is down; its number may soon be another's.
+    /// Stops guarding the group: the server has ended, and the system may reuse its PID.
     pub(crate) fn unguard(&mut self) {
-        // A guardian that is gone guards nothing, which is what was asked for.
+        // An error means that the guardian has ended, and guards nothing anyway.
         let _ = writeln!(self.orders, "idle");
     }
 }
@@ -117,7 +117,7 @@ impl Drop for Folder {
     }
 }
 
-/// Where folders go: short, for the sake of socket paths, and open to the users that servers run as.
+/// The parent of the folders: a short path, as socket paths are limited, and open to the users that servers run as.
 fn place() -> Result<PathBuf> {
     if let Some(chosen) = std::env::var_os("POSTRIDER_SERVICES_DIR") {
         return Ok(chosen.into());

@@ -1,7 +1,7 @@
-//! What must be there, and getting it from Debian where it is not.
+//! Checks that the required programs exist, and installs missing ones from Debian.
 //!
-//! Invariant: nothing is installed where everything is present, no package is removed, and no system service is
-//! started: a `policy-rc.d` forbids that for as long as the installation takes.
+//! Invariant: nothing is installed if everything is present, no package is removed, and no system service is started: a
+//! `policy-rc.d` forbids that during the installation.
 
 use std::fs::File;
 use std::io::Write;
@@ -76,7 +76,7 @@ impl Need {
     }
 }
 
-/// The folder with `initdb`, `postgres` and `psql`: Debian keeps one for each version, the highest wins.
+/// The folder with `initdb`, `postgres` and `psql` of the highest version that Debian has installed.
 pub(crate) fn postgres_binaries() -> Option<PathBuf> {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -101,7 +101,7 @@ pub(crate) fn smtp_sink() -> PathBuf {
     find("smtp-sink").unwrap_or_else(|| "/usr/sbin/smtp-sink".into())
 }
 
-/// Debian's own interpreter, the one that sees Debian's packages.
+/// Debian's Python interpreter, which finds Debian's packages.
 pub(crate) fn python() -> PathBuf {
     "/usr/bin/python3".into()
 }
@@ -110,7 +110,7 @@ pub(crate) fn nats_server() -> PathBuf {
     find("nats-server").unwrap_or_else(|| "/usr/sbin/nats-server".into())
 }
 
-/// Not the one on the path: that insists on the system's own folders.
+/// The server's own program; the wrapper on the `PATH` requires the folders of the system.
 pub(crate) fn rabbitmq_server() -> PathBuf {
     "/usr/lib/rabbitmq/bin/rabbitmq-server".into()
 }
@@ -119,7 +119,7 @@ pub(crate) fn chromium() -> PathBuf {
     find("chromium").unwrap_or_else(|| "/usr/bin/chromium".into())
 }
 
-/// Any font that covers the language will do.
+/// Whether any font covers the language.
 fn has_font_for(language: &str) -> bool {
     let mut list = Command::new("fc-list");
     list.arg(format!(":lang={language}")).stdin(Stdio::null()).stderr(Stdio::null());
@@ -132,7 +132,7 @@ fn python_runs(code: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Looks a command up; the `sbin` folders count even where the path leaves them out.
+/// Finds a command on the `PATH` and in the `sbin` folders.
 fn find(command: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -141,7 +141,7 @@ fn find(command: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Installs what is missing, once for all callers: another process that installs is waited for.
+/// Installs what is missing, once for all callers, and waits for other processes that install.
 pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
     if missing(needs).is_empty() {
         return Ok(());
@@ -189,11 +189,11 @@ fn install(packages: &[&'static str]) -> Result<()> {
         .into_iter()
         .chain(packages.iter().copied())
     };
-    // The lists may be absent or old: fetched only when needed, as that is half of the time.
+    // The package lists may be absent or old; update them only if needed, as that takes half of the time.
     if apt(arguments()).is_ok() {
         return Ok(());
     }
-    // A broken list of somebody else's is not our trouble; the second try tells.
+    // The update may fail because of an unrelated source; the second attempt decides.
     let _ = apt(["update"]);
     apt(arguments()).map_err(|output| failed(packages, output))
 }
@@ -213,10 +213,10 @@ fn apt<'a>(arguments: impl IntoIterator<Item = &'a str>) -> std::result::Result<
     Err(last_lines(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat())))
 }
 
-/// We want its `smtp-sink`; the machine's own mail is none of our business.
+/// Leaves Postfix unconfigured: only its `smtp-sink` is needed, and the machine's mail must not change.
 fn keep_postfix_unconfigured() {
     let answers = Command::new("debconf-set-selections").stdin(Stdio::piped()).spawn();
-    // Without debconf's answer the package takes its default, which does no harm either.
+    // Without this answer the package uses its default, which is harmless as well.
     if let Ok(mut child) = answers {
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(b"postfix postfix/main_mailer_type select No configuration\n");
@@ -227,7 +227,7 @@ fn keep_postfix_unconfigured() {
 
 const POLICY: &[u8] = b"#!/bin/sh\n# In place while packages for tests are installed.\nexit 101\n";
 
-/// While it lives, packages can't start services; then what was there is back.
+/// Prevents packages from starting services; restores the previous policy on drop.
 #[derive(Debug)]
 pub(crate) struct ServicePolicy {
     path: PathBuf,
@@ -237,7 +237,7 @@ impl ServicePolicy {
     pub(crate) fn forbid_starts(path: &Path) -> Result<Self> {
         let policy = Self { path: path.to_owned() };
         let (aside, fresh) = (policy.beside("before"), policy.beside("fresh"));
-        // An earlier run that was killed left it aside: that one is the machine's own, not the one in its place.
+        // A killed earlier run left the machine's own policy in the backup; do not overwrite it with ours.
         let own = std::fs::read(path).is_ok_and(|there| there != POLICY);
         if own && !aside.exists() {
             std::fs::copy(path, &aside).map_err(Error::file(&aside))?;

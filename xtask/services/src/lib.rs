@@ -1,17 +1,17 @@
-//! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
-//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS and DynamoDB), and clients of them that are not ours;
-//! a browser; and a TCP proxy that injects network faults.
+//! Real servers for tests, benches and manual use: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server;
+//! brokers: NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS and DynamoDB), with independent clients; a
+//! browser; and a TCP proxy that injects network faults.
 //!
-//! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
-//! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
+//! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server,
+//! waiting until it is ready, and stopping it. Must not: touch system services, or depend on Postrider.
 //!
-//! Invariant: no server outlives the process that started it, however that process ends. Each server has a
-//! guardian, a shell that waits on a pipe held by us; when the pipe closes, it kills the server and removes
-//! its folder. That holds for Ctrl-C, a panic, `exit` and SIGKILL alike, and needs no signal code of ours.
+//! Invariant: no server outlives the process that started it, however that process ends. Each server has a guardian, a
+//! shell that reads a pipe held by this process; when the pipe closes, it kills the server and removes its folder. This
+//! covers Ctrl-C, a panic, `exit` and SIGKILL, and needs no signal handlers.
 //!
-//! Everything here blocks; call it from a plain thread, or from `spawn_blocking`.
+//! All functions block; call them from a plain thread, or from `spawn_blocking`.
 //!
-//! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
+//! The databases run in a time zone far from UTC on purpose, to find sessions that forget to set their own.
 
 pub mod boto3;
 mod brokers;

@@ -1,4 +1,4 @@
-//! A private MariaDB.
+//! A private MariaDB server.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::install::{self, Need};
 use crate::server::{self, Durability, Launch, Server};
 use crate::user::User;
 
-/// A server of its own, with the user `root` and no password. Dropped, it is gone with its data.
+/// A MariaDB server with the user `root` and no password; it is removed with its data on drop.
 #[derive(Debug)]
 pub struct MariaDb {
     server: Server,
@@ -17,7 +17,7 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Installs MariaDB if it is missing, makes a data folder and starts it.
+    /// Installs MariaDB if it is missing, creates a data folder and starts the server.
     pub fn start(durability: Durability) -> Result<Self> {
         install::ensure(&[Need::MariaDb])?;
         server::on_some_port(|port| Self::start_on(port, durability))
@@ -48,34 +48,37 @@ impl MariaDb {
         Ok(mariadb)
     }
 
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// No database selected; tests make their own from here.
+    /// The URL without a database; tests create their own.
     pub fn url(&self) -> String {
         self.url_of("")
     }
 
+    /// The URL of a database.
     pub fn url_of(&self, database: &str) -> String {
         format!("mysql://root@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// An orderly end.
+    /// Shuts the server down in order.
     pub fn stop(&mut self) {
         self.server.stop("TERM");
     }
 
-    /// SIGKILL.
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
 
-    /// Starts a stopped or killed server on the same data and port; recovery is waited for.
+    /// Starts a stopped or killed server on the same data and port, and waits for its recovery.
     pub fn start_again(&mut self) -> Result<()> {
         let (data, port) = (self.server.folder().join("data"), self.port);
         self.server.start(|| answers(port, &data))
@@ -85,23 +88,23 @@ impl MariaDb {
 fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
     let at = |name: &str| folder.join(name).display().to_string();
     let mut arguments = vec![
-        // First, or it is not obeyed.
+        // Must be the first option, or it is ignored.
         "--no-defaults".to_owned(),
         format!("--datadir={}", at("data")),
         format!("--socket={}", at("socket")),
-        // Its user may not write elsewhere.
+        // The server's user may not write to other folders.
         format!("--tmpdir={}", folder.display()),
         format!("--pid-file={}", at("pid")),
         format!("--port={port}"),
         "--bind-address=127.0.0.1".to_owned(),
         "--max-connections=300".to_owned(),
         "--default-time-zone=+05:45".to_owned(),
-        // What Debian's settings file would have set.
+        // The settings of Debian's configuration file.
         "--character-set-server=utf8mb4".to_owned(),
         "--collation-server=utf8mb4_general_ci".to_owned(),
     ];
     if durability == Durability::ProcessCrash {
-        // The log is written at every commit, and flushed once a second.
+        // The log is written at every commit, but flushed once per second.
         arguments.push("--innodb-flush-log-at-trx-commit=2".to_owned());
     }
     arguments

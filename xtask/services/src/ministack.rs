@@ -1,4 +1,5 @@
-//! A private emulator of AWS: Ministack, for its SQS and DynamoDB. It works in memory, and writes that down at an orderly end.
+//! A private emulator of AWS, Ministack, for SQS and DynamoDB. It works in memory, and saves its state when
+//! it is stopped.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -19,7 +20,7 @@ pub(crate) const WHEEL: Wheel = Wheel {
                    botocore==1.43.106\njmespath==1.1.0\npython-dateutil==2.9.0.post0\nsix==1.17.0\nurllib3==2.8.0\n",
 };
 
-/// A server of its own. What it held is back after [`Ministack::stop`], forgotten after [`Ministack::kill`].
+/// A Ministack server. Its state survives [`Ministack::stop`], but not [`Ministack::kill`].
 #[derive(Debug)]
 pub struct Ministack {
     server: Server,
@@ -27,6 +28,7 @@ pub struct Ministack {
 }
 
 impl Ministack {
+    /// Installs Ministack if it is missing and starts it.
     pub fn start() -> Result<Self> {
         let packages = wheel::ensure(&WHEEL)?;
         server::on_some_port(|port| Self::start_on(port, &packages))
@@ -54,49 +56,52 @@ impl Ministack {
         Ok(ministack)
     }
 
-    /// Stops it without closing a connection (SIGSTOP).
+    /// Freezes the server (SIGSTOP); its connections stay open.
     pub fn freeze(&self) {
         self.server.freeze();
     }
 
-    /// Lets a frozen server go on.
+    /// Continues a frozen server.
     pub fn thaw(&self) {
         self.server.thaw();
     }
 
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where its HTTP is.
+    /// The URL of its HTTP endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// For a transport: with keys, as it takes any.
+    /// The URL for a transport, with credentials; the emulator accepts any.
     pub fn url(&self) -> String {
         format!("sqs://test:test@us-east-1?endpoint={}", self.endpoint())
     }
 
-    /// For the store of e-mails.
+    /// The URL for the DynamoDB store.
     pub fn dynamodb_url(&self) -> String {
         format!("dynamodb://test:test@us-east-1?endpoint={}", self.endpoint())
     }
 
-    /// An orderly end: its queues are written down.
+    /// Shuts the server down in order; its queues are saved.
     pub fn stop(&mut self) {
         self.server.stop("TERM");
     }
 
+    /// Kills the server with SIGKILL; its state is lost.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
 
-    /// Starts it again on the same port.
+    /// Starts the server again on the same port.
     pub fn start_again(&mut self) -> Result<()> {
         let port = self.port;
         self.server.start(|| is_healthy(port))

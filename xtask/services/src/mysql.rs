@@ -1,5 +1,5 @@
-//! A private MySQL itself: Debian has it only in `sid`, so it is unpacked beside the system, with the C library and the loader
-//! that it was built for. `sid` moves, so this is for those who ask for it.
+//! A private MySQL server. Debian has it only in `sid`, so it is unpacked outside the system, with the C library and
+//! the loader that it was built for. `sid` changes often, so it is used only on request.
 
 use std::io::Read as _;
 use std::net::{Ipv4Addr, TcpStream};
@@ -17,7 +17,7 @@ use crate::wheel;
 const PACKAGE: &str = "mysql-server-core";
 const SUITE: &str = "sid";
 
-/// A server of its own, with the user `root` and no password. Dropped, it is gone with its data.
+/// A MySQL server with the user `root` and no password; it is removed with its data on drop.
 #[derive(Debug)]
 pub struct MySql {
     server: Server,
@@ -25,9 +25,9 @@ pub struct MySql {
 }
 
 impl MySql {
-    /// Fetches MySQL if it is not there, makes a data folder and starts it.
+    /// Downloads MySQL if it is missing, creates a data folder and starts the server.
     pub fn start(durability: Durability) -> Result<Self> {
-        // Unpacking needs `dpkg-deb`, which every Debian has; pip stands for "we are on one".
+        // Unpacking needs `dpkg-deb`, which every Debian has; requiring pip ensures that this is Debian.
         let tree = wheel::cached("mysql-sid", Need::Pip, |half, _| fetch(half))?.join("tree");
         server::on_some_port(|port| Self::start_on(port, &tree, durability))
     }
@@ -35,7 +35,7 @@ impl MySql {
     fn start_on(port: u16, tree: &Path, durability: Durability) -> Result<Self> {
         let folder = Folder::create("mysql", None, "KILL")?;
         let (loader, mut words) = program(tree);
-        // A folder of its own making: it must not be there.
+        // MySQL creates this folder itself; it must not exist.
         words.push(format!("--datadir={}", folder.path().join("data").display()));
         if we_are_root() {
             words.push("--user=root".to_owned());
@@ -57,18 +57,18 @@ impl MySql {
         Ok(mysql)
     }
 
-    /// No database selected; tests make their own from here.
+    /// The URL without a database; tests create their own.
     pub fn url(&self) -> String {
         format!("mysql://root@127.0.0.1:{}/", self.port)
     }
 
-    /// What it calls itself: the first words of its greeting.
+    /// The version from the server's greeting.
     pub fn version(&self) -> String {
         greeting(self.port).unwrap_or_default()
     }
 }
 
-/// The packages and all that they need, as if nothing were installed here.
+/// Downloads the packages and all their dependencies, ignoring what is installed.
 fn fetch(half: &Path) -> Result<()> {
     let apt = half.join("apt");
     for folder in ["lists/partial", "archives/partial"] {
@@ -105,7 +105,7 @@ fn fetch(half: &Path) -> Result<()> {
     std::fs::remove_dir_all(&apt).map_err(Error::file(&apt))
 }
 
-/// The mirror that this machine uses.
+/// The Debian mirror of this machine.
 fn mirror() -> Result<String> {
     let mut texts = vec![std::fs::read_to_string("/etc/apt/sources.list").unwrap_or_default()];
     let parts = std::fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
@@ -123,7 +123,7 @@ fn mirror_in(line: &str) -> Option<String> {
     word.trim_end_matches('/').ends_with("/debian").then(|| word.to_owned())
 }
 
-/// The loader, and how it is told to run the server.
+/// The loader, and the arguments with which it runs the server.
 fn program(tree: &Path) -> (PathBuf, Vec<String>) {
     let at = |name: &str| tree.join(name).display().to_string();
     let multiarch = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
@@ -157,7 +157,7 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
         "--mysqlx=OFF".to_owned(),
         "--max-connections=300".to_owned(),
         "--default-time-zone=+05:45".to_owned(),
-        // Nobody reads it, and it is flushed at every commit.
+        // The binary log is not needed, and it is flushed at every commit.
         "--skip-log-bin".to_owned(),
     ];
     if durability == Durability::ProcessCrash {
@@ -170,7 +170,7 @@ fn greets(port: u16) -> bool {
     greeting(port).is_some()
 }
 
-/// The version in the first packet: four bytes of header, one of protocol, then text up to a zero.
+/// Reads the version from the first packet: four bytes of header, one of protocol, then text up to a zero.
 fn greeting(port: u16) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;

@@ -9,7 +9,7 @@ use crate::folder::Folder;
 use crate::install::{self, Need};
 use crate::server::{self, Launch, Server};
 
-/// A server of its own. Dropped, it is gone with its streams.
+/// A NATS server with JetStream; it is removed with its streams on drop.
 #[derive(Debug)]
 pub struct Nats {
     server: Server,
@@ -18,7 +18,7 @@ pub struct Nats {
 }
 
 impl Nats {
-    /// `settings` are more lines for its configuration file: users, permissions, limits.
+    /// Starts the server; `settings` are more lines of its configuration file: users, permissions, limits.
     pub fn start(settings: &str) -> Result<Self> {
         install::ensure(&[Need::Nats])?;
         server::on_some_port(|port| Self::start_on(port, settings))
@@ -55,28 +55,32 @@ impl Nats {
         Ok(nats)
     }
 
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
-    /// Stops it without closing a connection (SIGSTOP).
+    /// Freezes the server (SIGSTOP); its connections stay open.
     pub fn freeze(&self) {
         self.server.freeze();
     }
 
-    /// Lets a frozen server go on.
+    /// Continues a frozen server.
     pub fn thaw(&self) {
         self.server.thaw();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
@@ -88,7 +92,7 @@ impl Nats {
     }
 }
 
-/// Its first line says who it is.
+/// Whether the server's first line contains this name.
 fn greets(port: u16, name: &str) -> bool {
     let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     if stream.set_read_timeout(Some(Duration::from_secs(2))).is_err() {

@@ -1,4 +1,4 @@
-//! Clients of the brokers that share nothing with the product: what a test reads with them, no mistake of ours can hide.
+//! Independent clients of the brokers: they share no code with the product, so that its mistakes cannot hide in tests.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,26 +12,27 @@ const SCRIPT: &str = include_str!("../broker_client.py");
 const WHEEL: Wheel =
     Wheel { name: "broker-clients-1", requirements: "nats-py==2.16.0\npika==1.4.4\nkafka-python==3.0.12\n" };
 
-/// A program of its own that makes topics and reads them: see `broker_client.py`.
+/// A separate program that creates topics and reads them: see `broker_client.py`.
 #[derive(Debug)]
 pub struct Outsider {
-    /// Where Python finds the libraries.
+    /// The value of PYTHONPATH.
     packages: String,
 }
 
 impl Outsider {
+    /// Installs the client libraries if they are missing.
     pub fn new() -> Result<Self> {
         let of = |wheel| wheel::ensure(wheel).map(|folder| folder.display().to_string());
-        // The library for SQS came with its emulator.
+        // The library for SQS is installed with the emulator.
         Ok(Self { packages: [of(&WHEEL)?, of(&ministack::WHEEL)?].join(":") })
     }
 
-    /// Makes a stream, a durable queue or a FIFO queue of that name.
+    /// Creates a stream, a durable queue or a FIFO queue of that name.
     pub fn prepare(&self, url: &str, topic: &str) -> Result<()> {
         self.run("prepare", url, topic).map(drop)
     }
 
-    /// Every record that is there, one JSON object a line: `key`, `attempt`, `payload`; those of a key in their order.
+    /// Reads all records, one JSON object per line: `key`, `attempt`, `payload`; those of one key in order.
     pub fn read(&self, url: &str, topic: &str) -> Result<String> {
         self.run("read", url, topic)
     }

@@ -1,4 +1,4 @@
-//! A private PgBouncer in front of a PostgreSQL.
+//! A private PgBouncer in front of a PostgreSQL server.
 
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -8,14 +8,14 @@ use crate::install::{self, Need};
 use crate::server::{self, Launch, Server};
 use crate::user::User;
 
-/// For how long a client keeps its server connection.
+/// Time for which a client keeps its server connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoolMode {
     Session,
     Transaction,
 }
 
-/// Forwards every database of a server, with PgBouncer's own defaults but for the mode.
+/// A PgBouncer that forwards all databases of a server, with default settings except the mode.
 #[derive(Debug)]
 pub struct PgBouncer {
     server: Server,
@@ -23,7 +23,7 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// `port` is the server's; its superuser is `postgres`, without a password.
+    /// Starts PgBouncer; `port` is the server's, whose superuser is `postgres` without a password.
     pub fn start(port: u16, mode: PoolMode) -> Result<Self> {
         install::ensure(&[Need::PgBouncer])?;
         server::on_some_port(|own| Self::start_on(own, port, mode))
@@ -55,11 +55,12 @@ impl PgBouncer {
         Ok(pooler)
     }
 
+    /// The TCP port of PgBouncer.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// What it has logged.
+    /// Reads its log.
     pub fn log(&self) -> Result<String> {
         let log = self.server.folder().join("server.log");
         std::fs::read_to_string(&log).map_err(Error::file(&log))

@@ -1,4 +1,4 @@
-//! Ports for private servers, below the range that outgoing connections use: a server that restarts finds its port free.
+//! Ports for private servers, below the range of outgoing connections, so that a restarted server finds its port free.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 const FIRST: u16 = 15_000;
 const COUNT: u16 = 17_000;
 
-/// A port that nobody listens on now. Two starters may still pick the same one, so a server's readiness check
-/// asks who is answering, and its start is tried again on another port.
+/// Returns a port that is free now. Two processes may still choose the same one, so a server's readiness check verifies
+/// which server answers, and its start is repeated on another port.
 pub(crate) fn free() -> Result<u16> {
     let start = RandomState::new().build_hasher().finish();
     (0..u64::from(COUNT))

@@ -1,4 +1,4 @@
-//! A private PostgreSQL.
+//! A private PostgreSQL server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::server::{self, Durability, Launch, Server};
 use crate::signal;
 use crate::user::User;
 
-/// A cluster of its own, with the superuser `postgres` and no password. Dropped, it is gone with its data.
+/// A PostgreSQL cluster with the superuser `postgres` and no password; it is removed with its data on drop.
 #[derive(Debug)]
 pub struct Postgres {
     server: Server,
@@ -20,7 +20,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Installs PostgreSQL if it is missing, makes a cluster and starts it.
+    /// Installs PostgreSQL if it is missing, creates a cluster and starts it.
     pub fn start(durability: Durability) -> Result<Self> {
         install::ensure(&[Need::Postgres])?;
         let binaries = install::postgres_binaries().ok_or_else(|| Error::Install {
@@ -59,46 +59,49 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where the programs of this version are: `psql`, `pgbench`, `pg_dump`.
+    /// The folder with the programs of this version: `psql`, `pgbench`, `pg_dump`.
     pub fn binaries(&self) -> &Path {
         &self.binaries
     }
 
-    /// The maintenance database; tests make their own databases from here.
+    /// The URL of the maintenance database; tests create their own databases.
     pub fn url(&self) -> String {
         self.url_of("postgres")
     }
 
+    /// The URL of a database.
     pub fn url_of(&self, database: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// An orderly end (`fast` mode): sessions are cut, everything is flushed.
+    /// Shuts the server down in order (`fast` mode): sessions are closed, all data is flushed.
     pub fn stop(&mut self) {
         self.server.stop("INT");
     }
 
-    /// SIGKILL to the postmaster and to every backend.
+    /// Kills the postmaster and every backend with SIGKILL.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
 
-    /// Starts a stopped or killed server on the same data and port; recovery is waited for.
+    /// Starts a stopped or killed server on the same data and port, and waits for its recovery.
     pub fn start_again(&mut self) -> Result<()> {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
             let data = self.server.folder().join("data");
             let (psql, port) = (self.binaries.join("psql"), self.port);
             match self.server.start(|| answers(&psql, port, &data)) {
-                // The kernel may need a moment to let go of the memory of killed backends.
+                // The kernel may need a moment to free the shared memory of killed backends.
                 Err(Error::NotReady { tail, .. })
                     if tail.contains("shared memory") && Instant::now() < until =>
                 {
@@ -117,7 +120,7 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
         format!("unix_socket_directories={}", folder.display()),
         "max_connections=300".to_owned(),
         "timezone=Asia/Kathmandu".to_owned(),
-        // For benches that count statements; next to nothing for everybody else.
+        // Needed by benches that count statements; costs the others next to nothing.
         "shared_preload_libraries=pg_stat_statements".to_owned(),
     ];
     if durability == Durability::ProcessCrash {

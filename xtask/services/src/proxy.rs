@@ -1,7 +1,7 @@
 //! A TCP proxy that injects network faults between a client and a server, for tests and benches.
 //!
-//! Owns: the listening port, the mode of new connections, and the list of open ones. What happens to the bytes of
-//! one connection is in `proxy/link.rs`.
+//! Owns: the listening port, the mode of new connections, and the list of open ones. `proxy/link.rs` forwards the bytes
+//! of one connection.
 //!
 //! A frozen connection is half-open as far as a client can see: nothing it sends is answered and it is never closed.
 //! The kernel of this machine still acknowledges its segments, so a TCP keepalive alone does not detect it.
@@ -21,26 +21,26 @@ mod losses;
 use link::{Link, reset};
 use losses::Losses;
 
-/// What happens to a connection that a client opens from now on.
+/// The treatment of new connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewConnections {
     Forward,
-    /// Accepted, then never answered: a host that is gone, behind a load balancer that is not.
+    /// Accepted, but never answered, like a dead host behind a working load balancer.
     BlackHole,
-    /// Nobody listens on the port: "connection refused".
+    /// The port is closed: "connection refused".
     Refuse,
 }
 
-/// An answer that never arrives: the connection is cut instead.
+/// An answer that never arrives because the connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LostAnswer {
-    /// The answer to a request with these bytes in it, which reaches the server.
+    /// The answer to a request that contains these bytes; the request reaches the server.
     To(&'static [u8]),
-    /// An answer with these bytes in it.
+    /// An answer that contains these bytes.
     With(&'static [u8]),
 }
 
-/// Forwards connections on a private port to a target. Dropped, it resets all of them and frees the port.
+/// A proxy that forwards connections on a private port to a target; on drop it resets them and frees the port.
 #[derive(Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
@@ -77,6 +77,7 @@ impl Shared {
 }
 
 impl Proxy {
+    /// Starts a proxy that forwards to this target without faults.
     pub fn start(target: SocketAddr) -> Result<Self> {
         server::on_some_port(|port| Self::start_on(port, target))
     }
@@ -101,20 +102,22 @@ impl Proxy {
         Ok(Self { shared, port, acceptor: Some(acceptor) })
     }
 
+    /// The port of the proxy.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Sends new connections to another server. Open connections stay where they are.
+    /// Forwards new connections to another server. Open connections are not changed.
     pub fn retarget(&self, target: SocketAddr) {
         self.shared.state().target = target;
     }
 
-    /// Sets what happens to new connections. Returns when it is in force.
+    /// Sets the treatment of new connections. Returns when it is in effect.
     pub fn new_connections(&self, mode: NewConnections) {
         let mut state = self.shared.state();
         state.mode = mode;
@@ -134,8 +137,8 @@ impl Proxy {
         }
     }
 
-    /// Delivers every byte this much later, in each direction. Bytes are pipelined: a delay costs latency and no
-    /// throughput. Bytes already on their way keep the delay they started with.
+    /// Delays every byte by this time in each direction. Bytes are pipelined: a delay adds latency but does not reduce
+    /// throughput. Bytes already on their way keep their delay.
     pub fn delay(&self, delay: Duration) {
         let mut state = self.shared.state();
         state.delay = delay;
@@ -151,14 +154,14 @@ impl Proxy {
         }
     }
 
-    /// Goes on forwarding on frozen connections, with nothing lost. Those that were opened in a black hole stay dead.
+    /// Continues forwarding on frozen connections without loss. Connections opened in a black hole stay dead.
     pub fn thaw(&self) {
         for link in &self.shared.state().links {
             link.freeze(false);
         }
     }
 
-    /// Freezes all open connections and black-holes new ones: the server's host vanishes.
+    /// Freezes all open connections and black-holes new ones, as if the server's host had vanished.
     pub fn black_hole(&self) {
         self.new_connections(NewConnections::BlackHole);
         self.freeze();
@@ -172,27 +175,27 @@ impl Proxy {
         }
     }
 
-    /// Loses the next so many such answers, on any connection.
+    /// Loses the next `times` such answers, on any connection.
     pub fn lose_answers(&self, answer: LostAnswer, times: usize) {
         self.shared.state().losses.expect(answer, times);
     }
 
-    /// How many of them are still to be lost.
+    /// The number of answers that are still to be lost.
     pub fn answers_to_lose(&self) -> usize {
         self.shared.state().losses.left()
     }
 
-    /// How many connections were accepted since the start.
+    /// The number of connections accepted since the start.
     pub fn accepted(&self) -> usize {
         self.shared.state().accepted
     }
 
-    /// How many connections are open now, frozen ones included.
+    /// The number of open connections, frozen ones included.
     pub fn open(&self) -> usize {
         self.shared.state().links.len()
     }
 
-    /// Makes a blocked `accept` return. An error means that the port is closed already, and the acceptor awake.
+    /// Makes a blocked `accept` return. An error means that the port is closed already and the acceptor is not blocked.
     fn wake_acceptor(&self) {
         drop(TcpStream::connect_timeout(&self.address(), Duration::from_millis(100)));
     }
@@ -204,7 +207,7 @@ impl Drop for Proxy {
         self.shared.changed.notify_all();
         self.wake_acceptor();
         if let Some(acceptor) = self.acceptor.take() {
-            // A panic of the acceptor has been printed by its own thread.
+            // A panic of the acceptor thread has been printed already.
             drop(acceptor.join());
         }
         self.cut();
@@ -230,7 +233,7 @@ fn accept_until_dropped(shared: &Arc<Shared>, port: u16, listener: TcpListener) 
             continue;
         }
         drop(state);
-        // The port is ours between two binds only by convention (`port.rs`), so a bind may have to be repeated.
+        // The port is reserved between two binds only by convention (`port.rs`), so a bind may have to be repeated.
         let Some(open) = listener.take().or_else(|| listen(port).ok()) else { continue };
         shared.state().listening = true;
         shared.changed.notify_all();
@@ -241,7 +244,7 @@ fn accept_until_dropped(shared: &Arc<Shared>, port: u16, listener: TcpListener) 
     }
 }
 
-/// Puts a new connection on the list. It is forwarded by threads of its own, as connecting to the target may take long.
+/// Adds a new connection to the list. Separate threads forward it, as connecting to the target may take long.
 fn admit(shared: &Arc<Shared>, client: TcpStream) {
     let mut state = shared.state();
     if state.ended || state.mode == NewConnections::Refuse {

@@ -1,4 +1,4 @@
-//! A private RabbitMQ.
+//! A private RabbitMQ server.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,10 +11,10 @@ use crate::install::{self, Need};
 use crate::server::{self, Launch, Server};
 use crate::user::User;
 
-/// Erlang's port mapper is ours too, and in our group: the one that RabbitMQ would start outlives everybody.
+/// Starts Erlang's port mapper in our process group: the one that RabbitMQ starts itself would never end.
 const SCRIPT: &str = r#"epmd -address 127.0.0.1 -port "$ERL_EPMD_PORT" & exec "$1""#;
 
-/// A server of its own, with the user `guest`. Dropped, it is gone with its queues.
+/// A RabbitMQ server with the user `guest`; it is removed with its queues on drop.
 #[derive(Debug)]
 pub struct RabbitMq {
     server: Server,
@@ -23,7 +23,7 @@ pub struct RabbitMq {
 }
 
 impl RabbitMq {
-    /// Takes some ten seconds. `settings` are lines of its `rabbitmq.conf`.
+    /// Starts the server, in about ten seconds. `settings` are lines of its `rabbitmq.conf`.
     pub fn start(settings: &str) -> Result<Self> {
         install::ensure(&[Need::RabbitMq])?;
         server::on_some_port(|port| Self::start_on(port, settings))
@@ -56,36 +56,39 @@ impl RabbitMq {
         Ok(rabbitmq)
     }
 
+    /// The TCP port of AMQP.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("amqp://guest:guest@127.0.0.1:{}", self.port)
     }
 
-    /// SIGKILL. Loses a queue that was declared just before: RabbitMQ confirms a declaration before the transaction
-    /// that holds it is decided on disk, and an undecided one is rolled back at the next start. Messages that were
-    /// confirmed are kept.
+    /// Kills the server with SIGKILL. A queue declared just before is lost: RabbitMQ confirms a declaration before
+    /// its transaction is committed on disk, and rolls an uncommitted one back at the next start. Confirmed
+    /// messages are kept.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
-    /// An end in order: everything that was declared is there at the next start.
+    /// Shuts the server down in order: everything that was declared is there at the next start.
     pub fn stop(&mut self) {
         self.server.stop("TERM");
     }
 
-    /// Stops it without closing a connection (SIGSTOP).
+    /// Freezes the server (SIGSTOP); its connections stay open.
     pub fn freeze(&self) {
         self.server.freeze();
     }
 
-    /// Lets a frozen server go on.
+    /// Continues a frozen server.
     pub fn thaw(&self) {
         self.server.thaw();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
@@ -99,7 +102,7 @@ impl RabbitMq {
 
 impl Drop for RabbitMq {
     fn drop(&mut self) {
-        // The port mapper is its child: a signal to the server alone would leave it.
+        // The port mapper is a child of the server: a signal to the server alone would leave it running.
         self.server.kill();
     }
 }
@@ -125,7 +128,7 @@ fn environment(port: u16, node: &str, folder: &Path) -> Result<Vec<(&'static str
     ])
 }
 
-/// Its first frame names the cluster: the node's name, and the machine's.
+/// Whether the server's first frame names this cluster: the names of node and machine.
 fn greets(port: u16, node: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     let ready = stream.set_read_timeout(Some(Duration::from_secs(2)));

@@ -1,4 +1,4 @@
-//! Schemathesis, a stranger to us: it reads an OpenAPI document and asks the running server whatever it says can be asked.
+//! Schemathesis, an independent tool that reads an OpenAPI document and sends requests generated from it to the server.
 
 use std::process::{Command, Stdio};
 
@@ -17,22 +17,22 @@ const WHEEL: Wheel = Wheel {
                    werkzeug==3.1.9\n",
 };
 
-/// What it is to ask.
+/// The parameters of a run.
 #[derive(Debug, Clone)]
 pub struct Asking {
-    /// Where the document is: `http://127.0.0.1:8080/api/openapi.json`.
+    /// The URL of the document: `http://127.0.0.1:8080/api/openapi.json`.
     pub document: String,
     /// Headers of every request: `Authorization: Bearer …`.
     pub headers: Vec<String>,
     /// Cases per operation.
     pub cases: u32,
-    /// The same cases again.
+    /// The seed of the generator; the same seed generates the same cases.
     pub seed: u32,
-    /// Settings of its own (`schemathesis.toml`).
+    /// The content of `schemathesis.toml`.
     pub settings: String,
 }
 
-/// Asks; the inner error is what it found, in its own words.
+/// Runs the generated requests; the inner error is the report of its findings.
 pub fn ask(asking: &Asking) -> Result<std::result::Result<(), String>> {
     let packages = wheel::ensure(&WHEEL)?;
     let folder = Folder::create("schemathesis", None, "KILL")?;

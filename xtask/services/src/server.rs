@@ -1,4 +1,4 @@
-//! One running server: started behind its guardian, waited for, ended.
+//! One running server: starts it with its guardian, waits until it is ready, and ends it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,21 +12,21 @@ use crate::folder::Folder;
 use crate::signal;
 use crate::user::User;
 
-/// How long a server may take to answer; a loaded machine with two cores needs patience.
+/// Time limit for a server to become ready, long enough for a loaded machine with two cores.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// What a database promises to survive.
+/// The failures that commits survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The database's own defaults: a commit survives a power cut. For benches.
+    /// The database's defaults: a commit survives a power cut. For benches.
     Stock,
-    /// A commit survives the death of the database's processes, not that of the machine. For tests: everything
-    /// that SIGKILL can do is still true, and commits cost no disk flush.
+    /// A commit survives the death of the database's processes, but not of the machine. For tests: SIGKILL has the same
+    /// effects, and commits need no disk flush.
     #[default]
     ProcessCrash,
 }
 
-/// How to start a server; the same again for every restart.
+/// The command line of a server, used for every start.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub name: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Launch {
     pub arguments: Vec<String>,
     pub environment: Vec<(&'static str, String)>,
     pub user: Option<User>,
-    /// For an end that nobody will look back at: quick, but PostgreSQL still gives its shared memory back to the system.
+    /// The signal for the final end: quick, but PostgreSQL still frees its shared memory.
     pub last_signal: &'static str,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Server {
     launch: Launch,
     log: PathBuf,
     running: Option<Child>,
-    // Last, so that the folder goes after the process that uses it.
+    // The last field, so that the folder is dropped after the process that uses it.
     folder: Folder,
 }
 
@@ -57,8 +57,8 @@ impl Server {
         self.folder.path()
     }
 
-    /// Starts the process and waits until `ready` says yes. `ready` must make sure that it is this server which
-    /// answers, and no other that took the port.
+    /// Starts the process and waits until `ready` returns true. `ready` must verify that this server answers, and not
+    /// another one that took the port.
     pub(crate) fn start(&mut self, ready: impl Fn() -> bool) -> Result<()> {
         if self.running.is_some() {
             return Ok(());
@@ -86,7 +86,8 @@ impl Server {
         }
     }
 
-    /// The process waits for a word before it becomes the server, so that there is no moment in which it runs unguarded.
+    /// Spawns the process, which waits for a line on stdin before it becomes the server, so that it
+    /// never runs unguarded.
     fn spawn(&mut self) -> Result<()> {
         let log =
             OpenOptions::new().create(true).append(true).open(&self.log).map_err(Error::file(&self.log))?;
@@ -114,7 +115,7 @@ impl Server {
         gate.write_all(b"go\n").map_err(Error::command(self.launch.name))
     }
 
-    /// An end by the given signal; SIGKILL to all if that takes too long, and to what the server leaves behind.
+    /// Ends the server with the given signal; sends SIGKILL if that takes too long, and to processes that remain.
     pub(crate) fn stop(&mut self, by: &str) {
         let Some(child) = self.running.as_mut() else { return };
         let family = signal::family(child.id());
@@ -131,13 +132,13 @@ impl Server {
         }
     }
 
-    /// SIGKILL to the server and all its processes; returns when none of them is left.
+    /// Kills the server and all its processes with SIGKILL; returns when all of them have ended.
     pub(crate) fn kill(&mut self) {
         let Some(child) = self.running.as_mut() else { return };
         let family = signal::family(child.id());
         let targets: Vec<String> = family.iter().map(ToString::to_string).collect();
         signal::send("KILL", &targets);
-        // Reaped first: `lives` takes a zombie for dead, and the rest are not our children.
+        // Reap the child first; the other processes are not our children, and `lives` treats zombies as dead.
         let _ = child.wait();
         let until = Instant::now() + Duration::from_secs(10);
         while family.iter().any(|&pid| signal::lives(pid)) && Instant::now() < until {
@@ -146,7 +147,7 @@ impl Server {
         self.forget();
     }
 
-    /// SIGSTOP to the server and all its processes: its connections stay open, and nothing answers.
+    /// Sends SIGSTOP to the server and all its processes: connections stay open, but nothing answers.
     pub(crate) fn freeze(&self) {
         self.signal_all("STOP");
     }
@@ -179,7 +180,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs a preparing command (as the server's user) to its end.
+/// Runs a preparatory command, as the server's user, and waits for its end.
 pub(crate) fn run(command: &mut Command, user: Option<User>) -> Result<()> {
     if let Some(user) = user {
         command.uid(user.uid).gid(user.gid);
@@ -194,13 +195,13 @@ pub(crate) fn run(command: &mut Command, user: Option<User>) -> Result<()> {
     Err(Error::Failed { command: name, output: crate::error::last_lines(&String::from_utf8_lossy(&text)) })
 }
 
-/// What a client command prints, trimmed; `None` where it fails.
+/// The trimmed stdout of a client command; `None` if it fails.
 pub(crate) fn ask(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Tries to start on a fresh port, thrice: another starter may take a port between our look and our use of it.
+/// Tries to start on a free port, three times, as another process may take the port before the server binds it.
 pub(crate) fn on_some_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
     let mut outcome = start(crate::port::free()?);
     for _ in 0..2 {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Sends a signal to processes (`123`) or groups (`-123`); those that are gone already are fine.
+/// Sends a signal to processes (`123`) or groups (`-123`); ignores those that have ended.
 pub(crate) fn send(signal: &str, targets: &[String]) {
     let outcome = Command::new("sh")
         .args(["-c", r#"kill -s "$0" -- "$@""#, signal])
@@ -30,14 +30,14 @@ pub(crate) fn ended(child: &mut Child, within: Duration) -> bool {
     }
 }
 
-/// The process and all that it started, whatever groups they moved to: PostgreSQL's children each have their own.
+/// The process and all its descendants, in any process group: each child of PostgreSQL has its own.
 pub(crate) fn family(pid: u32) -> Vec<u32> {
     let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let children = listed.split_whitespace().filter_map(|child| child.parse().ok());
     std::iter::once(pid).chain(children.flat_map(family)).collect()
 }
 
-/// Whether a process still does anything; a zombie does not.
+/// Whether a process runs; a zombie does not.
 pub(crate) fn lives(pid: u32) -> bool {
     let status =
         std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();

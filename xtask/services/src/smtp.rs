@@ -14,7 +14,7 @@ use crate::user::we_are_root;
 
 const SCRIPT: &str = include_str!("../smtp_server.py");
 
-/// Takes every mail and forgets it, about as fast as a socket can.
+/// An SMTP server that accepts and discards every mail, about as fast as a socket allows.
 #[derive(Debug)]
 pub struct SmtpSink {
     server: Server,
@@ -22,6 +22,7 @@ pub struct SmtpSink {
 }
 
 impl SmtpSink {
+    /// Installs Postfix's tools if they are missing and starts the sink.
     pub fn start() -> Result<Self> {
         install::ensure(&[Need::SmtpSink])?;
         server::on_some_port(|port| {
@@ -46,20 +47,23 @@ impl SmtpSink {
         })
     }
 
+    /// The address of the sink.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
+    /// Kills the sink with SIGKILL.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
 }
 
-/// How a session is encrypted. The certificate is for `localhost` and 127.0.0.1, signed by itself.
+/// The encryption of a session. The certificate is self-signed, for `localhost` and 127.0.0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tls {
     #[default]
@@ -69,17 +73,18 @@ pub enum Tls {
     Implicit,
 }
 
+/// The behaviour of an [`SmtpServer`].
 #[derive(Debug, Clone, Default)]
 pub struct SmtpOptions {
     pub tls: Tls,
-    /// User and password; without them AUTH is not offered. With them it is required.
+    /// User and password, which the server then requires; `None`: AUTH is not offered.
     pub login: Option<(String, String)>,
-    /// A sender and recipient seen for the first time are put off (451) until this much later.
+    /// Time for which a new pair of sender and recipient is refused temporarily (451).
     pub greylist: Option<Duration>,
 }
 
-/// A real SMTP server (aiosmtpd). Each mail that it accepted is a line of JSON in the journal, written before the
-/// 250 goes out: `{"at", "from", "to", "message_id", "size", "session"}`. Recipients script it: see `smtp_server.py`.
+/// A real SMTP server (aiosmtpd). Each accepted mail is a line of JSON in the journal, written before the 250 is sent:
+/// `{"at", "from", "to", "message_id", "size", "session"}`. Recipients script it: see `smtp_server.py`.
 #[derive(Debug)]
 pub struct SmtpServer {
     server: Server,
@@ -89,6 +94,7 @@ pub struct SmtpServer {
 }
 
 impl SmtpServer {
+    /// Installs aiosmtpd if it is missing and starts the server.
     pub fn start(options: &SmtpOptions) -> Result<Self> {
         install::ensure(&[Need::Aiosmtpd])?;
         server::on_some_port(|port| Self::start_on(port, options))
@@ -120,24 +126,27 @@ impl SmtpServer {
         Ok(smtp)
     }
 
+    /// The address of the server.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// One line of JSON for each accepted mail; kept over restarts of the server.
+    /// The journal, with one line of JSON per accepted mail; kept over restarts.
     pub fn journal(&self) -> PathBuf {
         self.server.folder().join("journal.jsonl")
     }
 
-    /// The certificate to trust, in PEM; there only with TLS.
+    /// The certificate to trust, in PEM; exists only with TLS.
     pub fn certificate(&self) -> PathBuf {
         self.server.folder().join("certificate.pem")
     }
 
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }
@@ -147,7 +156,7 @@ impl SmtpServer {
         let (port, tls, hostname) = (self.port, self.tls, self.hostname.clone());
         let ready = self.server.folder().join(&hostname);
         self.server.start(|| match tls {
-            // No greeting before a handshake; the file is written once the port is bound.
+            // There is no greeting before the handshake; the file is written once the port is bound.
             Tls::Implicit => ready.exists() && TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(),
             Tls::None | Tls::StartTls => greets(port, &hostname),
         })
@@ -192,7 +201,7 @@ fn make_certificate(folder: &Path) -> Result<()> {
     server::run(&mut openssl, None)
 }
 
-/// Whether the greeting names our server, and not another that took the port first.
+/// Whether the greeting names this server, and not another that took the port first.
 fn greets(port: u16, hostname: &str) -> bool {
     let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     if stream.set_read_timeout(Some(Duration::from_secs(2))).is_err() {

@@ -1,4 +1,4 @@
-//! The public libraries of Standard Webhooks, as receivers use them: do they take a delivery for genuine?
+//! The public libraries of Standard Webhooks, which verify our deliveries as receivers do.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,19 +25,20 @@ const given = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 new Webhook(given.secret).verify(given.body, given.headers);
 ";
 
+/// A library by its language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
     Python,
     JavaScript,
 }
 
-/// A delivery as its receiver saw it, as JSON: `{\"secret\": …, \"body\": …, \"headers\": {…}}`.
+/// A delivery as its receiver got it, as JSON: `{\"secret\": …, \"body\": …, \"headers\": {…}}`.
 #[derive(Debug, Clone)]
 pub struct Signed {
     pub json: String,
 }
 
-/// Verifies a delivery; the outer error means that the library could not be had, the inner one is its refusal.
+/// Verifies a delivery; the outer error means that the library could not be run, the inner one is its refusal.
 pub fn verify(library: Library, delivery: &Signed) -> Result<std::result::Result<(), String>> {
     let mut command = match library {
         Library::Python => {

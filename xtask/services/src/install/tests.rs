@@ -1,4 +1,4 @@
-//! The service policy on a folder of its own.
+//! Tests of the service policy, on a temporary folder.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! One proxied connection: two directions, each a thread that reads and a thread that writes what is due.
+//! One proxied connection: two directions, each with a reading thread and a writing thread.
 //!
-//! Reading and writing are apart so that a delay is latency: while one chunk waits, the next ones are read already.
+//! Separate threads make a delay pure latency: while one chunk waits, the next ones are read already.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -12,10 +12,10 @@ use socket2::SockRef;
 
 use super::losses::Losses;
 
-/// A chunk is at most 64 KiB, so that a direction holds at most 64 MiB: more than any delay of a test needs.
+/// The largest chunk, 64 KiB, so that a direction buffers 64 MiB at most, more than the delays of tests need.
 const CHUNK: usize = 64 * 1024;
 const CHUNKS: usize = 1024;
-/// A write to a peer that does not read looks this often whether the connection was cut.
+/// Interval at which a write to a peer that does not read checks whether the connection was cut.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -28,16 +28,16 @@ pub(super) struct Link {
 
 #[derive(Debug)]
 struct Flags {
-    /// Set while the connection is forwarded.
+    /// The connection to the server; set while the connection is forwarded.
     server: Option<Arc<TcpStream>>,
     delay: Duration,
     frozen: bool,
     cut: bool,
-    /// The next answer is lost.
+    /// Whether the next answer is lost.
     loses_answer: bool,
 }
 
-/// Bytes and when they are due at the other side; the end of the stream is an empty chunk.
+/// Bytes and the time at which they are due at the other side; an empty chunk is the end of the stream.
 struct Chunk {
     due: Instant,
     bytes: Vec<u8>,
@@ -62,8 +62,8 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Ends the connection with a reset. The reset is sent when the last of the forwarding threads lets go of the
-    /// sockets, which ending their reads makes them do; for a connection in a black hole that is now.
+    /// Ends the connection with a reset. It is sent when the last forwarding thread drops the sockets, which happens
+    /// once their reads end; for a connection in a black hole it is sent at once.
     pub(super) fn cut(&self) {
         let mut flags = self.flags();
         flags.cut = true;
@@ -74,7 +74,7 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Connects to the target and forwards in both directions until both have ended, or the connection is cut.
+    /// Connects to the target and forwards in both directions until both have ended or the connection is cut.
     pub(super) fn forward(&self, target: SocketAddr) {
         let Ok(server) = TcpStream::connect(target).map(Arc::new) else { return self.cut() };
         {
@@ -118,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Is this an answer that never arrives? A request is forwarded, and its answer remembered.
+    /// Whether this answer is to be lost. Requests are always forwarded; a matching one marks its answer.
     fn is_lost(&self, bytes: &[u8], is_answer: bool) -> bool {
         if is_answer {
             return self.losses.takes_answer(bytes) || self.flags().loses_answer;
@@ -135,7 +135,7 @@ impl Link {
                 return;
             }
             if chunk.bytes.is_empty() {
-                // An error means that the peer is gone already; the other direction notices.
+                // An error means that the peer is gone already; the other direction notices it.
                 drop(to.shutdown(Shutdown::Write));
                 return;
             }
@@ -145,7 +145,7 @@ impl Link {
         }
     }
 
-    /// Waits until a chunk may be written; false when the connection was cut.
+    /// Waits until a chunk may be written; false if the connection was cut.
     fn wait_until(&self, due: Instant) -> bool {
         let mut flags = self.flags();
         loop {
@@ -175,9 +175,9 @@ impl Link {
     }
 }
 
-/// Makes the close of this socket a reset, and ends reads that are blocked on it.
+/// Makes the close of this socket a reset, and ends reads that block on it.
 pub(super) fn reset(stream: &TcpStream) {
-    // Both fail only on a socket whose connection has ended already.
+    // Both fail only on a socket whose connection has ended.
     drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
     drop(stream.shutdown(Shutdown::Read));
 }

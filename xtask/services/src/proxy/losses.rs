@@ -1,4 +1,4 @@
-//! Which answers are lost on the way.
+//! Decides which answers the proxy loses.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,12 +20,12 @@ impl Losses {
         self.lock().map_or(0, |(_, times)| times)
     }
 
-    /// Is the answer to this request to be lost?
+    /// Whether the answer to this request is to be lost.
     pub(super) fn takes_request(&self, bytes: &[u8]) -> bool {
         self.takes(|answer| matches!(answer, LostAnswer::To(part) if contains(bytes, part)))
     }
 
-    /// Is this answer to be lost?
+    /// Whether this answer is to be lost.
     pub(super) fn takes_answer(&self, bytes: &[u8]) -> bool {
         self.takes(|answer| matches!(answer, LostAnswer::With(part) if contains(bytes, part)))
     }

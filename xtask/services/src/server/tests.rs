@@ -1,4 +1,4 @@
-//! Servers that are none: shell commands show how starts and ends are told.
+//! Tests how starts and ends of servers are reported, with shell commands instead of servers.
 
 use super::*;
 

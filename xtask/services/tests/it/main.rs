@@ -1,4 +1,4 @@
-//! The servers themselves: they answer, survive what they promise to, and leave nothing behind.
+//! Tests of the servers: they answer, keep what they promise to keep, and leave nothing behind.
 
 mod proxy;
 
@@ -33,7 +33,7 @@ fn mariadb(server: &MariaDb, sql: &str) -> String {
 fn postgres_keeps_commits_over_kills_and_restarts() {
     let mut server = Postgres::start(Durability::ProcessCrash).unwrap();
     psql(&server, "create table kept (n int)");
-    // A session that is busy when the end comes.
+    // A session that is busy during the shutdown.
     let mut busy = Command::new("psql").args([&server.url(), "-c", "select pg_sleep(60)"]).spawn().unwrap();
     for n in 1..=3 {
         psql(&server, &format!("insert into kept values ({n})"));
@@ -62,7 +62,7 @@ fn mariadb_keeps_commits_over_kills_and_restarts() {
     assert_eq!(mariadb(&server, "select count(*) from d.kept"), "2");
 }
 
-/// A plain SMTP client: sends each line, returns the codes of the answers.
+/// A plain SMTP client: sends each line, returns the codes of the replies.
 fn converse(address: SocketAddr, lines: &[&str]) -> Vec<String> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -169,14 +169,14 @@ fn tls_works_both_ways() {
     }
 }
 
-/// This test runs itself again as a child that starts a server and is then killed.
+/// Runs this test again as a child process that starts a server and is then killed.
 #[test]
 fn a_killed_starter_leaves_nothing_behind() {
     const ROLE: &str = "POSTRIDER_SERVICES_TEST_STARTER";
     if std::env::var_os(ROLE).is_some() {
         let server = Postgres::start(Durability::ProcessCrash).unwrap();
         eprintln!("\nstarted {}", psql(&server, "show data_directory"));
-        // Until killed; the pipe never says anything.
+        // Wait to be killed; nothing is ever written to the pipe.
         let _ = std::io::stdin().read(&mut [0]);
         return;
     }
@@ -197,14 +197,14 @@ fn a_killed_starter_leaves_nothing_behind() {
     starter.kill().unwrap();
     starter.wait().unwrap();
     let until = Instant::now() + Duration::from_secs(15);
-    // A zombie has no command line; nobody may be there to reap it.
+    // A zombie has an empty command line; it stays one where no process reaps it.
     while folder.exists() || std::fs::read(&postmaster).is_ok_and(|words| !words.is_empty()) {
         assert!(Instant::now() < until, "still there: {data}");
         std::thread::yield_now();
     }
 }
 
-/// The first line that a NATS server says to this request.
+/// The first line that a NATS server answers to this request.
 fn nats(server: &Nats, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

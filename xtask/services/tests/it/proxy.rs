@@ -1,4 +1,4 @@
-//! The fault proxy does what its name says, seen from a client and from a server of this test.
+//! Tests of the fault proxy, seen from a client and from a server.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -42,7 +42,7 @@ fn ask(stream: &mut TcpStream, byte: u8) -> std::io::Result<u8> {
     Ok(answer[0])
 }
 
-/// Whether nothing comes back within a short while, and the connection stays open.
+/// Whether no answer arrives within a short time, and the connection stays open.
 fn is_silent(stream: &mut TcpStream, byte: u8) -> bool {
     stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let answer = ask(stream, byte);
@@ -82,7 +82,7 @@ fn a_delay_is_latency_and_not_a_limit_of_throughput() {
     let begun = Instant::now();
     ask(&mut stream, 1).unwrap();
     assert!(begun.elapsed() >= 2 * delay, "{:?}", begun.elapsed());
-    // Fifty separate segments: one after the other they would take ten seconds.
+    // Fifty separate segments, which would take ten seconds one after the other.
     let begun = Instant::now();
     let mut reader = stream.try_clone().unwrap();
     let answers = std::thread::spawn(move || reader.read_exact(&mut [0; 50]).unwrap());
