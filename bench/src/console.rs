@@ -1,5 +1,5 @@
-//! The console's questions to the real binary with millions of rows in a lane on PostgreSQL: how long each page's calls take
-//! the server, and what an open overview costs the database in a minute.
+//! Measures the console's requests to the real binary with millions of rows in a lane on PostgreSQL: the time of each
+//! page's calls, and the load of an open overview on the database per minute.
 
 mod site;
 
@@ -17,12 +17,13 @@ use self::site::Site;
 use crate::product;
 use crate::report::{Figure, Report};
 
-/// Each call, so often; the slowest counts.
+/// Repetitions of each call; the slowest counts.
 const TRIES: usize = 5;
-/// What a call may take, and what a minute of an open overview may cost the database.
+/// Time limit of a call, and limit of the database's work per minute of an open overview.
 const MOST_MILLIS: f64 = 300.0;
 const MOST_COST: f64 = 600.0;
 
+/// Measures all calls with this many rows.
 pub async fn run(report: Report, rows: u64) {
     let site = Site::create().await;
     Report::say(&format!("filling {rows} mails and as many jobs"));
@@ -57,7 +58,7 @@ pub async fn run(report: Report, rows: u64) {
     assert!(open - idle < MOST_COST, "an open overview costs {:.0} ms a minute", open - idle);
 }
 
-/// Name, method, path, body.
+/// The calls: name, method, path, body.
 fn calls(rows: u64) -> Vec<(&'static str, &'static str, String, String)> {
     let lane = "/api/v1/lanes/mail";
     let middle = rows / 2;
@@ -102,7 +103,7 @@ fn calls(rows: u64) -> Vec<(&'static str, &'static str, String, String)> {
     calls
 }
 
-/// What the pages of webhook jobs ask, of their lane and of the API.
+/// The calls of the pages of webhook jobs, to their lane and to the API.
 fn jobs(middle: u64) -> Vec<(&'static str, &'static str, String, String)> {
     let (lane, list) = ("/api/v1/lanes/jobs", "/api/v1/dispatch-jobs");
     let job = format!("{middle:013}");
@@ -151,7 +152,7 @@ impl Caller {
         request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request of ours")
     }
 
-    /// Milliseconds until the whole answer is there; `None` where it is a refusal.
+    /// Milliseconds until the complete answer has arrived; `None` if it is an error.
     async fn ask(&self, method: &str, path: &str, body: &str) -> Option<f64> {
         let started = Instant::now();
         let answer = self.web.request(self.request(method, path, body)).await.ok()?;

@@ -1,5 +1,5 @@
-//! Rows/s claimed and settled from ordered groups at the store: with and without 100,000 rows of held groups in front (few
-//! long groups, and very many short ones), and with and without an old transaction that keeps dead rows from being removed.
+//! Measures rows/s claimed and settled from ordered groups at the store: with and without 100,000 rows of held groups
+//! in front (few long groups, and many short ones), and with and without an old transaction that prevents vacuuming.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::servers::Bed;
 
 const BATCH: u32 = 500;
 
-/// What is in the way of the rows that may go.
+/// The obstacles in front of the rows that may be claimed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Case {
     Nothing,
@@ -27,9 +27,9 @@ enum Case {
     Long,
     /// 100,000 held groups of one row.
     Many,
-    /// Nothing, but the rows are in few groups.
+    /// No obstacle, but the rows are in few groups.
     Few,
-    /// Few groups, and a transaction that was begun before the drain stays open.
+    /// Few groups, while a transaction that began before the drain stays open.
     Pinned,
 }
 
@@ -46,7 +46,7 @@ impl Case {
         }
     }
 
-    /// The case without what is in the way.
+    /// The same case without its obstacle.
     fn baseline(self) -> Self {
         match self {
             Self::Nothing | Self::Long | Self::Many => Self::Nothing,
@@ -54,7 +54,7 @@ impl Case {
         }
     }
 
-    /// Groups in front that may not go.
+    /// The number of held groups in front.
     fn held(self) -> u64 {
         match self {
             Self::Long => 100,
@@ -63,12 +63,13 @@ impl Case {
         }
     }
 
-    /// Groups that may go.
+    /// The number of groups that may be claimed.
     fn free(self) -> u64 {
         if self.baseline() == Self::Few { 20 } else { 200 }
     }
 }
 
+/// Measures all cases.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let text = Contract::builtin("outbox").expect("a built-in");
     let contract = Contract::parse("outbox.toml", text).expect("a built-in is sound");
@@ -100,7 +101,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
     }
 }
 
-/// A transaction with a snapshot from before the drain: while it is open, no row version that it sees can be removed.
+/// Opens a transaction with a snapshot from before the drain: while it is open, no row version that it sees is removed.
 async fn pin(url: &str) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.expect("connected");
     for statement in ["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM outbox"] {
@@ -109,7 +110,7 @@ async fn pin(url: &str) -> PgConnection {
     connection
 }
 
-/// Held groups first, by key and by time; then `rows` due ones of free groups, in turn.
+/// Inserts held groups first, by key and by time, then `rows` due rows of free groups in rotation.
 async fn fill(url: &str, rows: u64, case: Case) {
     let columns = "topic, partition_key, payload, status, created_at, next_attempt_at";
     let payload = "x".repeat(200);
@@ -135,7 +136,7 @@ async fn fill(url: &str, rows: u64, case: Case) {
     }
 }
 
-/// Each worker has a store of its own, and claims and settles in turn, until `rows` are delivered.
+/// Claims and settles with several workers, each with its own store, until `rows` are delivered.
 async fn drain(bed: &Bed, contract: &Contract, workers: usize, rows: u64) -> f64 {
     let done = Arc::new(AtomicU64::new(0));
     let mut stores = Vec::with_capacity(workers);
@@ -160,7 +161,7 @@ async fn work(store: &dyn Store, done: &AtomicU64, rows: u64) {
     while done.load(Relaxed) < rows {
         let claimed = store.claim(&Want { limit: BATCH }).await.expect("claimed");
         if claimed.is_empty() {
-            // Others hold what is left.
+            // Other workers hold the remaining rows.
             tokio::time::sleep(Duration::from_millis(1)).await;
             continue;
         }

@@ -1,4 +1,4 @@
-//! Lanes for benches: a transport that takes everything at once, a recorder of hand-over times, and how to wait.
+//! Lanes for benches: a no-op transport, a recorder of delivery times, and how to wait for the end.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use postrider_engine::{Engine, Lane, Limits};
 use postrider_seams::{Composer, Envelope, Outcome, Receipt, Store, ThreadDice, Transport, transport};
 use tokio::time::Instant;
 
-/// The built-in contract of the bench's table, with the batch that the bench uses.
+/// The built-in contract of the bench's table, with this claim size.
 pub fn contract(batch: u32) -> Contract {
     let text = Contract::builtin("mail_outbox").expect("a built-in");
     let mut contract = Contract::parse("mail_outbox.toml", text).expect("a built-in is sound");
@@ -18,6 +18,7 @@ pub fn contract(batch: u32) -> Contract {
     contract
 }
 
+/// The limits of a lane with this claim size.
 pub fn limits(batch: u32) -> Limits {
     Limits {
         concurrency: 8,
@@ -32,7 +33,7 @@ pub fn limits(batch: u32) -> Limits {
     }
 }
 
-/// Takes everything at once: what is left is the engine and the store.
+/// A transport that accepts everything at once, so that only the engine and the store are measured.
 pub struct NoOp;
 
 #[async_trait]
@@ -50,7 +51,7 @@ impl Transport for NoOp {
     }
 }
 
-/// Takes everything, and remembers when each row was handed over.
+/// A transport that accepts everything, and records the time at which it received each row.
 #[derive(Default)]
 pub struct Recorder {
     pub seen: Mutex<HashMap<String, Instant>>,
@@ -76,6 +77,7 @@ impl Transport for Recorder {
     }
 }
 
+/// Builds a lane from these parts.
 pub fn lane(
     contract: &Contract,
     store: Arc<dyn Store>,
@@ -95,7 +97,7 @@ pub fn lane(
     }
 }
 
-/// Rows per second from the start of the engine until `rows` are settled as delivered.
+/// Runs the lane until `rows` are settled as delivered; returns rows per second from the start of the engine.
 pub async fn drain(lane: Lane, rows: u64) -> f64 {
     let engine = Engine::new(Arc::new(ThreadDice));
     let handle = engine.handle();
@@ -114,6 +116,7 @@ pub async fn drain(lane: Lane, rows: u64) -> f64 {
     rate
 }
 
+/// Rows per second.
 #[allow(clippy::cast_precision_loss)] // row counts are far below 2^52
 pub fn rate(rows: u64, elapsed: Duration) -> f64 {
     rows as f64 / elapsed.as_secs_f64()

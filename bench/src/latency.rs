@@ -1,5 +1,5 @@
-//! From the insert's commit to the hand-over to the transport, on PostgreSQL with the notification trigger, at a steady
-//! 100 rows/s.
+//! Measures the time from the commit of an insert to the delivery to the transport, on PostgreSQL with the notification
+//! trigger, at a steady 100 rows/s.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use crate::servers::{Bed, SUBJECT};
 
 const PER_SECOND: u64 = 100;
 
+/// Measures for this many seconds per round.
 pub async fn run(report: Report, rounds: usize, seconds: u64) {
     let contract = contract(500);
     let bed = Bed::postgres(&contract).await;
@@ -56,7 +57,7 @@ async fn one_round(bed: &Bed, contract: &postrider_contract::Contract, seconds: 
         .collect()
 }
 
-/// Inserts at a steady pace; answers each row's key and when its commit came back.
+/// Inserts at a steady rate; returns each row's key and the time of its insert.
 async fn produce(url: &str, seconds: u64) -> Vec<(String, Instant)> {
     let mut connection = PgConnection::connect(url).await.expect("connected");
     let insert = format!(
@@ -67,7 +68,7 @@ async fn produce(url: &str, seconds: u64) -> Vec<(String, Instant)> {
     let mut inserted = Vec::new();
     for _ in 0..seconds * PER_SECOND {
         pace.tick().await;
-        // Timed from before the insert: the commit's own time counts against us, not for us.
+        // Take the time before the insert, so that the commit's own time is included.
         let at = Instant::now();
         let row =
             sqlx::query(AssertSqlSafe(insert.as_str())).fetch_one(&mut connection).await.expect("inserted");

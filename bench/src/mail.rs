@@ -1,4 +1,4 @@
-//! Mails/s of 2 KB to `smtp-sink`, beside the sink's own `smtp-source` with the same number of connections.
+//! Measures mails/s of 2 KB to `smtp-sink`, compared with Postfix's `smtp-source` with as many connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +18,12 @@ use crate::servers::{Bed, SUBJECT, variable};
 
 const BATCH: u32 = 500;
 
-/// About 2 KB with the headers, in lines of an ordinary length.
+/// About 2 KB with the headers, in lines of usual length.
 fn body() -> String {
     "The quick brown fox jumps over the lazy dog while the rain falls.\r\n".repeat(25)
 }
 
+/// Measures both with this many mails and connections.
 pub async fn run(report: Report, rounds: usize, rows: u64, connections: usize) {
     let sink = variable("POSTRIDER_TEST_SMTP_SINK");
     let contract = contract(BATCH);
@@ -47,7 +48,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64, connections: usize) {
     }
 }
 
-/// The sink's own load generator.
+/// Runs Postfix's load generator; returns mails per second.
 async fn smtp_source(sink: &str, mails: u64, connections: usize) -> f64 {
     let started = Instant::now();
     let output = tokio::process::Command::new("smtp-source")
@@ -86,7 +87,7 @@ fn plain() -> Arc<dyn Composer> {
 
 fn dkim() -> Arc<dyn Composer> {
     let mut settings = Settings::new("bench");
-    // The key of the signing tests will do: nobody verifies these mails.
+    // The key of the signing tests is sufficient: these mails are not verified.
     let key = include_str!("../../crates/mail/tests/dkim/ed25519.pem");
     settings.signers = vec![Signer::new("example.org", "bench", key).expect("a sound key")];
     Arc::new(EmailComposer::new(settings))

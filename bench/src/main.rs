@@ -1,5 +1,5 @@
-//! Measures Postrider beside what it is compared with, in one run. `cargo xtask bench NAME` starts the servers and runs
-//! this in release. Every case is interleaved with its comparison, three rounds, medians.
+//! Measures Postrider and its baselines in one run. `cargo xtask bench NAME` starts the servers and runs this program
+//! in release mode. Every case is interleaved with its baseline, for three rounds; the figures are medians.
 
 mod console;
 mod emails;

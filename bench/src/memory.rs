@@ -1,4 +1,4 @@
-//! Resident memory of the real binary: idle on PostgreSQL, and while it drains a large backlog to a folder-less no-op.
+//! Measures the resident memory of the real binary: idle on PostgreSQL, and while it drains a large backlog.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::product::{start, stop};
 use crate::report::{Figure, Report};
 use crate::servers::{Bed, variable};
 
+/// Measures idle, then with a backlog of this many rows.
 pub async fn run(report: Report, rows: u64) {
     let contract = contract(500);
     let bed = Bed::postgres(&contract).await;

@@ -1,5 +1,5 @@
-//! Notifications/s on SQLite: the whole lane (join, schema, template, MIME) with a sender that takes everything at once and
-//! with `smtp-sink`, and how many rows each commit of a settle writes.
+//! Measures notifications/s on SQLite: the whole lane (join, schema, template, MIME) with a no-op sender and with
+//! `smtp-sink`, and how many rows each commit of a settle writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,9 +22,10 @@ use crate::report::{Figure, Report, median};
 use crate::servers::{Bed, variable};
 
 const BATCH: u32 = 500;
-/// A sent row is an update and an event.
+/// Writes per sent row: an update and an event.
 const WRITES: u64 = 2;
 
+/// Measures both senders with this many rows.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let contract = contract();
     let bed = Bed::sqlite(&contract).await;
@@ -81,7 +82,7 @@ fn smtp() -> Arc<dyn Transport> {
     Arc::new(Smtp::new(settings).expect("settings are right"))
 }
 
-/// One event for a hundred subscribers each, as a popular section has.
+/// Inserts events with a hundred subscribers each, like a popular section.
 async fn fill(bed: &Bed, rows: u64) {
     let Bed::Sqlite { path, .. } = bed else { panic!("this bench is SQLite's") };
     let mut connection = SqliteConnection::connect(&format!("sqlite://{path}")).await.expect("connected");
@@ -115,7 +116,7 @@ async fn fill(bed: &Bed, rows: u64) {
     }
 }
 
-/// Counts settles: each is one commit.
+/// Counts settles; each is one commit.
 struct Counted {
     store: Arc<dyn Store>,
     commits: AtomicU64,

@@ -1,6 +1,6 @@
-//! Rows/s from PostgreSQL to brokers, through the real binary as it comes: the contract's own batch and poll interval.
-//! Beside it a bare producer of the same client library with the same settings, fed the same records from memory; and
-//! the binary's own speed with 100,000 rows of blocked keys in front.
+//! Measures rows/s from PostgreSQL to brokers through the real binary with its defaults: the contract's batch and poll
+//! interval. The baselines are a bare producer of the same client library with the same settings and the same records
+//! from memory, and the binary itself with 100,000 rows of blocked keys in front.
 
 mod bare;
 mod broker;
@@ -10,11 +10,11 @@ use crate::report::{Figure, Report, median};
 use broker::Broker;
 use table::{Front, Table};
 
-/// What a case measures.
+/// The rows that a case measures.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     name: &'static str,
-    /// Distinct keys; none: the rows keep no order.
+    /// Distinct keys; 0: the rows are unordered.
     keys: u64,
     front: Front,
 }
@@ -25,23 +25,24 @@ const PLAIN: [Case; 3] = [
     Case { name: "1,000 keys", keys: 1000, front: Front::Nothing },
 ];
 
-/// The same as the last two, behind rows that can't go: few keys with many rows, and as many keys as rows.
+/// The last two cases behind rows that cannot be delivered: few keys with many rows, and as many keys as rows.
 const BLOCKED: [Case; 3] = [
     Case { name: "50 keys behind 1,000 blocked", keys: 50, front: Front::Keys(1000) },
     Case { name: "50 keys behind 100,000 blocked", keys: 50, front: Front::Keys(100_000) },
     Case { name: "1,000 keys behind 1,000 blocked", keys: 1000, front: Front::Keys(1000) },
 ];
 
-/// One run of the binary.
+/// The result of one run of the binary.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Rows a second.
+    /// Rows per second.
     rate: f64,
-    /// Of PostgreSQL, for each thousand rows.
+    /// Commits of PostgreSQL per thousand rows.
     commits: f64,
     statements: f64,
 }
 
+/// Measures all cases; `blocked` is the number of rows of blocked keys.
 pub async fn run(report: Report, rounds: usize, rows: u64, blocked: u64) {
     for broker in [Broker::kafka(), Broker::nats()] {
         let table = Table::create(&broker).await;

@@ -1,4 +1,4 @@
-//! The product itself: the binary beside this one, which `cargo xtask bench` builds too.
+//! Runs the product: the `postrider` binary in the folder of this one, which `cargo xtask bench` builds too.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,16 +23,17 @@ fn command(config: &Path, verb: &str) -> Command {
     command
 }
 
-/// `postrider run`, until it is stopped or dropped.
+/// Starts `postrider run`, which ends when it is stopped or dropped.
 pub fn start(config: &Path) -> Child {
     command(config, "run").spawn().expect("`cargo xtask bench` builds the binary beside this one")
 }
 
+/// Kills the process with SIGKILL and waits for its end.
 pub async fn stop(child: &mut Child) {
     child.kill().await.expect("ended");
 }
 
-/// What a command prints.
+/// Returns what a command prints.
 pub async fn say(config: &Path, words: &[&str]) -> String {
     let output = Command::new(binary())
         .args(words)
@@ -46,7 +47,7 @@ pub async fn say(config: &Path, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// `postrider migrate`.
+/// Runs `postrider migrate`.
 pub async fn migrate(config: &Path) {
     let output = command(config, "migrate").output().await.expect("the binary is beside this one");
     assert!(output.status.success(), "migrate failed: {}", String::from_utf8_lossy(&output.stderr));

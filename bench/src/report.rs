@@ -1,4 +1,4 @@
-//! What a bench prints: one aligned line a case for people, one JSON object a line for programs.
+//! Prints the results: one aligned line per case for people, or one JSON object per line for programs.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use tokio::time::Instant;
 
-/// When the first thing was said.
+/// The time of the first message.
 static START: OnceLock<Instant> = OnceLock::new();
 
-/// One figure, and what it is compared with in the same run.
+/// One figure and its baseline of the same run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
     pub bench: &'static str,
@@ -23,11 +23,12 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Creates a figure without a baseline.
     pub fn new(bench: &'static str, case: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self { bench, case: case.into(), value: round(value), unit, ratio_to: None, ratio: None }
     }
 
-    /// Compares it with another figure of the same run.
+    /// Adds another figure of the same run as the baseline.
     pub fn beside(mut self, name: &str, other: f64) -> Self {
         self.ratio_to = Some(name.to_owned());
         self.ratio = Some(round(self.value / other));
@@ -35,18 +36,19 @@ impl Figure {
     }
 }
 
-/// Figures to three decimals: more would pretend to a precision that a shared machine does not have.
+/// Rounds to three decimals, as a shared machine gives no higher precision.
 fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// Prints figures as they come.
+/// Prints figures as they are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Report {
     pub json: bool,
 }
 
 impl Report {
+    /// Prints one figure.
     #[allow(clippy::print_stdout)] // figures are this program's data
     pub fn print(self, figure: &Figure) {
         if self.json {
@@ -60,7 +62,7 @@ impl Report {
         println!("{:<8} {:<52} {:>12.1} {:<9}{ratio}", figure.bench, figure.case, figure.value, figure.unit);
     }
 
-    /// For people at a terminal, while something takes long: what is done now, and how long all of it has taken.
+    /// Prints a progress message to stderr, with the time since the first one.
     #[allow(clippy::print_stderr)] // progress goes beside the data
     pub fn say(text: &str) {
         let json = std::env::args().any(|word| word == "--json");
@@ -72,7 +74,7 @@ impl Report {
     }
 }
 
-/// The middle of a few figures.
+/// The median of some figures.
 pub fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]

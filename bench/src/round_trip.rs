@@ -1,5 +1,5 @@
-//! Mails/s of the real binary with its default settings, to a fast SMTP sink, with a database that is some round trip
-//! away. A proxy delays every byte by half a round trip in each direction; it costs no throughput.
+//! Measures mails/s of the real binary with its default settings to a fast SMTP sink, with a distant database. A proxy
+//! delays every byte by half a round trip in each direction, without reducing throughput.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,9 +14,10 @@ use crate::product::{start, stop};
 use crate::report::{Figure, Report, median};
 use crate::servers::{Bed, variable};
 
-/// What the others are compared with: a database on the same network.
+/// Round trip in milliseconds of the baseline: a database on the same network.
 const NEAR: u64 = 1;
 
+/// Measures each round trip of `millis`.
 pub async fn run(report: Report, rounds: usize, rows: u64, millis: &[u64]) {
     let contract = contract(200);
     for bed in [Bed::postgres(&contract).await, Bed::mariadb(&contract).await] {
@@ -39,7 +40,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64, millis: &[u64]) {
     }
 }
 
-/// Mails a second from the first settled row to the last.
+/// Mails per second from the first settled row to the last.
 async fn drained(bed: &Bed, rows: u64, millis: u64) -> f64 {
     bed.fill(rows, "A line of text.").await;
     let url = url(bed);
@@ -86,7 +87,7 @@ fn url(bed: &Bed) -> &str {
     }
 }
 
-/// The server's address, and where it is in the URL.
+/// The server's address, and its position in the URL.
 fn authority(url: &str) -> (SocketAddr, std::ops::Range<usize>) {
     let start = url.find("://").expect("a URL") + 3;
     let end = url[start..].find('/').map_or(url.len(), |end| start + end);

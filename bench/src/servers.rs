@@ -1,4 +1,4 @@
-//! The databases that `cargo xtask bench` started, and tables filled for a round.
+//! Connects to the databases that `cargo xtask bench` started, and fills tables for a round.
 
 use std::sync::Arc;
 
@@ -7,15 +7,16 @@ use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::{Backend, Store};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 
-/// What a 200-byte row carries besides its keys.
+/// The content of a 200-byte row in addition to its keys.
 pub const SUBJECT: &str = "A subject of an ordinary length for a bench row";
 
+/// The value of a variable that `cargo xtask bench` sets; panics if it is missing.
 pub fn variable(name: &str) -> String {
     std::env::var(name)
         .unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask bench`, which starts the servers"))
 }
 
-/// `postgres://…/postgres` → the same server, another database.
+/// The URL of another database on the same server.
 fn other_database(url: &str, database: &str) -> String {
     let end = url.rfind('/').expect("a URL has a path");
     format!("{}/{database}", &url[..end])
@@ -29,6 +30,7 @@ pub enum Bed {
 }
 
 impl Bed {
+    /// The name of the database, for figures.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Postgres { .. } => "postgres",
@@ -37,6 +39,7 @@ impl Bed {
         }
     }
 
+    /// Creates the table on PostgreSQL.
     pub async fn postgres(contract: &Contract) -> Self {
         let server = variable("POSTRIDER_TEST_POSTGRES");
         let mut admin = PgConnection::connect(&server).await.expect("PostgreSQL answers");
@@ -49,6 +52,7 @@ impl Bed {
         Self::Postgres { database: Box::new(database), url }
     }
 
+    /// Creates the table on MariaDB.
     pub async fn mariadb(contract: &Contract) -> Self {
         let server = variable("POSTRIDER_TEST_MYSQL");
         let mut admin = MySqlConnection::connect(&server).await.expect("MariaDB answers");
@@ -61,6 +65,7 @@ impl Bed {
         Self::Mariadb { database, url }
     }
 
+    /// Creates the table in a temporary SQLite file.
     pub async fn sqlite(contract: &Contract) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("bench.db").display().to_string();
@@ -71,6 +76,7 @@ impl Bed {
         Self::Sqlite { database, path, _folder: folder }
     }
 
+    /// Opens the table.
     pub async fn open(&self, contract: &Contract) -> Arc<dyn Backend> {
         let stage = &contract.stages[0].name;
         match self {
@@ -86,7 +92,7 @@ impl Bed {
         }
     }
 
-    /// Empties the table and fills it with due rows, in a state that a database of some age is in.
+    /// Empties the table, fills it with due rows and vacuums or analyses it, like a table that has been used.
     pub async fn fill(&self, rows: u64, body: &str) {
         let columns = "status, retry_count, next_attempt_at, created_at, to_addresses, from_address, subject, body_text";
         let values = format!(
@@ -130,7 +136,7 @@ impl Bed {
         }
     }
 
-    /// A store that claims and settles for itself, as [`Store`].
+    /// Opens the table as a [`Store`].
     pub async fn store(&self, contract: &Contract) -> Arc<dyn Store> {
         self.open(contract).await
     }

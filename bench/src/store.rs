@@ -1,5 +1,5 @@
-//! Rows/s through the whole engine with a no-op transport, beside a bare loop of the same statements in the same
-//! batches, and beside pgbench; and what a claim costs at a small and at a large backlog.
+//! Measures rows/s through the whole engine with a no-op transport, compared with a bare loop of the same statements in
+//! the same batches, and with pgbench; and the time of a claim at a small and at a large backlog.
 
 mod bare;
 mod pgbench;
@@ -20,6 +20,7 @@ use crate::servers::Bed;
 
 const BATCH: u32 = 500;
 
+/// Measures every database; `backlog` is the size of the large backlog.
 pub async fn run(report: Report, rounds: usize, rows: u64, backlog: u64) {
     let contract = contract(BATCH);
     let beds = [Bed::postgres(&contract).await, Bed::mariadb(&contract).await, Bed::sqlite(&contract).await];
@@ -106,6 +107,6 @@ async fn claim_millis(store: &dyn Store) -> f64 {
             .collect();
         store.settle(&moves).await.expect("settled");
     }
-    // The first claims warm caches and prepared statements.
+    // Skip the first claims, which warm caches and prepared statements.
     median(&mut times[10..])
 }

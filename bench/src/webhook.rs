@@ -1,6 +1,6 @@
-//! Jobs/s from PostgreSQL to a local HTTP sink, through the real binary as it comes, until each attempt is on record.
-//! Beside it the sink's own limit (a bare client of the same HTTP crate), the engine's limit with a transport that does
-//! nothing, and the healthy targets' speed while others hang until their timeout.
+//! Measures jobs/s from PostgreSQL to a local HTTP sink through the real binary, until each attempt is recorded. The
+//! baselines are the limit of the sink (a bare client of the same HTTP crate), the limit of the engine with a no-op
+//! transport, and the rate of healthy targets while others hang until their timeout.
 
 mod api;
 mod bare;
@@ -13,11 +13,11 @@ use crate::report::{Figure, Report, median};
 use sink::Sink;
 use table::{Jobs, Run, Table};
 
-/// How the bare client and the transport spread their requests: `per_host` and `concurrency` of the transport.
+/// The parallelism of the bare client and the transport: `per_host` and `concurrency` of the transport.
 const ONE_TARGET: usize = 64;
 const MANY_TARGETS: usize = 512;
 
-/// Targets that hang, of a thousand.
+/// Hanging targets per thousand.
 const HANGING: u64 = 100;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,7 @@ const CASES: [Case; 5] = [
     },
 ];
 
+/// Measures all cases.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let sink = Sink::start().await;
     let table = Table::create(&sink).await;

@@ -11,6 +11,7 @@ use super::Caller;
 use crate::product;
 use crate::servers::variable;
 
+/// The database with both lanes, and the settings of the binary.
 pub struct Site {
     url: String,
     pub base: String,
@@ -19,6 +20,7 @@ pub struct Site {
 }
 
 impl Site {
+    /// Creates the tables, empty.
     pub async fn create() -> Self {
         let server = variable("POSTRIDER_TEST_POSTGRES");
         let mut admin = PgConnection::connect(&server).await.expect("PostgreSQL answers");
@@ -49,6 +51,7 @@ impl Site {
         connection.execute(AssertSqlSafe(statement)).await.expect("the bench's own SQL is right");
     }
 
+    /// Fills both lanes with this many rows.
     pub async fn fill(&self, rows: u64) {
         self.without_indexes("mail_outbox").await;
         self.without_indexes("dispatch_jobs").await;
@@ -62,7 +65,7 @@ impl Site {
         self.execute("CHECKPOINT").await;
     }
 
-    /// Millions of rows are in sooner where `migrate` adds the indexes after them.
+    /// Drops the indexes before the inserts; `migrate` adds them again, which is faster for millions of rows.
     async fn without_indexes(&self, table: &str) {
         let drop = format!(
             "DO $$ DECLARE i text; BEGIN FOR i IN SELECT x.indexrelid::regclass::text FROM pg_index x \
@@ -73,7 +76,7 @@ impl Site {
         self.execute(&drop).await;
     }
 
-    /// Milliseconds that the database worked in a minute, with an overview open or not.
+    /// Milliseconds that the database worked in a minute, with or without an open overview.
     pub async fn minute(&self, viewer: Option<&Caller>) -> f64 {
         self.execute("SELECT pg_stat_statements_reset()").await;
         let minute = tokio::time::sleep(Duration::from_mins(1));
@@ -93,7 +96,7 @@ impl Site {
     }
 }
 
-/// Nine of ten are sent, one in a hundred failed, the newest wait for next century.
+/// Mails of which nine in ten are sent, one in a hundred failed, and the newest wait until the next century.
 fn mails(rows: u64) -> String {
     let state = format!(
         "CASE WHEN i > {} THEN 'queued' WHEN i % 100 = 7 THEN 'failed' ELSE 'sent' END",
@@ -108,7 +111,7 @@ fn mails(rows: u64) -> String {
     )
 }
 
-/// The same in jobs, of twenty clients; one in ten belongs to a group, each of a few.
+/// Jobs of twenty clients in the same states; one in ten belongs to a small group.
 fn jobs(rows: u64) -> String {
     let state = format!(
         "CASE WHEN i > {} THEN 'QUEUED' WHEN i % 100 = 7 THEN 'ERROR' ELSE 'COMPLETED' END",
@@ -125,7 +128,7 @@ fn jobs(rows: u64) -> String {
     )
 }
 
-/// Attempts, metadata and events: one for ten jobs.
+/// Attempts, metadata and events: one per ten jobs.
 fn beside_jobs(rows: u64) -> [String; 3] {
     let tenth = rows / 10;
     [

@@ -1,8 +1,9 @@
-//! What one mail asks of DynamoDB on its way through three stages, counted by the store, and what AWS charges for a million.
+//! Counts the requests to DynamoDB for one mail on its way through three stages, and the price of a million mails.
 //!
-//! On demand, prices of us-east-1 (November 2024): a million write units 0.625 $, a million read units 0.125 $. A move is one
-//! transaction over two records of less than 1 KB, each charged twice, and each written to the index as well: six units.
-//! A page of the index is up to a hundred records of about 400 bytes, read as they happen to be: five units.
+//! On demand, prices of us-east-1 (November 2024): a million write units 0.625 $, a million read units 0.125 $. A
+//! move is one transaction over two records of less than 1 KB, each charged twice, and each written to the index as
+//! well: six units. A page of the index is up to a hundred records of about 400 bytes, with eventually consistent
+//! reads: five units.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::lane::{NoOp, drain, lane, limits};
 use crate::report::{Figure, Report};
 use crate::servers::variable;
 
-/// Few: the emulator copies its whole table for every transaction.
+/// Mails of a run. Few, because the emulator copies its whole table for every transaction.
 const ROWS: u64 = 200;
 const BATCH: u32 = 25;
 const STAGES: [&str; 3] = ["intake", "send", "sent_callback"];
@@ -26,6 +27,7 @@ const READ_UNITS: f64 = 5.0;
 const WRITE_PRICE: f64 = 0.625;
 const READ_PRICE: f64 = 0.125;
 
+/// Counts the requests and prints the price.
 pub async fn run(report: Report) {
     let settings = Settings::from_url(&variable("POSTRIDER_TEST_DYNAMODB")).expect("the emulator's URL");
     let database = Database::connect(&settings);
@@ -49,7 +51,7 @@ pub async fn run(report: Report) {
     let after = database.usage();
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     let per_mail = |after: u64, before: u64| (after - before) as f64 / ROWS as f64;
-    // With the transaction that accepted it.
+    // Include the transaction that accepted the mail.
     let writes = per_mail(after.writes, before.writes) + 1.0;
     let reads = per_mail(after.reads, before.reads);
     let cost = writes * WRITE_UNITS * WRITE_PRICE + reads * READ_UNITS * READ_PRICE;

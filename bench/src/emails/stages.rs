@@ -1,4 +1,4 @@
-//! Mails/s on MariaDB: payload file to .eml, .eml to an SMTP sink, and the callback, each alone and all together.
+//! Measures mails/s on MariaDB: payload file to .eml, .eml to an SMTP sink, and the callback, each alone and together.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use crate::product::{migrate, start, stop};
 use crate::report::{Figure, Report, median};
 use crate::servers::variable;
 
-/// Lane, stage, and the state in which it leaves a mail.
+/// Lane, stage, and the state after the stage.
 const STAGES: [(&str, &str, &str); 3] =
     [("intake", "intake", "READY"), ("send", "send", "SENT"), ("told", "sent_callback", "SENT-ACKNOWLEDGED")];
 
+/// Measures each stage, then all of them together.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = database().await;
@@ -78,7 +79,7 @@ fn settings(url: &str, callbacks: &str, stages: &[(&str, &str, &str)]) -> String
     )
 }
 
-/// Mails of 4 KB, as an order's confirmation has.
+/// Writes payloads of mails of 4 KB, the size of an order confirmation.
 fn payloads(base: &Path, rows: u64) {
     let folder = base.join("payloads");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -103,7 +104,7 @@ async fn accept(sql: &mut MySqlConnection, base: &Path, rows: u64) {
     }
 }
 
-/// Mails/s from the start of the binary until all are in that state.
+/// Mails/s from the start of the binary until all mails are in that state.
 async fn drained(config: &Path, sql: &mut MySqlConnection, state: &str, rows: u64) -> f64 {
     let begun = Instant::now();
     let mut product = start(config);
@@ -121,7 +122,7 @@ async fn drained(config: &Path, sql: &mut MySqlConnection, state: &str, rows: u6
     rate
 }
 
-/// Takes every callback at once.
+/// Starts a receiver that accepts every callback at once.
 async fn receiver() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
     let url = format!("http://{}/mails", listener.local_addr().expect("it is bound"));
@@ -133,7 +134,7 @@ async fn receiver() -> String {
     url
 }
 
-/// Our own requests come whole, and one at a time: each ends with the end of its JSON.
+/// Answers requests, which arrive complete and one at a time: each ends with the end of its JSON.
 async fn answer(mut stream: TcpStream) {
     let (mut buffer, mut held) = (vec![0; 16 * 1024], 0);
     loop {

@@ -1,5 +1,5 @@
-//! The client library alone, with the transport's settings: the same records from memory, each acknowledged, as many on
-//! their way at once as the transport allows itself.
+//! The baseline: the client library alone with the transport's settings. It publishes the same records from memory,
+//! each acknowledged, with as many in flight as the transport allows.
 
 use std::collections::VecDeque;
 use std::future::IntoFuture as _;
@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use super::broker::{Broker, PAYLOAD, TOPIC, servers};
 use crate::lane::rate;
 
-/// Records on their way at once: calls at once, times the records of each.
+/// Records in flight: concurrent calls times the records of each.
 const KAFKA_WINDOW: usize = 8 * 500;
 const NATS_WINDOW: usize = 4 * 500;
 
-/// Rows a second.
+/// Publishes `rows` records; returns records per second.
 pub async fn run(broker: &Broker, rows: u64) -> f64 {
     let started = Instant::now();
     match broker {

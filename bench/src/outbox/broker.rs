@@ -1,4 +1,4 @@
-//! The brokers that `cargo xtask bench` started.
+//! Connects to the brokers that `cargo xtask bench` started.
 
 use std::time::Duration;
 
@@ -9,25 +9,30 @@ use rdkafka::client::DefaultClientContext;
 
 use crate::servers::variable;
 
+/// The topic or stream of the bench.
 pub const TOPIC: &str = "bench";
-/// Bytes.
+/// Size of a payload in bytes.
 pub const PAYLOAD: usize = 200;
 const PARTITIONS: i32 = 8;
 
+/// A broker by its URL.
 pub enum Broker {
     Kafka { url: String },
     Nats { url: String },
 }
 
 impl Broker {
+    /// The Kafka broker that was started.
     pub fn kafka() -> Self {
         Self::Kafka { url: variable("POSTRIDER_TEST_KAFKA") }
     }
 
+    /// The NATS server that was started.
     pub fn nats() -> Self {
         Self::Nats { url: variable("POSTRIDER_TEST_NATS") }
     }
 
+    /// The name of the broker, for figures.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Kafka { .. } => "kafka",
@@ -35,13 +40,14 @@ impl Broker {
         }
     }
 
+    /// The URL of the broker.
     pub fn url(&self) -> &str {
         match self {
             Self::Kafka { url } | Self::Nats { url } => url,
         }
     }
 
-    /// The topic, with nothing in it.
+    /// Deletes the topic and creates it again.
     pub async fn empty(&self) {
         match self {
             Self::Kafka { url } => empty_topic(servers(url)).await,
@@ -53,7 +59,7 @@ impl Broker {
                 };
                 let client = async_nats::connect(url).await.expect("NATS answers");
                 let context = jetstream::new(client);
-                // The first time there is none.
+                // There is none in the first round.
                 let _ = context.delete_stream(TOPIC).await;
                 context.create_stream(stream).await.expect("a stream can be made");
             }
@@ -61,7 +67,7 @@ impl Broker {
     }
 }
 
-/// What the client library calls bootstrap servers.
+/// The bootstrap servers of the client library.
 pub fn servers(url: &str) -> &str {
     url.strip_prefix("kafka://").unwrap_or(url)
 }
@@ -70,7 +76,7 @@ async fn empty_topic(servers: &str) {
     let admin: AdminClient<DefaultClientContext> =
         ClientConfig::new().set("bootstrap.servers", servers).create().expect("an admin client");
     let options = AdminOptions::new().operation_timeout(Some(Duration::from_secs(10)));
-    // The first time there is none.
+    // There is none in the first round.
     let _ = admin.delete_topics(&[TOPIC], &options).await;
     let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1));
     let made = admin.create_topics(&[topic], &options).await.expect("the broker answers");

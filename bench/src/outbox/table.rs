@@ -1,4 +1,4 @@
-//! The table, filled for a round and drained by the real binary.
+//! Fills the table for a round, and drains it with the real binary.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,14 +10,15 @@ use super::broker::{Broker, PAYLOAD, TOPIC};
 use crate::product;
 use crate::servers::variable;
 
-/// What stands in front of the rows that can go.
+/// The rows in front of those that can be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Front {
     Nothing,
-    /// Older rows of so many keys, whose heads wait for their next attempt.
+    /// Older rows of this many keys, whose first rows wait for their next attempt.
     Keys(u64),
 }
 
+/// The outbox table on PostgreSQL.
 pub struct Table {
     url: String,
     config: PathBuf,
@@ -25,6 +26,7 @@ pub struct Table {
 }
 
 impl Table {
+    /// Creates the table, and the settings of the binary for this broker.
     pub async fn create(broker: &Broker) -> Self {
         let server = variable("POSTRIDER_TEST_POSTGRES");
         let mut admin = PgConnection::connect(&server).await.expect("PostgreSQL answers");
@@ -57,7 +59,7 @@ impl Table {
         }
     }
 
-    /// Empties the table and fills it with due rows, in a state that a database of some age is in.
+    /// Empties the table, fills it with due rows and vacuums it, like a table that has been used.
     pub async fn fill(&self, rows: u64, keys: u64, front: Front, blocked: u64) {
         let columns =
             "idempotency_key, topic, partition_key, payload, created_at, retry_count, next_attempt_at";
@@ -78,8 +80,8 @@ impl Table {
         self.execute(&["TRUNCATE outbox", &held, &due, age[0], age[1]]).await;
     }
 
-    /// Runs the binary until every row that can go is delivered. The clock is PostgreSQL's, from the first settle to
-    /// the last: starting up is not what is measured.
+    /// Runs the binary until every row that can be delivered is. The time is PostgreSQL's, from the first settle to the
+    /// last, without the start of the process.
     pub async fn drain(&self, rows: u64) -> Run {
         self.execute(&["SELECT pg_stat_statements_reset()"]).await;
         let mut connection = self.connect().await;
@@ -91,7 +93,7 @@ impl Table {
             tokio::time::sleep(Duration::from_millis(100)).await;
             assert!(worker.try_wait().expect("asked").is_none(), "postrider ended early");
         }
-        // Sessions report what they did within a second of being idle.
+        // Sessions report their statistics within a second of being idle.
         tokio::time::sleep(Duration::from_millis(1200)).await;
         let commits = commits(&mut connection).await - before - f64::from(looks);
         product::stop(&mut worker).await;

@@ -1,4 +1,4 @@
-//! The same two statements in the same batches, with nothing around them: what the database itself can do.
+//! The baseline: the same two statements in the same batches without the engine, the limit of the database itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -18,9 +18,10 @@ use tokio::time::Instant;
 use crate::lane::rate;
 use crate::servers::Bed;
 
-/// Loops at once, each a claim and a settle in turn: as many connections as the engine has in use.
+/// Concurrent loops of claim and settle: as many connections as the engine uses.
 const LOOPS: usize = 4;
 
+/// Claims and settles `rows` rows; returns rows per second.
 pub async fn run(bed: &Bed, contract: &Contract, rows: u64, batch: u32) -> f64 {
     let left = Arc::new(AtomicI64::new(i64::try_from(rows).expect("fewer rows than that")));
     let stage = &contract.stages[0].name;
@@ -54,7 +55,7 @@ pub async fn run(bed: &Bed, contract: &Contract, rows: u64, batch: u32) -> f64 {
     rate(rows, started.elapsed())
 }
 
-/// PostgreSQL through the bare driver.
+/// Runs the loop on PostgreSQL with the bare driver.
 async fn postgres(opened: &Opened, url: &str, batch: u32, left: &AtomicI64) {
     let mut connection = PgConnection::connect(url).await.expect("connected");
     connection.execute("SET TIME ZONE 'UTC'").await.expect("set");
@@ -64,7 +65,7 @@ async fn postgres(opened: &Opened, url: &str, batch: u32, left: &AtomicI64) {
     while left.load(Relaxed) > 0 {
         let rows = connection.fetch_all(bound(claim, batch, &[], None)).await.expect("claimed");
         if rows.is_empty() {
-            // Another loop holds the last ones.
+            // Another loop holds the last rows.
             return;
         }
         let fence: Option<String> = rows[0].get(1);
@@ -100,7 +101,7 @@ fn bound<'q>(
     query
 }
 
-/// MariaDB and SQLite through the store's script runner, which adds nothing but the transaction.
+/// Runs the loop on MariaDB and SQLite with the store's script runner, which adds only the transaction.
 async fn scripts(database: &impl Run, opened: &Opened, batch: u32, left: &AtomicI64) {
     let settle = &opened.program.settle[&Transition::Delivered];
     let script = settle.uniform.as_ref().unwrap_or(&settle.each);

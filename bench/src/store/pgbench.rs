@@ -1,11 +1,12 @@
-//! PostgreSQL's own load generator: claims and settles 100 rows a transaction pair, in SQL alone.
+//! The baseline pgbench, PostgreSQL's load generator: claims and settles 100 rows per pair of transactions,
+//! in SQL alone.
 
 use std::io::Write;
 use std::process::Stdio;
 
 use crate::lane::rate;
 
-/// The claim and the settle that the specification gives, 100 rows each, the keys passed by the client.
+/// The claim and the settle of the specification, 100 rows each; the client passes the keys.
 const SCRIPT: &str = "\
 WITH pick AS MATERIALIZED (SELECT id FROM mail_outbox WHERE status = 'queued' AND next_attempt_at <= now() AND retry_count < 5 \
 ORDER BY next_attempt_at, id LIMIT 100 FOR UPDATE SKIP LOCKED), \
@@ -15,7 +16,7 @@ SELECT COALESCE(array_agg(id), '{}') AS ids FROM moved \\gset\n\
 UPDATE mail_outbox SET status = 'sent', last_error = NULL, sent_at = now() \
 WHERE id = ANY (:ids::bigint[]) AND status = 'dispatching';\n";
 
-/// Rows per second with two clients, the best that two cores give.
+/// Rows per second with two clients, the best number for two cores.
 pub async fn run(url: &str, rows: u64) -> f64 {
     let mut script = tempfile::NamedTempFile::new().expect("a temporary file");
     script.write_all(SCRIPT.as_bytes()).expect("written");
@@ -37,7 +38,7 @@ pub async fn run(url: &str, rows: u64) -> f64 {
     rate(transactions * clients * 100, started.elapsed())
 }
 
-/// Debian keeps pgbench beside the server.
+/// A `PATH` with the server's folder, where Debian installs pgbench.
 fn search_path() -> String {
     format!("{}:/usr/lib/postgresql/15/bin", std::env::var("PATH").unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! Jobs/s created through the API of the real binary, one a request and a hundred a request. They are for later, so that
-//! nothing but their creation is measured.
+//! Measures jobs/s created through the API of the real binary, with one and with a hundred jobs per request. The jobs
+//! are scheduled for later, so that only their creation is measured.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use super::table::{PAYLOAD, Table};
 use crate::lane::rate;
 use crate::product;
 
-/// Jobs of one request.
+/// Jobs per request.
 const BATCH: u64 = 100;
-/// Requests at once.
+/// Concurrent requests.
 const AT_ONCE: u64 = 16;
 
 type Web = Client<HttpConnector, Full<Bytes>>;
 
-/// Jobs a second: one a request, a hundred a request.
+/// Jobs per second: with one job per request, and with a hundred.
 pub async fn run(table: &Table, sink: &Sink, rows: u64) -> (f64, f64) {
     table.empty().await;
     let port =
@@ -76,7 +76,7 @@ impl Caller {
         answer.into_body().collect().await.is_ok() && fine
     }
 
-    /// Requests a second.
+    /// Sends all requests; returns requests per second.
     async fn all(self: Arc<Self>, requests: u64, path: &'static str, body: String) -> f64 {
         let next = Arc::new(AtomicU64::new(0));
         let started = Instant::now();

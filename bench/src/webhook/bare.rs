@@ -1,4 +1,5 @@
-//! The HTTP crate alone: the same bodies from memory, as many requests at once as the transport allows itself.
+//! The baseline: the HTTP crate alone, with the same bodies from memory and as many concurrent requests as
+//! the transport allows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use super::sink::Sink;
 use super::table::PAYLOAD;
 use crate::lane::rate;
 
-/// Requests a second.
+/// Requests per second.
 pub async fn run(sink: &Sink, rows: u64, targets: u64, at_once: usize) -> f64 {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);

@@ -1,5 +1,5 @@
-//! How long ten jobs of one client take while a million of another wait: from their insert to the last recorded attempt, by
-//! PostgreSQL's clock, with the real binary at work on the flood.
+//! Measures how long ten jobs of one client take while a million jobs of another wait: from their insert to the last
+//! recorded attempt, by PostgreSQL's clock, while the real binary delivers the backlog.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use super::table::Table;
 use crate::product;
 use crate::report::{Figure, Report};
 
-/// Jobs of the flood that are done before the others are inserted.
+/// Jobs of the backlog that are delivered before the ten jobs are inserted.
 const UNDER_WAY: u64 = 500;
 
+/// Measures with a backlog of this many rows.
 pub async fn run(report: Report, rows: u64) {
     let sink = Sink::start().await;
     let table = Table::create(&sink).await;

@@ -1,4 +1,4 @@
-//! The engine's limit: the same table, contract and composer, and a transport that takes everything at once.
+//! The limit of the engine: the same table, contract and composer, with a no-op transport.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Transport for NoOp {
     }
 }
 
-/// The jobs name no account.
+/// A directory without accounts, as the jobs name none.
 struct NoSecrets;
 
 #[async_trait]
@@ -48,7 +48,7 @@ impl Secrets for NoSecrets {
     }
 }
 
-/// Jobs a second, of a table that is filled already.
+/// Drains a filled table; returns jobs per second.
 pub async fn run(url: &str, rows: u64) -> f64 {
     let text = Contract::builtin("dispatch_jobs").expect("a built-in");
     let contract = Contract::parse("dispatch_jobs.toml", text).expect("a built-in is sound");

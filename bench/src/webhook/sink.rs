@@ -1,5 +1,5 @@
-//! A receiver that costs as little as it can: it finds the end of each request and says 200. By the address that was
-//! dialled it plays many targets, some of which never answer.
+//! A minimal HTTP receiver: it finds the end of each request and answers 200. By the address that the client dialled it
+//! represents many targets, some of which never answer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,12 +13,13 @@ const SLOW: u8 = 3;
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n{\"received\":true}";
 
-/// Targets are 127.1.x.y; those that hang 127.2.x.y; one that is slow 127.3.0.1.
+/// The receiver. Healthy targets are 127.1.x.y; hanging ones 127.2.x.y; a slow one is 127.3.0.1.
 pub struct Sink {
     pub port: u16,
 }
 
 impl Sink {
+    /// Starts the receiver on a free port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.expect("a port is free");
         let port = listener.local_addr().expect("it is bound").port();
@@ -30,11 +31,12 @@ impl Sink {
         Self { port }
     }
 
-    /// The URL of a target that takes 200 ms.
+    /// The URL of a target that answers after 200 ms.
     pub fn slow_url(&self) -> String {
         format!("http://127.{SLOW}.0.1:{}/hook", self.port)
     }
 
+    /// The URL of a target that never answers.
     pub fn hanging_url(&self) -> String {
         format!("http://127.{HANGING}.0.1:{}/hook", self.port)
     }
@@ -73,7 +75,7 @@ fn net(address: SocketAddr) -> u8 {
     }
 }
 
-/// Where the first request in the buffer ends, if all of it is there.
+/// The end of the first request in the buffer; `None` if it is incomplete.
 fn whole_request(buffer: &[u8]) -> Option<usize> {
     let head = buffer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&buffer[..head]).ok()?;

@@ -1,4 +1,4 @@
-//! The table, filled for a round and drained by the real binary.
+//! Fills the tables for a round, and drains them with the real binary.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,36 +9,39 @@ use super::sink::Sink;
 use crate::product;
 use crate::servers::variable;
 
-/// 200 bytes of JSON.
+/// A payload of 200 bytes of JSON.
 pub const PAYLOAD: &str = "{\"orderId\":\"12345\",\"amount\":99.99,\"customer\":{\"id\":\"cust_789\",\"name\":\"A customer with a name\",\"email\":\"someone@example.com\"},\"lines\":[{\"sku\":\"A-1\",\"count\":1},{\"sku\":\"B-2\",\"count\":2}],\"note\":\"please ring\"}";
 
-/// No listener, where none is asked.
+/// The listener is off in cases that send no requests.
 const LISTEN: &str = "off";
 
-/// Which jobs a case has.
+/// The jobs of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Jobs {
     targets: u64,
-    /// Targets that never answer, with every tenth job.
+    /// The number of targets that never answer, which get every tenth job.
     hanging: u64,
-    /// Created while the binary runs, instead of before.
+    /// Whether the jobs are created while the binary runs, instead of before.
     meanwhile: bool,
 }
 
 impl Jobs {
+    /// Jobs to this many healthy targets.
     pub const fn to(targets: u64) -> Self {
         Self { targets, hanging: 0, meanwhile: false }
     }
 
+    /// The same jobs, created while the binary runs.
     pub const fn created_meanwhile(self) -> Self {
         Self { meanwhile: true, ..self }
     }
 
+    /// The same jobs, with this many hanging targets.
     pub const fn beside_hanging(self, hanging: u64) -> Self {
         Self { hanging, ..self }
     }
 
-    /// The insert of jobs `from..=to`; each tenth gets a twin to a target that hangs, right behind it.
+    /// The insert of jobs `from..=to`; every tenth is followed by a copy to a hanging target.
     fn insert(self, port: u16, from: u64, to: u64) -> String {
         let Self { targets, hanging, .. } = self;
         let columns = "id, \"code\", \"source\", target_url, payload, queued_at";
@@ -62,16 +65,17 @@ impl Jobs {
     }
 }
 
-/// One run of the binary.
+/// The result of one run of the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Jobs of healthy targets a second.
+    /// Jobs to healthy targets per second.
     pub rate: f64,
-    /// Of PostgreSQL, for each thousand jobs.
+    /// Commits of PostgreSQL per thousand jobs.
     pub commits: f64,
     pub statements: f64,
 }
 
+/// The tables of webhook jobs on PostgreSQL.
 pub struct Table {
     url: String,
     port: u16,
@@ -80,6 +84,7 @@ pub struct Table {
 }
 
 impl Table {
+    /// Creates the tables and the settings of the binary.
     pub async fn create(sink: &Sink) -> Self {
         let server = variable("POSTRIDER_TEST_POSTGRES");
         let mut admin = PgConnection::connect(&server).await.expect("PostgreSQL answers");
@@ -101,7 +106,7 @@ impl Table {
         table
     }
 
-    /// The same settings, with a listener.
+    /// Writes the same settings with a listener; returns their path.
     pub fn config(&self, listen: &str) -> PathBuf {
         let text = std::fs::read_to_string(&self.config).expect("it was written");
         let config = self.config.with_file_name("listening.toml");
@@ -110,10 +115,12 @@ impl Table {
         config
     }
 
+    /// Empties the tables.
     pub async fn empty(&self) {
         self.execute(&["TRUNCATE dispatch_jobs CASCADE"]).await;
     }
 
+    /// The URL of the database.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -129,7 +136,7 @@ impl Table {
         }
     }
 
-    /// Empties the tables and fills them with due jobs, in a state that a database of some age is in.
+    /// Empties the tables, fills them with due jobs and vacuums them, like tables that have been used.
     pub async fn fill(&self, jobs: Jobs, rows: u64) {
         let insert = jobs.insert(self.port, 1, rows);
         self.execute(&[
@@ -142,6 +149,7 @@ impl Table {
         .await;
     }
 
+    /// The settings without a listener.
     pub fn plain_config(&self) -> &std::path::Path {
         &self.config
     }
@@ -163,7 +171,7 @@ impl Table {
         .await;
     }
 
-    /// Ten due jobs of client `b`.
+    /// Inserts ten due jobs of client `b`.
     pub async fn put_ten(&self, url: &str) {
         let insert = format!(
             "INSERT INTO dispatch_jobs (id, \"code\", \"source\", target_url, payload, client_id, queued_at) \
@@ -173,7 +181,7 @@ impl Table {
         self.execute(&[&insert]).await;
     }
 
-    /// Waits until so many jobs have a successful attempt on record.
+    /// Waits until this many jobs have a recorded successful attempt.
     pub async fn until_attempted(&self, which: &str, jobs: u64) {
         let look = format!(
             "SELECT count(*)::float8 FROM (SELECT 1 FROM dispatch_jobs WHERE {which} AND status = 'COMPLETED' LIMIT {jobs}) AS x"
@@ -184,7 +192,7 @@ impl Table {
         }
     }
 
-    /// From the first insert to the last attempt of a client's jobs.
+    /// Seconds from the first insert to the last attempt of a client's jobs.
     pub async fn seconds_of(&self, client: &str) -> f64 {
         let seconds = format!(
             "SELECT extract(epoch FROM max(a.created_at) - min(j.created_at))::float8 FROM dispatch_attempts a \
@@ -193,8 +201,8 @@ impl Table {
         float(&mut self.connect().await, &seconds).await
     }
 
-    /// Runs the binary until every job of a healthy target has its attempt on record. The clock is PostgreSQL's: from
-    /// the first attempt to the last (starting up is not what is measured), or from the first creation.
+    /// Runs the binary until every job to a healthy target has a recorded attempt. The time is PostgreSQL's: from the
+    /// first attempt to the last, without the start of the process, or from the first creation.
     pub async fn measure(&self, jobs: Jobs, rows: u64) -> Run {
         self.fill(jobs, if jobs.meanwhile { 0 } else { rows }).await;
         self.execute(&["SELECT pg_stat_statements_reset()"]).await;
@@ -216,7 +224,7 @@ impl Table {
             tokio::time::sleep(Duration::from_millis(100)).await;
             assert!(worker.try_wait().expect("asked").is_none(), "postrider ended early");
         }
-        // Sessions report what they did within a second of being idle.
+        // Sessions report their statistics within a second of being idle.
         tokio::time::sleep(Duration::from_millis(1200)).await;
         let commits = commits(&mut connection).await - before - f64::from(own);
         product::stop(&mut worker).await;
