@@ -1,7 +1,7 @@
-// What is odd is shown as well: links that lead through the door, things that are not there, texts without an end.
+// Unusual cases: deep links through the sign-in page, objects that do not exist, very long texts.
 const LINK = `${base}/#/lanes/mail?state=failed`;
 
-// A link leads through the door to where it points, and the side says where one is.
+// A deep link opens its page after the sign-in, and the side bar marks that page.
 const page = await tab();
 await page.goto(LINK);
 await page.getByLabel('API key').fill(input.admin);
@@ -9,7 +9,7 @@ await page.getByRole('button', { name: 'Sign in' }).click();
 await page.waitForURL(LINK);
 await page.locator('#nav a[aria-current=page]', { hasText: 'mail' }).waitFor();
 
-// What is not there is told by its name, with a way to what is.
+// An object that does not exist is named in the message, with a link to those that do.
 for (const [path, name, leads] of [
   ['/lanes/mail/rows/999999999', '999999999', '#/lanes/mail'],
   ['/lanes/nobody', 'nobody', '#/'],
@@ -26,13 +26,13 @@ await page.locator('main .empty', { hasText: 'state' }).waitFor();
 must(!(await page.locator('main .empty').textContent()).includes('errors'), 'a refusal does not say what is wrong');
 must(await page.getByRole('toolbar', { includeHidden: true }).isHidden(), 'rows that could not be had are offered to be moved');
 
-// Why it waits, where the state itself says nothing.
+// The reason why a row waits is shown if the state alone does not give it.
 await go(page, `/lanes/mail/rows/${input.strange}`, input.strange);
 await page.getByText('no state of the contract').waitFor();
 await go(page, `/jobs/${input.pending}`, input.pending);
 await page.getByText(/Due in \d+ min · until \d\d:\d\d:\d\d \S+/).waitFor();
 
-// A form says all that is missing at once; a secret is not lost by a key that is pressed easily.
+// A form reports all missing fields at once; a secret is not lost by pressing a key accidentally.
 const dialog = page.getByRole('dialog');
 await go(page, '/accounts', 'Service accounts');
 await button(page, 'New account').click();
@@ -48,7 +48,7 @@ must(await dialog.getByText('whsec_').isVisible(), 'Escape took the secret away'
 await button(dialog, 'Done').click();
 await row(page, '<b>שלום</b> 🎉').waitFor();
 
-// What is looked for stands in the address, on every page that looks for something.
+// The search term is part of the address on every page with a search.
 await go(page, '/events', 'Events');
 await page.getByLabel('Type').fill('shop:orders:order:lost');
 await button(page, 'Search').click();
@@ -62,7 +62,7 @@ await row(page, 'create serviceAccount').first().waitFor();
 must((await row(page, 'session').count()) === 0, 'what is looked for is lost when the page is loaded again');
 must((await page.getByLabel('Object type').inputValue()) === 'serviceAccount', 'the address is not heard');
 
-// Texts without an end, at both widths: nothing is wider than its window, and what is long scrolls by itself.
+// Very long texts at both widths: nothing is wider than its window, and long elements scroll separately.
 for (const width of [1280, 390]) {
   const narrow = await tab({ width, key: input.admin });
   for (const [path, title] of [

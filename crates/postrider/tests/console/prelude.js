@@ -1,4 +1,4 @@
-// What every script of the console's tests starts with: a signed-in page, whose every complaint is kept in `wrong`.
+// The start of every console test script: a signed-in page whose errors are collected in `wrong`.
 const { base } = input;
 const wrong = [];
 const PATIENCE = 20_000;
@@ -16,14 +16,15 @@ async function tab({ width = 1280, dark = false, key } = {}) {
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   page.on('console', (said) => {
-    // What a mail's HTML is kept from doing is told as an error of its frame; so is a mail that can't be shown any more.
+    // The browser reports what a mail's HTML may not do as an error of its frame; and a mail that has been
+    // closed as well.
     const framed =
       said.location().url.endsWith('/mail.html') ||
       /sandbox|hostile\.example.* violates|Framing .* violates .*frame-ancestors/.test(said.text());
     if (said.type() === 'error' && !framed && !meant(said.text())) wrong.push(`${page.url()}: ${said.text()}`);
   });
   page.on('pageerror', (error) => wrong.push(`${page.url()}: ${error.stack}`));
-  // What the policy keeps from being sent fails as "csp"; anything else that is not ours was really asked for.
+  // Requests blocked by the content security policy fail as "csp"; any other foreign request was really sent.
   const foreign = (request) => !/^(data|blob):/.test(request.url()) && !request.url().startsWith(base);
   page.on('requestfinished', (request) => foreign(request) && wrong.push(`asked for ${request.url()}`));
   page.on('requestfailed', (request) => {

@@ -1,4 +1,4 @@
-// Who may do what: nothing that would be refused is offered, and what is sent nevertheless is refused.
+// Permissions: actions that would be refused are not offered, and are refused if they are sent anyway.
 const ACTIONS = /^(Requeue|Cancel|Release|Pause|Resume|Retry|Replay|Publish|New |Edit|Test|Rotate|Deactivate|Revoke|Mark)/;
 
 const viewer = await tab({ key: input.viewer });
@@ -55,7 +55,7 @@ must((await client.locator('#nav').getByText('Overview').count()) === 0, "a clie
 must((await send(client, 'GET', '/api/v1/overview', true)) === 403, "a client's key saw the overview");
 must((await send(client, 'GET', `/api/v1/dispatch-jobs/${input.dead}`, true)) === 404, "a client's key saw another client's job");
 
-// A producer sees that a job is there, and nothing of what another key put into it; and no rows at all.
+// A producer sees that a job exists, but not the data that another key put into it; and no rows at all.
 const producer = await tab({ key: input.producer });
 await go(producer, `/jobs/${input.dead}`, input.dead);
 await producer.getByText('None, or not visible to your API key.').waitFor();
@@ -64,7 +64,7 @@ for (const path of ['rows', `rows/${input.dead}`])
   must((await send(producer, 'GET', `/api/v1/lanes/webhooks/${path}`, true)) === 403, `a producer saw ${path}`);
 must((await send(producer, 'POST', `/api/v1/dispatch-jobs/${input.dead}/retry`, true)) === 403, 'a producer retried a job');
 
-// A cookie that nobody gave opens nothing; a wrong key is told so.
+// A forged cookie is not accepted; an invalid key is reported.
 const forger = await tab();
 await forger.context().addCookies([{ name: cookie.name, value: `${cookie.value.slice(0, -4)}AAAA`, url: base }]);
 await forger.goto(base);
@@ -73,7 +73,7 @@ await forger.getByLabel('API key').fill('pr_0000000000000_nothing');
 await forger.getByRole('button', { name: 'Sign in' }).click();
 await forger.getByText('Invalid or revoked API key').waitFor();
 
-// A page that is not for one's key says so, and offers nothing that is done there.
+// A page that the key may not open says so, and offers none of its actions.
 await go(viewer, '/keys', 'API keys');
 await viewer.getByText('Access denied').waitFor();
 must((await button(viewer, 'New key').count()) === 0, 'a viewer is offered a new key');
@@ -81,7 +81,7 @@ await viewer.keyboard.press('g');
 await viewer.keyboard.press('l');
 must(viewer.url().endsWith('#/keys'), `a viewer is led to ${viewer.url()}`);
 
-// A revoked key ends its sessions at once, and an open overview does not show old figures for ever.
+// Revoking a key ends its sessions at once, and an open overview stops showing old figures.
 await go(viewer, '/', 'Overview');
 await viewer.locator('.foot .live[data-state=live]').waitFor();
 must((await send(admin, 'POST', `/api/v1/api-keys/${input.viewerId}/revoke`, true)) === 200, 'the key could not be revoked');

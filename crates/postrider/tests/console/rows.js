@@ -1,4 +1,4 @@
-// What can be done with rows and lanes, by the words on the buttons; what came of it is looked up in the database afterwards.
+// Actions on rows and lanes, by the labels of their buttons; the test checks their results in the database afterwards.
 const page = await tab({ key: input.admin });
 const dialog = page.getByRole('dialog');
 
@@ -36,7 +36,7 @@ await page.getByLabel('Search rows').fill(input.mail);
 await page.keyboard.press('Enter');
 await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
 
-// One row by its own button, some by selection, the rest of the state by preview.
+// Requeue one row with its button, some by selection, and the rest of the state with the preview.
 await row(page, input.mail).getByRole('link').first().click();
 await page.getByRole('heading', { level: 1, name: input.mail }).waitFor();
 await button(page, 'Requeue').click();
@@ -83,13 +83,13 @@ await button(page, 'Release').click();
 await dialog.getByRole('button', { name: /^Release 1 row/ }).click();
 await toast(page, 'Release: 1 row changed');
 
-// Its own page follows by itself, and leaves alone what did not change.
+// The page of a row updates automatically, without changing what stayed the same.
 await watcher.locator('.heading .mark', { hasText: 'sent' }).waitFor();
 await watcher.locator('.timeline').getByText('Delivered').waitFor();
 const kept = await watcher.evaluate(() => [document.activeElement.textContent, scrollY]);
 must(kept[0] === 'Text' && kept[1] === 60, `focus and scroll became ${kept}`);
 
-// The lane pauses, that is taken back, and it pauses again.
+// Pause the lane, undo that, and pause it again.
 await go(page, '/lanes/mail', 'mail');
 await button(page, 'Pause').click();
 await button(page, 'Resume').waitFor();

@@ -1,4 +1,4 @@
-//! The API of the real binary: its tables, its first key, and what stays open.
+//! The API of the real binary: its tables, its first key, and the endpoints that need no key.
 
 mod flood;
 mod rows;

@@ -1,8 +1,8 @@
-//! The book's commands, run as a reader would run them: in an empty folder, one after another.
+//! Runs the commands of the documentation as a reader would: in an empty folder, one after another.
 //!
-//! A block "```LANGUAGE FILE" is a file to write. A block "```console" has commands behind `$ ` and what they say; `…`
-//! stands for anything within a line, and on a line of its own for any lines. What only looks (`status`, `cat` and the
-//! like) is looked at again until it says what the page says: a delivery takes a moment.
+//! A block "```LANGUAGE FILE" is a file to write. A block "```console" has commands after `$ ` and their output; `…`
+//! matches anything within a line, and on a line of its own any lines. Commands that only read (`status`, `cat` and the
+//! like) are repeated until their output matches, as a delivery takes a moment.
 
 mod contracts;
 mod page;
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Commands that change nothing, and may so be given again.
+/// Commands that change nothing and may therefore be repeated.
 const LOOKS: [&str; 8] = [
     "postrider status",
     "postrider list",
@@ -34,14 +34,14 @@ const LOOKS: [&str; 8] = [
     "curl -s ",
 ];
 
-/// For a page's words to come true.
+/// Time limit for the output of a command to match the page.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How exactly a page's words must come true.
+/// The exactness with which the output must match the page.
 #[derive(Clone, Copy)]
 enum Match {
     Exact,
-    /// Columns may be wider: other databases write longer times.
+    /// Columns may be wider, as other databases print longer times.
     AnyWidth,
 }
 
@@ -91,7 +91,7 @@ fn narrow(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// On a server the store's URL is all that differs: it wins over the file's, and `sqlite3` asks the server.
+/// Follows the page on a server: a variable overrides the URL of the store, and `sqlite3` queries the server.
 async fn follow_on(variable: &str, name: &str) {
     for page in ["mail_outbox", "outbox", "dispatch_jobs", "emails"] {
         let url = fresh(&server(variable), &format!("book_{name}_{page}")).await;
@@ -127,7 +127,7 @@ macro_rules! pages {
     ($($name:ident: $file:literal after $before:literal,)+) => {
         $(#[test] fn $name() { follow($file, $before, Match::Exact); })+
 
-        /// A start that nobody follows is a start that nobody knows to work.
+        /// Every start page is tested here; one that is not could be wrong without notice.
         #[test]
         fn every_start_is_followed() {
             let followed = [$($file),+];

@@ -1,6 +1,6 @@
-//! The console in a real browser: every page and every action, on a database with rows in every state of all five contracts.
+//! The console in a real browser: every page and every action, on a database with rows in every state of all contracts.
 //!
-//! The scripts are in `tests/console`; each gives a list of what was wrong. What an action came to is looked up by SQL.
+//! The scripts in `tests/console` return lists of what was wrong. The results of actions are checked with SQL.
 
 mod outage;
 mod seed;
@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use self::site::Site;
 use crate::rig::hooks::{Receiver, Reply};
 
-/// Where the scripts are.
+/// The folder of the scripts.
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/console");
 
-/// Where screenshots stay that are not part of the guide.
+/// The folder of screenshots that are not part of the guide.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console");
     std::fs::create_dir_all(&folder).expect("cargo's own folder can be written to");
     folder
 }
 
-/// Runs a script; gives what it returned.
+/// Runs a script and returns its result.
 fn look(script: &str, input: &Value) -> Value {
     tokio::task::block_in_place(|| {
         let browser = Browser::find().expect("there is a browser");
@@ -83,7 +83,7 @@ async fn what_is_done_with_jobs_accounts_pools_subscriptions_events_and_keys_is_
     assert!(log.parse::<u32>().expect("a count") >= 12, "the audit log has {log} kinds of changes");
 }
 
-/// Rows with texts as long as the columns take, and one in a state that no contract knows.
+/// Inserts rows with texts of the maximum length, and one in an unknown state.
 async fn odd_things(site: &Site) -> Value {
     let words = "'http://127.0.0.1:1/' || repeat('long/', 200)";
     site.must(&format!(

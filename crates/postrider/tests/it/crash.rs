@@ -1,8 +1,8 @@
-//! Crash tests: the real binary, several workers, real databases and targets. Workers are killed in the middle of their
-//! work, databases and brokers taken away; then the table and what the target got must agree.
+//! Crash tests: the real binary, several workers, real databases and targets. Workers are killed during their work,
+//! databases and brokers are stopped; then the table and what the target received must agree.
 //!
-//! `POSTRIDER_CRASH_SEED` replays a run's choices, `POSTRIDER_CRASH_KILLS` and `POSTRIDER_CRASH_ROWS` make it longer:
-//! `cargo xtask crash` does.
+//! `POSTRIDER_CRASH_SEED` replays the random choices of a run; `POSTRIDER_CRASH_KILLS` and `POSTRIDER_CRASH_ROWS` make
+//! it longer, as `cargo xtask crash` does.
 
 mod emails;
 mod ground;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::rig::sql::Sql;
 use crate::rig::wait::until;
 
-/// Every row comes to rest by itself: nobody helps but the workers that are left.
+/// Waits until every row is in a final state, with only the remaining workers running.
 async fn all_settled(sql: &Sql, open: &str, patience: Duration) {
     until("every row is settled", patience, || async {
         let left = sql.count(open).await?;
@@ -29,7 +29,7 @@ async fn all_settled(sql: &Sql, open: &str, patience: Duration) {
     .await;
 }
 
-/// The first of what should not be.
+/// Formats the first breaches for the message.
 fn told(breaches: &[String]) -> String {
     let shown = breaches.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
     format!("{} breaches:\n{shown}", breaches.len())

@@ -1,10 +1,10 @@
-//! The same binary on the servers that `cargo xtask test` starts.
+//! Tests of the binary on the database servers that `cargo xtask test` starts.
 
 use sqlx::Connection;
 
 use crate::shop::{SQLITE, Shop, eventually};
 
-/// The server's URL; its absence is a failure with a remedy, never a silent pass.
+/// The server's URL; panics with a remedy if it is missing, so that the test is never skipped silently.
 pub fn server(variable: &str) -> String {
     std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `cargo xtask test`"))
@@ -21,7 +21,7 @@ fn on(url: &str) -> Shop {
     Shop::new(Some(&SQLITE.replace("sqlite:app.db", url)))
 }
 
-/// A database of the test's own, so that none sees another's tables and pauses.
+/// Creates a separate database, so that tests do not see each other's tables and pauses.
 pub async fn fresh(server: &str, name: &str) -> String {
     let name = format!("{name}_{}", std::process::id());
     let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
@@ -99,7 +99,7 @@ async fn mysql_wrong_user_or_password_is_one_clear_message() {
     refused(&fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_refused").await);
 }
 
-/// Only the fields that the specification lists, and the message's own: no `migrate`, no time of creation.
+/// A table with only the fields of the specification and those of the message: no `migrate`, no time of creation.
 fn bare(columns: &str, due: &str) -> [String; 2] {
     [
         format!(

@@ -1,4 +1,4 @@
-//! M1: a foreign worker that runs the specification's own SQL shares the table with ours, and no mail goes out twice.
+//! M1: another worker that runs the specification's SQL shares the table with ours, and no mail is sent twice.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::rig::relay::Relay;
 use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 
-/// The claim as the specification has it; it knows nothing of our columns.
+/// The claim of the specification, which does not know our columns.
 const CLAIM: &str = "
 WITH candidates AS (
   SELECT id
@@ -37,7 +37,7 @@ async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_safe_beside_three_of_our
     let mut home = Home::new();
     let (url, sql) = fresh(Kind::Postgres, "foreign", &home.shop).await;
     let relay = Relay::shared();
-    // Recovery looks often, and the first retry comes soon: a row that we gave back is claimed by the other as well.
+    // Reclaim often and retry soon, so that the other worker also claims rows that ours handed back.
     home.settle_in(&format!(
         "[stores.main]\nurl = \"{url}\"\n\
          [transports.relay]\nurl = \"smtp://{}\"\nconnections = 2\n\
@@ -74,7 +74,7 @@ async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_safe_beside_three_of_our
     assert!(theirs > 0 && theirs < ROWS as usize, "both took part: {theirs} of {ROWS} were theirs");
 }
 
-/// Half of the rows fail at their first try with us.
+/// Inserts rows of which half fail at their first attempt by our worker.
 async fn write(sql: &Sql, mark: &str) {
     let rows: Vec<String> = (0..ROWS)
         .map(|number| {
@@ -91,7 +91,7 @@ async fn write(sql: &Sql, mark: &str) {
     .await;
 }
 
-/// Claims, takes its time to deliver, and marks as sent by key: what the specification asks for, and no more.
+/// Claims, delivers slowly, and marks rows as sent by key, exactly as the specification requires.
 async fn foreign_worker(sql: Sql, sent: Arc<Mutex<BTreeMap<String, u32>>>, done: Arc<AtomicBool>) {
     while !done.load(Ordering::Relaxed) {
         let rows = sql.rows(CLAIM).await.expect("the specification's claim");

@@ -1,4 +1,5 @@
-//! What `check` says of tables whose own rules would hurt a lane, on each database, by tables that have the fault.
+//! Findings of `check` about tables whose own rules would harm a lane, on each database, with tables that
+//! have the fault.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -52,10 +53,10 @@ where
     connection.close().await.unwrap();
 }
 
-/// Each test has a database of its own.
+/// Number of databases created so far; each test has its own.
 static PLACES: AtomicUsize = AtomicUsize::new(0);
 
-/// A database, and how it writes what differs.
+/// A database, and its SQL dialect.
 pub struct Place {
     pub shop: Shop,
     pub url: String,
@@ -83,7 +84,7 @@ impl Place {
         Self { shop, url, kind }
     }
 
-    /// `TIME` is the database's own type for times.
+    /// Runs statements; `TIME` in them is replaced with the database's type for times.
     pub async fn sql(&self, statements: &str) {
         let time = match self.kind {
             "postgres" => "timestamptz",
@@ -100,7 +101,7 @@ impl Place {
         }
     }
 
-    /// Level and text of every finding but the good ones.
+    /// Level and text of every finding except the good ones.
     pub fn faults(&self) -> Vec<(String, String)> {
         let report = self.shop.run(&["check", "--json"]).json().remove(0);
         let findings = report["findings"].as_array().unwrap().clone();
@@ -117,7 +118,7 @@ impl Place {
     }
 }
 
-/// Sound in all respects.
+/// A valid table.
 pub const TABLE: &str = "CREATE TABLE jobs (id varchar(40) PRIMARY KEY, state varchar(20) NOT NULL, \
     tries integer NOT NULL, due_at TIME, taken_at TIME, failure text, made_at TIME NOT NULL, \
     topic varchar(40) NOT NULL, payload text NOT NULL)";
@@ -129,7 +130,7 @@ pub fn insert(id: &str, state: &str, tries: &str) -> String {
     )
 }
 
-/// Tests that every database runs.
+/// Defines tests that run on every database.
 macro_rules! everywhere {
     ($($name:ident;)+) => {
         mod postgres { $(#[tokio::test] async fn $name() { super::$name("postgres").await; })+ }

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-/// Every command with its own subcommands, as `--help` lists them; the first is the program itself.
+/// Every command with its subcommands, as `--help` lists them; the first is the program itself.
 pub fn commands(shop: &Shop) -> Vec<Vec<String>> {
     let mut found = vec![Vec::new()];
     let mut next = 0;
@@ -26,7 +26,7 @@ fn help(shop: &Shop, command: &[String]) -> String {
     shop.run(&words).fine().out
 }
 
-/// Those that have no subcommands of their own.
+/// The commands without subcommands.
 pub fn leaves(shop: &Shop) -> Vec<Vec<String>> {
     let all = commands(shop);
     let is_leaf = |command: &&Vec<String>| {
@@ -35,7 +35,7 @@ pub fn leaves(shop: &Shop) -> Vec<Vec<String>> {
     all.iter().filter(is_leaf).cloned().collect()
 }
 
-/// The reference is what the binary says. `UPDATE_REFERENCE=1 cargo test -p postrider help` writes it anew.
+/// The reference equals the output of `--help`. `UPDATE_REFERENCE=1 cargo test -p postrider help` rewrites it.
 #[test]
 fn the_reference_is_what_help_says() {
     let shop = Shop::new(None);

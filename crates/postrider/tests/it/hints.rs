@@ -1,8 +1,8 @@
-//! What `check` says helps, helps: no hint leads in a circle, and each names what it would bring.
+//! The hints of `check` work: none leads in a circle, and each names its effect.
 
 use crate::hazards::{CONTRACT, GROUP, Place, TABLE};
 
-/// An enumerated type without a state keeps the claim from running, and hides nothing else.
+/// An enumerated type that lacks a state prevents the claim, and hides no other finding.
 #[tokio::test]
 async fn an_enumerated_type_hides_no_other_hazard() {
     let effect = "[[effect]]\non = [\"delivered\"]\ninsert = \"log\"\nvalues = { job = \"$id\" }\n";
@@ -20,7 +20,7 @@ async fn an_enumerated_type_hides_no_other_hazard() {
     assert!(!said.out.contains("keep their order"), "nobody looked: {}", said.out);
 }
 
-/// PostgreSQL folds names; `check` tells of the tables beside the lane's own as well.
+/// PostgreSQL folds names; `check` also reports the tables next to the lane's own.
 #[tokio::test]
 async fn postgres_folds_names_of_the_tables_beside_it() {
     let beside = [
@@ -64,7 +64,7 @@ async fn a_missing_column_is_told_with_what_it_would_add() {
     }
 }
 
-/// `migrate` can't help where the contract itself leaves the column empty.
+/// `migrate` cannot help if the contract itself does not use the column.
 #[tokio::test]
 async fn results_that_nothing_writes_are_told_with_what_helps() {
     let mails = CONTRACT
@@ -81,7 +81,7 @@ async fn results_that_nothing_writes_are_told_with_what_helps() {
     assert!(!place.faults().iter().any(|(_, text)| text.contains("remembers which recipients")));
 }
 
-/// SQLite can't add a column with the time as its default.
+/// SQLite cannot add a column with the current time as its default.
 #[tokio::test]
 async fn rows_without_a_time_of_creation_are_told_of_where_they_would_never_expire() {
     let expire = "[[sweep]]\nfrom = \"new\"\nto = \"broken\"\nolder_than = \"1d\"\n";

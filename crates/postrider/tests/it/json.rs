@@ -1,9 +1,9 @@
-//! `--json`: every command that prints data has it, and then says nothing but JSON.
+//! `--json`: every command that prints data has it, and then prints only JSON.
 
 use crate::help::leaves;
 use crate::shop::{SQLITE, Said, Shop};
 
-/// What prints no data: logs, a show, a script, files.
+/// Commands that print no data: logs, a demonstration, a script, files.
 const WITHOUT: [&[&str]; 4] = [&["run"], &["demo"], &["completions"], &["manual"]];
 
 #[test]
@@ -17,7 +17,7 @@ fn every_command_that_prints_data_has_json() {
     }
 }
 
-/// Whatever came of it, every line of both streams is a JSON object.
+/// Asserts that every line of both streams is a JSON object, whether the command succeeded or not.
 #[track_caller]
 fn objects(said: &Said) -> Vec<serde_json::Value> {
     for line in said.out.lines().chain(said.err.lines()) {
@@ -167,7 +167,7 @@ fn errors_are_json_too_and_keep_their_exit_codes() {
     assert_eq!(error["mistakes"].as_array().unwrap().len(), 2);
 }
 
-/// What a person at a terminal sees: `script` gives the command one.
+/// The output of a command in a terminal, which `script` provides.
 fn at_a_terminal(shop: &Shop, command: &str) -> String {
     let binary = env!("CARGO_BIN_EXE_postrider");
     let mut script = std::process::Command::new("script");

@@ -1,5 +1,5 @@
-//! Claims that the database commits and whose answer never arrives, on real servers behind a proxy that cuts the connection
-//! at that very moment. The lease is a minute: rows that are delivered within seconds did not wait for it.
+//! Claims that the database commits but whose answer is lost, on real servers behind a proxy that cuts the connection
+//! at that moment. The lease is a minute: rows that are delivered within seconds did not wait for it.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::shop::{SQLITE, Shop, eventually};
 
 const MAILS: usize = 10;
 
-/// Leaves a margin of half the lease on a busy machine.
+/// Half of the lease, to leave a margin on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 
 /// The URL through the proxy.
@@ -25,11 +25,11 @@ fn target(url: &str) -> std::net::SocketAddr {
     ([127, 0, 0, 1], port).into()
 }
 
-/// `answer` is what only the answer to a claim has, or what it answers.
+/// Loses the answers to claims; `answer` matches only a claim or only its answer.
 fn loses_claims(url: &str, answer: LostAnswer) {
     let proxy = Proxy::start(target(url)).unwrap();
     let on = |url: &str| Shop::new(Some(&SQLITE.replace("sqlite:app.db", url)));
-    // Only the worker goes through the proxy.
+    // Only the worker connects through the proxy.
     let (shop, worker) = (on(url), on(&through(&proxy, url)));
     shop.run(&["migrate"]).fine();
     for number in 0..MAILS {
@@ -63,14 +63,14 @@ fn loses_claims(url: &str, answer: LostAnswer) {
     }
 }
 
-/// One statement is the whole transaction: its answer holds the rows.
+/// A single statement is the whole transaction: its answer contains the rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_postgres() {
     let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_lost_answers").await;
     tokio::task::spawn_blocking(move || loses_claims(&url, LostAnswer::With(b"lost-answer-"))).await.unwrap();
 }
 
-/// The request is its kind (3: a query) and the text.
+/// A request is its type (3: a query) and the text.
 #[tokio::test(flavor = "multi_thread")]
 async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_mariadb() {
     let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_lost_answers").await;

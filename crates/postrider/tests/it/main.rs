@@ -1,4 +1,4 @@
-//! The real binary, from outside: what it prints, what it leaves behind, and its exit codes.
+//! Tests of the real binary from outside: its output, its effects, and its exit codes.
 
 mod api;
 mod bad_input;

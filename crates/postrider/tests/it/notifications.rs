@@ -1,4 +1,4 @@
-//! Notifications through the real binary: the guide's ten minutes; bad input, operators, senders and templates below.
+//! Notifications with the real binary: the steps of the guide; invalid input, operators, senders and templates.
 
 mod bad_input;
 mod operator;
@@ -97,11 +97,11 @@ async fn n12_the_example_fans_out_and_each_subscriber_is_told_or_not() {
     drop(running);
 }
 
-/// What a payload must have where no section has it.
+/// The required fields of a payload if there is no section.
 const PAYLOAD: &str =
     r#"{"courseTitle":"Algorithms","sectionNumber":"03","courseString":"01:198","meetingSummary":"Mon"}"#;
 
-/// An event, its one subscriber and the notification, all with the same id.
+/// Inserts an event, its only subscriber and the notification, all with the same id.
 async fn seat(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str) {
     let id = Cell::Sql(id.to_string());
     let event = [

@@ -1,4 +1,4 @@
-//! A database or a broker that is away, seen from the terminal: said at once, and looked at again.
+//! An unavailable database or broker, seen from the terminal: reported at once, and retried.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 use crate::shop::{SQLITE, Shop, eventually};
 
-/// A port that nobody listens on.
+/// A port on which nothing listens.
 const NOBODY: &str = "127.0.0.1:1";
 
-/// "Refused" is what the first try found; whoever only waited could not say so.
+/// "Refused" is the result of the first attempt; a command that only ran into its timeout could not report it.
 #[test]
 fn a_database_that_is_away_is_told_by_its_first_answer() {
     for (scheme, called) in [("postgres", "PostgreSQL"), ("mysql", "MySQL")] {
@@ -88,7 +88,7 @@ async fn insert(sql: &Sql, mails: u64) {
     }
 }
 
-/// The database's host vanishes: its connections stay open and lead nowhere. New ones do not work for a while either.
+/// The database's host vanishes: its connections stay open without answers, and new ones fail for a while as well.
 async fn delivers_again(kind: Kind) {
     let shop = Shop::new(None);
     let (url, sql) = database::fresh(kind, "half_open", &shop).await;
@@ -127,7 +127,7 @@ fn date_ahead() -> String {
     DateTime::from(then).fmt(DateTimeFormat::HttpDate).unwrap()
 }
 
-/// A service that refuses everything; its answers are dated ten minutes ahead.
+/// A service that refuses every request; its answers are dated ten minutes ahead.
 #[test]
 fn g5_check_warns_of_a_dynamodb_whose_clock_differs() {
     use std::io::{Read as _, Write as _};

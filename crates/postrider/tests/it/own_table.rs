@@ -1,5 +1,5 @@
-//! Bring your own table: the guide's example, with a UUID key, whole numbers for states, reserved words and camelCase
-//! as names and a nullable due time, is drained by a contract of the user's on each database.
+//! Custom tables: the guide's example, with a UUID key, integers for states, reserved words and camelCase as names and
+//! a nullable due time, is drained with a user's contract on each database.
 
 use sqlx::{Connection, Executor};
 
@@ -8,7 +8,7 @@ use crate::shop::{Shop, eventually};
 
 const CONTRACT: &str = include_str!("../../../../examples/own-table/order_mail.toml");
 
-/// Three that can be delivered, one of them not yet; and one that never can.
+/// Three rows that can be delivered, one of them later; and one that cannot.
 const ROWS: [(&str, &str, Option<&str>); 4] = [
     ("6f1c1a52-0000-4000-8000-000000000001", "ada@example.com", None),
     ("6f1c1a52-0000-4000-8000-000000000002", "this is no address", None),
@@ -16,7 +16,7 @@ const ROWS: [(&str, &str, Option<&str>); 4] = [
     ("6f1c1a52-0000-4000-8000-000000000004", "later@example.com", Some("2101-01-01 00:00:00")),
 ];
 
-/// The inserts of an application that knows nothing of us. `quote` is the dialect's for identifiers.
+/// The inserts of an application that does not know Postrider. `quote` is the dialect's quote of identifiers.
 fn inserts(quote: char) -> Vec<String> {
     let columns = ["orderId", "to", "from", "select", "body", "notBefore", "amount"]
         .map(|column| format!("{quote}{column}{quote}"))
@@ -42,7 +42,7 @@ fn shop(url: &str) -> Shop {
     shop
 }
 
-/// Runs it until the two are there, and shows what became of each, by its own SQL.
+/// Runs the lane until two rows are delivered, and checks the result of each with separate SQL.
 fn drain(shop: &Shop) {
     shop.run(&["contract", "verify", "order_mail.toml"]).fine();
     let checked = shop.run(&["check"]).fine();
@@ -60,7 +60,7 @@ fn drain(shop: &Shop) {
     assert_eq!(state(ROWS[1].0), "new");
 }
 
-/// (state, tries, amount) of each row, read without us.
+/// (state, tries, amount) of each row, read with separate SQL.
 type Witness = (i64, Option<i64>, String);
 
 fn judge(rows: &[Witness]) {

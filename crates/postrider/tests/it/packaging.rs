@@ -1,4 +1,4 @@
-//! What is shipped beside the binary, judged by the programs that will read it.
+//! The files shipped with the binary, checked by the programs that will read them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn fine(command: &mut Command) -> String {
     said
 }
 
-/// No engine that runs containers is needed to know that the image is whole: a chroot of the same files is as empty.
+/// A chroot of the image's files shows that the image is complete, without a container engine.
 #[test]
 fn the_files_of_the_image_are_all_that_the_program_needs() {
     let dockerfile = read("Dockerfile");
@@ -111,7 +111,7 @@ fn prometheus_takes_the_alerts_and_they_fire_as_they_say() {
     fine(promtool().args(["test", "rules"]).arg(shipped("prometheus/alerts.test.yml")));
 }
 
-/// A panel about a figure that does not exist stays empty, and nobody notices.
+/// Panels and alerts about metrics that do not exist would stay empty unnoticed.
 #[test]
 fn alerts_and_dashboard_ask_for_documented_figures_alone() {
     let reference = include_str!("../../../../docs/reference/metrics.md");

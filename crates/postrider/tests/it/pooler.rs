@@ -1,5 +1,5 @@
-//! The real binary behind a real PgBouncer in transaction mode: an ordered outbox lane, a mail lane, and the API with its
-//! jobs, over fewer server connections than they would like.
+//! The real binary behind a real PgBouncer in transaction mode: an ordered outbox lane, a mail lane, and the API with
+//! its jobs, over fewer server connections than they would use.
 
 use postrider_services::{PgBouncer, PoolMode};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Pools by the real binary: two processes on one database keep one limit, and a flood of one client delays no other.
+//! Pools with the real binary: two processes on one database share a limit, and a flood of one client delays no other.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,19 +11,19 @@ use crate::rig::home::Home;
 use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 
-/// A receiver that takes its time, and knows how many requests it had at once.
+/// A slow receiver that counts its concurrent requests.
 #[derive(Default)]
 struct Slow {
     under: AtomicUsize,
     most: AtomicUsize,
     served: AtomicUsize,
-    /// The ids of the requests, in the order in which they came.
+    /// The ids of the requests, in the order of their arrival.
     came: Mutex<Vec<String>>,
 }
 
 impl Slow {
     fn start(pause: Duration) -> (String, Arc<Self>) {
-        // Any address of 127.0.0.0/8 leads here, each a host of its own.
+        // Any address of 127.0.0.0/8 reaches this listener, each as a separate host.
         let listener = TcpListener::bind("0.0.0.0:0").expect("a port");
         let url = format!("http://127.0.0.1:{}/", listener.local_addr().expect("an address").port());
         let slow = Arc::new(Self::default());
@@ -143,7 +143,7 @@ async fn j9_two_processes_keep_one_limit_on_sqlite() {
     two_processes_keep_one_limit(Kind::Sqlite).await;
 }
 
-/// A lane that found no table of pools has no limits; one that is made while it runs counts within seconds.
+/// A lane without a pools table has no limits; a table that is created while it runs takes effect within seconds.
 async fn a_table_of_pools_may_come_later(kind: Kind) {
     let (mut home, sql) = home(kind, "pools").await;
     for table in ["dispatch_pools", "postrider_pools"] {
@@ -159,7 +159,7 @@ async fn a_table_of_pools_may_come_later(kind: Kind) {
         sql.quoted("code")
     );
     sql.must(&pool).await;
-    // Jobs make the lane look at their pool; those that come before it did so go on.
+    // Only jobs make the lane read their pool; those before the limit takes effect are delivered without it.
     let mut next = 100;
     until("the lane has seen the pool", PATIENCE, || {
         next += 1;
@@ -197,11 +197,11 @@ async fn j9_a_table_of_pools_that_is_made_later_counts_on_sqlite() {
     a_table_of_pools_may_come_later(Kind::Sqlite).await;
 }
 
-/// The first job of client `b`; the flood is below it.
+/// The number of the first job of client `b`; those of the flood are lower.
 const LATER: usize = 5_000_000;
 
-/// Both clients' jobs go to one receiver that takes its time, and `a` has thousands waiting. The ten of `b` are among the next
-/// few hundred deliveries: turns are what is asserted, not seconds.
+/// The jobs of both clients go to one slow receiver, and `a` has thousands waiting. The ten jobs of `b` are among the
+/// next few hundred deliveries: the order is asserted, not the time.
 async fn a_flood_delays_no_other(kind: Kind) {
     let (mut home, sql) = home_with(kind, "flood", "&per_host=8").await;
     let (url, seen) = Slow::start(Duration::from_millis(50));
@@ -236,7 +236,7 @@ async fn j9_a_flood_of_one_client_delays_no_other_on_sqlite() {
     a_flood_delays_no_other(Kind::Sqlite).await;
 }
 
-/// Two thousand jobs of `a`, each for a host of its own that does not answer: more than the lane has deliveries.
+/// Two thousand jobs of `a`, each for a separate host that does not answer: more than the lane's concurrency.
 #[tokio::test(flavor = "multi_thread")]
 async fn j9_a_client_whose_receivers_hang_delays_no_other() {
     let (mut home, sql) = home(Kind::Postgres, "hanging").await;

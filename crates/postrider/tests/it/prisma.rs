@@ -1,4 +1,4 @@
-//! M10: a table in the shape that Prisma makes is described by its lane's settings, and delivered as it is.
+//! M10: a table in the shape that Prisma creates is described in its lane's settings, and delivered unchanged.
 
 use crate::rig::database::{Kind, fresh};
 use crate::rig::home::Home;
@@ -6,10 +6,10 @@ use crate::rig::relay::Relay;
 use crate::rig::sql::{Cell, Sql};
 use crate::rig::wait::{PATIENCE, until};
 
-/// What is written there is what is tested here.
+/// The guide, whose code blocks are tested.
 const GUIDE: &str = include_str!("../../../../docs/guides/prisma.md");
 
-/// The guide's block in that language which begins so.
+/// The guide's block in that language with this beginning.
 fn block(language: &str, begins: &str) -> &'static str {
     let fence = format!("```{language}\n{begins}");
     let from = GUIDE.find(&fence).unwrap_or_else(|| panic!("the guide has no {fence}"));
@@ -37,7 +37,7 @@ async fn m10_rows_in_the_shape_that_prisma_writes_are_delivered() {
     write(&sql, &mark, 20, &format!("rcpt-550-{mark}@example.net")).await;
     write(&sql, &mark, 21, &format!("once-451-{mark}@example.net")).await;
 
-    // As it is: Prisma owns this table, and nothing is added to it.
+    // Prisma owns this table, so nothing is added to it.
     let worker = home.start_worker();
     until("every row is tried", PATIENCE, || async {
         let open = r#""MailOutbox" WHERE status IN ('queued', 'in_flight') AND "retryCount" = 0"#;
@@ -62,7 +62,7 @@ async fn m10_rows_in_the_shape_that_prisma_writes_are_delivered() {
     );
 }
 
-/// Prisma writes ids of its own and times in UTC with three digits.
+/// Inserts a row as Prisma does, with its own ids, and times in UTC with three digits.
 async fn write(sql: &Sql, mark: &str, number: u32, to: &str) {
     let utc = || Cell::Sql("date_trunc('milliseconds', now() AT TIME ZONE 'utc')".to_owned());
     let row = [

@@ -1,4 +1,4 @@
-//! Jobs that an external queue hands over, by the real binary: the table, the broker and the receiver must agree.
+//! Jobs of an external queue with the real binary: the table, the broker and the receiver must agree.
 
 mod away;
 mod handoff;

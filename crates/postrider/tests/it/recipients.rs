@@ -1,4 +1,4 @@
-//! Rules M9 and E8: no recipient vanishes, on tables that have no column for what became of each of them.
+//! Rules M9 and E8: no recipient is lost, on tables without a column for the results of recipients.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::rig::relay::Relay;
 use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 
-/// One mark a test: the relay and its journal are everybody's.
+/// A mark that is unique to a test, as all tests share the relay and its journal.
 fn mark(name: &str) -> String {
     format!("{name}-{:08x}", rand::random::<u32>())
 }
 
-/// Who got mails of this subject, in how many transactions each.
+/// The recipients of mails with this subject, each with its number of transactions.
 fn got(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
     let mut all: Vec<String> = relay.accepted(subject).into_iter().flat_map(|entry| entry.to).collect();
     all.sort();
@@ -28,7 +28,7 @@ fn got(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
     counted
 }
 
-/// Three mails to two each: the second recipient is refused once, for good, or for ever "for now".
+/// Three mails to two recipients: the second is refused once, permanently, or temporarily every time.
 struct Three {
     mark: String,
     good: String,
@@ -58,7 +58,7 @@ impl Three {
         format!("{} {id}", self.mark)
     }
 
-    /// Each good recipient got it exactly once, and so did the one that was refused once.
+    /// Asserts that each good recipient received the mail exactly once, and so did the one that was refused once.
     fn check_journal(&self, relay: &Relay) {
         let (good, once) = ((self.good.clone(), 1), (self.once.clone(), 1));
         assert_eq!(got(relay, &self.subject("once")), [good.clone(), once]);
@@ -179,7 +179,7 @@ async fn e08_no_recipient_vanishes_on_sqlite() {
     emails(Kind::Sqlite, "vanish").await;
 }
 
-/// A table as producers may have made it: without a column for the results of recipients.
+/// Creates a table as producers may have: without a column for the results of recipients.
 async fn without_results(home: &Home, url: &str, sql: &Sql, relay: &Relay) {
     home.settle_in(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
@@ -197,7 +197,7 @@ fn send(home: &Home, three: &Three, id: &str, second: &str) -> String {
     home.shop.run(&words).fine().out.trim().to_owned()
 }
 
-/// Status, attempts and error of a row that is over.
+/// Status, attempts and error of a row in a final state.
 async fn over(sql: &Sql, id: &str) -> (String, String, String) {
     let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
     let query =
@@ -227,7 +227,7 @@ async fn mail_outbox(kind: Kind, name: &str) {
     assert_eq!((status.as_str(), attempts.as_str()), ("failed", "3"));
     assert!(error.contains(&three.later) && error.contains("1 of 2 recipients have it"), "{error}");
     three.check_journal(&relay);
-    // An operator's requeue does not send it again to those who have it.
+    // An operator's requeue does not send it again to recipients that have it.
     home.shop.run(&["requeue", "mail", &later]).fine();
     until("it is tried again, and fails", PATIENCE, || async {
         let (status, attempts, _) = over(&sql, &later).await;
@@ -254,7 +254,7 @@ async fn m09_no_recipient_vanishes_without_a_results_column_on_sqlite() {
     mail_outbox(Kind::Sqlite, "lacking").await;
 }
 
-/// With nothing to remember who has it: neither called sent, nor sent twice.
+/// Without a column for the results, the mail is neither marked sent nor sent twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn m09_without_a_memory_a_partly_refused_mail_fails_and_says_who_has_it() {
     let mut home = Home::new();

@@ -1,6 +1,7 @@
-//! What tests of the real binary share: workers, a folder with settings, SQL of their own, and the relay's journal.
+//! Shared parts of the tests of the real binary: workers, a folder with settings, separate SQL, and
+//! the relay's journal.
 //!
-//! Nothing here uses Postrider's own code: what it checks must not be what it checks with.
+//! Nothing here uses Postrider's code, so that the code is not checked with itself.
 
 pub mod database;
 pub mod guardian;

@@ -41,7 +41,7 @@ async fn rows_become_mails_and_sigterm_drains() {
     assert_eq!(count(&pool, "dispatching").await, 0);
 }
 
-/// A relay that takes connections and never says a word.
+/// Starts a lane whose relay accepts connections and never replies.
 async fn held_by_a_silent_relay(drain: &str) -> (Shop, crate::shop::Running, std::net::TcpListener) {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let relay = format!("smtp://{}", silent.local_addr().unwrap());
@@ -51,7 +51,7 @@ async fn held_by_a_silent_relay(drain: &str) -> (Shop, crate::shop::Running, std
     let pool = shop.sql().await;
     shop.insert(&pool, "a@example.com").await;
     let running = shop.start();
-    // A row that is merely claimed goes back at the signal; once it is on the list of begun rows, it is sent.
+    // A row that is only claimed is handed back at the signal; one that is recorded as begun is sent.
     until("the row is being sent", PATIENCE, || async {
         let lists = sqlx::query("SELECT 1 FROM postrider_begun").fetch_all(&pool).await.unwrap();
         (!lists.is_empty()).then_some(())
@@ -85,7 +85,7 @@ async fn g2_what_a_killed_worker_held_is_delivered_by_the_next() {
     shop.run(&["migrate"]).fine();
     let pool = shop.sql().await;
     let id = shop.insert(&pool, "a@example.com").await;
-    // As a worker leaves it that died just after its claim.
+    // The row as a worker leaves it that died just after its claim.
     sqlx::query(
         "UPDATE mail_outbox SET status = 'dispatching', claimed_by = 'gone', \
          last_attempt_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour'), \
@@ -200,7 +200,8 @@ fn an_idle_run_is_small() {
     let running = shop.start();
     eventually("the lane runs", || (running.get("/readyz").0 == 200).then_some(()));
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
-    // Pages of the binary's file are shared, and a debug build has many: `cargo xtask bench memory` weighs the whole.
+    // Count private memory only: file pages are shared, and a debug build has many. `cargo xtask bench
+    // memory` measures all.
     let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
     let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
     assert!(kilobytes < 16 * 1024, "{line}");

@@ -1,4 +1,4 @@
-//! Secrets that a target repeats in its answers: in no row, log, `/readyz` or output of a command.
+//! Secrets that a target repeats in its answers appear in no row, log, `/readyz` or output of a command.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::shop::{SQLITE, Shop, eventually, eventually_count};
 const KEY: &str = "SG.hush-hush+7/Zk2==";
 const ENCODED: &str = "SG.hush-hush%2B7%2FZk2%3D%3D";
 
-/// A provider that repeats everything it got, the key above all, in each member that some provider's errors have.
+/// A provider that repeats the whole request, the key included, in every field that errors of providers have.
 fn echo(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -54,7 +54,7 @@ fn echo(status: &'static str) -> String {
     url
 }
 
-/// The URL of each provider, and what stands beside it.
+/// The URL of each provider, and the options next to it.
 const PROVIDERS: [(&str, &str); 5] = [
     ("sendgrid://", ""),
     ("postmark://", ""),
@@ -82,7 +82,7 @@ fn holds_no_key(place: &str, text: &str) {
     for form in [KEY, ENCODED, plain.trim_end_matches('=')] {
         assert!(!text.contains(form), "{place} holds the key: {text}");
     }
-    // `api:KEY`, as Mailgun gets it.
+    // `api:KEY`, as it is sent to Mailgun.
     let login = STANDARD.encode(format!("api:{KEY}"));
     assert!(!text.contains(&login[8..20]), "{place} holds the key: {text}");
 }

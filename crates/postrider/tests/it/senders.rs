@@ -1,4 +1,4 @@
-//! Several senders as one, with the real binary: a provider that is ill, and a folder behind it.
+//! Several senders combined, with the real binary: a failing provider, and a folder as fallback.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::shop::{SQLITE, Shop, count, eventually_count};
 
-/// A provider that answers every request so; and the keys against repeats that it saw.
+/// A provider that gives every request this answer; and the idempotency keys that it received.
 pub fn provider(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! A folder with settings and a database of its own, and the binary run in it.
+//! A folder with settings and a database, and the binary run in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -23,7 +23,7 @@ pub struct Shop {
     folder: tempfile::TempDir,
 }
 
-/// What the binary said.
+/// The output of the binary.
 pub struct Said {
     pub code: Option<i32>,
     pub out: String,
@@ -31,7 +31,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Exit code 0, or the test ends here with everything that was said.
+    /// Asserts exit code 0; otherwise panics with the whole output.
     #[track_caller]
     pub fn fine(self) -> Self {
         self.code(0)
@@ -43,7 +43,7 @@ impl Said {
         self
     }
 
-    /// Every line of stdout is JSON.
+    /// Parses every line of stdout as JSON.
     #[track_caller]
     pub fn json(&self) -> Vec<serde_json::Value> {
         self.out.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
@@ -51,7 +51,7 @@ impl Said {
 }
 
 impl Shop {
-    /// With these settings; none means no file at all.
+    /// Creates a folder with these settings; `None`: without a file.
     pub fn new(settings: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         if let Some(settings) = settings {
@@ -60,7 +60,7 @@ impl Shop {
         Self { folder }
     }
 
-    /// With a SQLite file whose table is there.
+    /// Creates a folder with a migrated SQLite file.
     pub fn ready() -> Self {
         let shop = Self::new(Some(SQLITE));
         shop.run(&["migrate"]).fine();
@@ -73,7 +73,7 @@ impl Shop {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
-        // Whoever runs the tests may have settings of their own.
+        // The environment of the person who runs the tests may contain settings.
         command.env_clear().current_dir(self.folder.path()).args(arguments).stdin(Stdio::null());
         command
     }
@@ -93,17 +93,17 @@ impl Shop {
         }
     }
 
-    /// Starts `postrider run` on any free port.
+    /// Starts `postrider run` on a free port.
     pub fn start(&self) -> Running {
         self.start_logged("run.log")
     }
 
-    /// The same, for one of several: each has a log of its own.
+    /// Starts one of several processes, each with a separate log.
     pub fn start_logged(&self, log: &str) -> Running {
         self.start_with(log, &[])
     }
 
-    /// The same, with these variables.
+    /// Starts a process with these variables.
     pub fn start_with(&self, log: &str, variables: &[(&str, &str)]) -> Running {
         let log = self.path(log);
         let child = self
@@ -115,20 +115,20 @@ impl Shop {
         Running { child, log }
     }
 
-    /// The database, for a test that plays the application or looks behind the scenes.
+    /// Connects to the database, as an application or to check rows.
     pub async fn sql(&self) -> SqlitePool {
         let options =
             SqliteConnectOptions::new().filename(self.path("app.db")).busy_timeout(Duration::from_secs(20));
         SqlitePool::connect_with(options).await.unwrap()
     }
 
-    /// The same before there is a file.
+    /// Connects to the database, and creates the file.
     pub async fn sql_creating(&self) -> SqlitePool {
         let options = SqliteConnectOptions::new().filename(self.path("app.db")).create_if_missing(true);
         SqlitePool::connect_with(options).await.unwrap()
     }
 
-    /// One row, written as an application writes it.
+    /// Inserts one row as an application does.
     pub async fn insert(&self, pool: &SqlitePool, to: &str) -> i64 {
         let row: (i64,) = sqlx::query_as(
             "INSERT INTO mail_outbox (to_addresses, subject, body_text, status, retry_count, next_attempt_at, created_at) \
@@ -161,7 +161,7 @@ pub async fn count(pool: &SqlitePool, status: &str) -> i64 {
     row.0
 }
 
-/// A `postrider run`; killed when the test ends, whatever came of it.
+/// A running `postrider run`, killed at the end of the test.
 pub struct Running {
     pub child: std::process::Child,
     log: PathBuf,
@@ -172,7 +172,7 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// The first admin key, once its file is there.
+    /// The first admin key; waits for its file.
     pub fn first_key(&self) -> String {
         let file = self.log.with_file_name("postrider-admin.key");
         eventually("the first admin key is in its file", || {
@@ -185,7 +185,7 @@ impl Running {
         rustix::process::kill_process(id, signal).unwrap();
     }
 
-    /// Where it listens, once it does.
+    /// The address that it listens on; waits until it does.
     pub fn address(&self) -> String {
         eventually("the listener's address is in the log", || {
             let log = self.log();
@@ -206,7 +206,7 @@ impl Running {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    /// Waits for its end.
+    /// Waits for its end; returns the exit code.
     #[track_caller]
     pub fn ended(&mut self, within: Duration) -> Option<i32> {
         let start = Instant::now();
@@ -227,7 +227,7 @@ impl Drop for Running {
     }
 }
 
-/// Asks until there is an answer.
+/// Calls `ask` until it returns a value; panics with `what` after the time limit.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
@@ -240,7 +240,7 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The same, where the question is asked of a database.
+/// Waits until this many rows have the status.
 pub async fn eventually_count(pool: &SqlitePool, status: &str, wanted: i64) {
     for _ in 0..800 {
         if count(pool, status).await == wanted {

@@ -1,4 +1,4 @@
-//! A worker that stands still (SIGSTOP) longer than its leases, while another does its work.
+//! A worker that is stopped (SIGSTOP) longer than its leases, while another delivers its rows.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,10 +19,10 @@ const ROWS: u64 = 120;
 const CONNECTIONS: usize = 2;
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A relay that takes its time for each mail, and remembers how often it took it.
+/// A relay that accepts each mail slowly, and counts how often it did.
 #[derive(Clone, Default)]
 struct Slow {
-    /// Milliseconds.
+    /// The delay per mail in milliseconds.
     takes: Arc<AtomicU64>,
     accepted: Arc<Mutex<BTreeMap<String, usize>>>,
 }
@@ -41,7 +41,7 @@ impl Slow {
         address
     }
 
-    /// Without PIPELINING: one command, one answer.
+    /// Serves a connection without PIPELINING: one command, one reply.
     async fn serve(&self, mut stream: TcpStream) -> Option<()> {
         let (read, mut write) = stream.split();
         let mut lines = BufReader::new(read).lines();
@@ -77,7 +77,7 @@ impl Slow {
     }
 }
 
-/// What the stopped worker had in its transport, and had not begun to send, is not sent after it goes on.
+/// Mails that the stopped worker's transport had not begun to send are not sent after the worker continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn j_a_worker_that_was_stopped_sends_nothing_that_another_has_sent() {
     let slow = Slow::default();
@@ -106,7 +106,8 @@ async fn j_a_worker_that_was_stopped_sends_nothing_that_another_has_sent() {
         sql.insert("mail_outbox", &cells).await;
     }
     let stopped = shop.start_logged("stopped.log");
-    // Quick at first, so that calls grow; then slow, so that a call has many mails left when the worker is stopped.
+    // Fast at first, so that call sizes grow; then slow, so that many mails of a call are left when the
+    // worker is stopped.
     until("calls have grown", PATIENCE, || async { (slow.total() >= 40).then_some(()) }).await;
     slow.takes.store(500, SeqCst);
     tokio::time::sleep(Duration::from_millis(700)).await;

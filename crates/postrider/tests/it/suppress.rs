@@ -15,7 +15,7 @@ fn send(shop: &Shop, to: &[&str], subject: &str) -> String {
     shop.run(&arguments).fine().out.trim().to_owned()
 }
 
-/// Status, attempts and the other columns of a row that is over.
+/// Status, attempts and the other columns of a row in a final state.
 async fn over(sql: &Sql, id: &str) -> (String, String, String, String) {
     let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
     let query = format!(

@@ -1,4 +1,4 @@
-//! What operators see of a run: traces at a collector, figures at `/metrics`, lines in the log.
+//! The telemetry of a run: traces at a collector, metrics at `/metrics`, log lines.
 
 mod figures;
 mod logs;

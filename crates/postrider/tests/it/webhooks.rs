@@ -1,4 +1,4 @@
-//! Webhooks by the real binary: a row is posted, and every attempt is on record.
+//! Webhooks with the real binary: a row is posted, and every attempt is recorded.
 
 mod clock;
 mod exhausted;
@@ -26,7 +26,7 @@ poll = "50ms"
 sweep = "200ms"
 "#;
 
-/// A receiver that answers each request with the status that its path names; hands out what it was sent.
+/// A receiver that answers each request with the status in its path; returns its URL and the requests.
 pub fn receiver() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -126,7 +126,7 @@ fn j15_a_lane_sends_nothing_to_this_machine_unless_it_is_allowed() {
     drop(running);
 }
 
-/// Runs a `secret` command with this on its stdin.
+/// Runs a `secret` command with this input on stdin.
 fn secret(shop: &Shop, command: &str, key: &str, input: &str) -> (bool, String, String) {
     let mut child = shop
         .command(&["secret", command])
@@ -151,7 +151,7 @@ fn j11_secrets_are_sealed_used_and_sealed_anew() {
     assert!(fine && sealed.starts_with("encrypted://"), "{sealed}");
     let (fine, anew, _) = secret(&shop, "reencrypt", &format!("{new} {old}"), &sealed);
     assert!(fine && anew.starts_with("encrypted://") && anew != sealed, "{anew}");
-    // The transport's whole URL is the secret here.
+    // The whole URL of the transport is the secret here.
     let settings = format!(
         "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.out]\nurl = \"{anew}\"\n[mail]\nfrom = \"a@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\n"
     );
@@ -166,7 +166,7 @@ fn j11_secrets_are_sealed_used_and_sealed_anew() {
     );
 }
 
-/// What the README shows: nothing set but that this machine may be a target.
+/// The example of the README: the only setting allows this machine as a target.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_webhook_is_delivered_on_the_built_in_settings_within_a_minute() {
     use crate::rig::hooks::{Receiver, Reply};

@@ -1,4 +1,4 @@
-//! Peers that send nothing, send without end, or never let go: the listener and the lanes go on.
+//! Clients that send nothing, send without end, or never disconnect: the listener and the lanes keep working.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::{WITH_API, asked};
 use crate::shop::{Running, SQLITE, Shop, eventually, eventually_count};
 
-/// Memory that the process has in use.
+/// Resident memory of the process.
 fn resident(running: &Running) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() / 1024
 }
 
-/// How long `/healthz` takes.
+/// Response time of `/healthz`.
 fn health(address: &str) -> Duration {
     let start = Instant::now();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -29,7 +29,7 @@ fn health(address: &str) -> Duration {
 
 fn opened(address: &str, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    // The listener may have closed it already for another.
+    // The listener may have closed the connection already to accept another.
     let _ = stream.write_all(head.as_bytes());
     stream
 }
@@ -68,7 +68,7 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
         );
         let mut stream = opened(&address, &head);
         stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-        // All but the end of it, as far as it is taken.
+        // Send all but the end, as far as the server reads it.
         for _ in 0..29 {
             if stream.write_all(&part).is_err() {
                 break;
@@ -91,8 +91,8 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
     drop(held);
 }
 
-/// Health checks are answered within 100 ms throughout. One in twenty may take up to a second: a shared machine stops the
-/// test and the process for a moment now and then.
+/// Asserts that health checks are answered within 100 ms. One in twenty may take up to a second, as a shared machine
+/// stops the test and the process for a moment now and then.
 #[track_caller]
 fn assert_quick(mut times: Vec<Duration>) {
     times.sort();
@@ -112,7 +112,7 @@ async fn stalled_sign_ins_leave_health_and_others_alone() {
     eventually("the API is open", || {
         (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
     });
-    // Twice the places of one address, each with a body that drips.
+    // Twice the connections that one address may have, each with a slow body.
     let head = "POST /console/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n";
     let mut held = Vec::new();
     let mut times = Vec::new();
@@ -127,7 +127,7 @@ async fn stalled_sign_ins_leave_health_and_others_alone() {
         assert_eq!(asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0, 200);
     }
     assert_quick(times);
-    // Those that were not closed for others are answered soon.
+    // The connections that were not closed are answered soon.
     let mut last = held.pop().expect("the last one");
     last.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut answer = String::new();

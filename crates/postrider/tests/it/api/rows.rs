@@ -1,4 +1,4 @@
-//! What the API tells of rows of a running lane: what it knows only while it runs, and what was sent already.
+//! What the API returns about rows of a running lane: live data, and what has been sent already.
 
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ async fn a_mail_that_was_sent_is_still_shown() {
     let id = id.out.trim().to_owned();
     let pool = shop.sql().await;
     eventually("it is sent", || (shop.mails() == 1).then_some(()));
-    // As a relay's answer leaves it, recipient by recipient.
+    // As the relay's replies leave it, per recipient.
     sqlx::query("UPDATE mail_outbox SET recipient_results = ?")
         .bind(r#"[{"address":"ada@example.net","result":"accepted","reply":"250 ok"}]"#)
         .execute(&pool)

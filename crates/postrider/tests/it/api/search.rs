@@ -7,7 +7,7 @@ use crate::rig::database::{Kind, fresh};
 use crate::rig::sql::Sql;
 use crate::shop::{Running, Shop, eventually};
 
-/// More than are looked at where no index serves.
+/// More rows than a search without an index scans.
 const NEWER: usize = 10_050;
 
 fn settings(url: &str) -> String {
@@ -51,7 +51,7 @@ fn open(shop: &Shop, key: Option<&str>) -> (Running, String) {
     (running, key)
 }
 
-/// How many rows a search finds, and what it says of its reach.
+/// The number of rows that a search finds, and its note about the rows that it scanned.
 fn found(running: &Running, key: &str, search: &str) -> (usize, String) {
     let (lane, search) = search.split_once('?').expect("a lane and a search");
     let path = format!("/api/v1/lanes/{lane}/rows?{search}");
@@ -77,7 +77,7 @@ async fn rows_of_any_age_are_found(kind: Kind) {
     put_events(&sql, &["deal-old".to_owned()]).await;
     put_events(&sql, &(0..NEWER).map(|n| format!("deal-{n}")).collect::<Vec<_>>()).await;
     let (running, key) = open(&shop, None);
-    // A group's own order has an index on some databases; a recipient has none.
+    // Some databases have an index for the order of groups; none has one for recipients.
     let (rows, note) = found(&running, &key, SEARCHES[0]);
     assert!(rows == 0 && note.contains("`postrider migrate --search` makes it"), "{rows}: {note}");
     drop(running);
@@ -90,10 +90,10 @@ async fn rows_of_any_age_are_found(kind: Kind) {
     for search in SEARCHES {
         assert_eq!(found(&running, &key, search), (1, String::new()), "{search}");
     }
-    // Nothing that repeats: no database makes it small.
+    // A text without repetitions, which no database can compress.
     let long = (0..700).fold(String::from("long-"), |text, n| format!("{text}{:06x}", n * 7919 % 99_991));
     put_mail(&sql, &[format!("{long}@example.net")]).await;
-    // Further than the index holds of it.
+    // Search for more characters than the index holds.
     for (text, rows) in [("long-", 1), (&long[..300], 1), (&format!("{}!", &long[..299]), 0)] {
         let search = format!("mail?by=recipient&text={text}&match=prefix");
         assert_eq!(found(&running, &key, &search), (rows, String::new()), "{search}");

@@ -49,7 +49,7 @@ async fn a_wrong_password_is_told_without_showing_it_on_mariadb() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_told_without_showing_it_on_postgres() {
     let shop = Shop::new(None);
-    // A server of its own: who may come in without a password is a matter of the whole server.
+    // A separate server: login without a password is a setting of the whole server.
     let server = Server::start(Kind::Postgres);
     let (url, sql) = on_server(Kind::Postgres, &server.url(), "guarded", "").await;
     sql.must("CREATE ROLE guarded LOGIN PASSWORD 'right-one'").await;
@@ -64,7 +64,7 @@ async fn a_wrong_password_is_told_without_showing_it_on_postgres() {
     assert_eq!(tables(&sql).await, Some(0));
 }
 
-/// Every command that connects says so, ends with 1, and shows no password.
+/// Asserts that every command that connects reports the error, exits with 1, and shows no password.
 fn refused(shop: &Shop, advice: &str) {
     for command in ["run", "migrate", "status"] {
         let said = shop.run(&[command]).code(1);

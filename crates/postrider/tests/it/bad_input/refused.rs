@@ -1,4 +1,4 @@
-//! G3: a relay that refuses us is not the rows' fault.
+//! G3: a relay that refuses our login costs no row an attempt.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn g3_a_wrong_smtp_password_pauses_the_lane_spends_nothing_and_heals() {
     .await;
     assert!(body.contains("535"), "the relay's own answer is the reason: {body}");
     assert!(!body.contains("hunter2") && !worker.log().contains("hunter2"), "no password is shown");
-    // Some probes later still nothing is spent.
+    // After some probes still no attempt is charged.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let unspent = "mail_outbox WHERE status = 'queued' AND retry_count = 0 AND last_error IS NULL";
     until("every row is handed back unspent", PATIENCE, || async {

@@ -1,4 +1,4 @@
-//! Rows that can't be sent, on every database.
+//! Rows that cannot be sent, on every database.
 
 use crate::rig::database::{Kind, fresh_with};
 use crate::rig::home::Home;
@@ -21,7 +21,7 @@ async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_on_sqlite() {
     fail_alone(Kind::Sqlite).await;
 }
 
-/// A row that can't be sent, and what its `last_error` must say.
+/// A row that cannot be sent, and what its `last_error` must contain.
 struct Bad {
     name: &'static str,
     cells: Vec<(&'static str, Cell)>,
@@ -48,7 +48,7 @@ fn bad_rows(sql: &Sql) -> Vec<Bad> {
     ]
 }
 
-/// Something over 25 MB, made by the database itself.
+/// An expression of more than 25 MB, evaluated by the database.
 fn too_long(sql: &Sql) -> String {
     match sql {
         Sql::Postgres(_) | Sql::MariaDb(_) => "repeat('0123456789', 2650000)".to_owned(),
@@ -67,7 +67,7 @@ fn not_utf8(sql: &Sql) -> String {
 
 async fn fail_alone(kind: Kind) {
     let mut home = Home::new();
-    // PostgreSQL admits what is not UTF-8 only where it does not know what it stores.
+    // PostgreSQL accepts invalid UTF-8 only in a database without an encoding.
     let encoding = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
     let options = if kind == Kind::Postgres { encoding } else { "" };
     let (url, sql) = fresh_with(kind, "bad_rows", &home.shop, options).await;
@@ -115,7 +115,7 @@ async fn assert_failed(sql: &Sql, bad: &Bad) {
     assert!(!error.contains(['\r', '\n']), "{}: one line, whatever the row holds", bad.name);
 }
 
-/// Where a database would refuse a bad row at once, it is made to admit it.
+/// Relaxes the table where the database would refuse a bad row.
 async fn prepare(sql: &Sql, url: &str) {
     if let Sql::MariaDb(_) = sql {
         let wider = Sql::mariadb(url);
@@ -125,7 +125,7 @@ async fn prepare(sql: &Sql, url: &str) {
     }
 }
 
-/// A row as an application writes it, all defaults left to the table.
+/// Inserts a row as an application does, with the table's defaults.
 async fn write(sql: &Sql, subject: &str, key: &str, cells: &[(&'static str, Cell)]) {
     let mut row: Vec<(&str, Cell)> = vec![
         ("idempotency_key", key.into()),

@@ -1,4 +1,4 @@
-//! Every contract that the book prints passes `contract verify`; the guide's contract also fits the table it is printed with.
+//! Every contract in the documentation passes `contract verify`; the guide's contract also fits the table next to it.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// A contract says its version; settings of a lane only name a contract.
+/// Whether a block is a contract, which states its version; settings of a lane only name a contract.
 fn is_contract(block: &str) -> bool {
     let table: toml::Table = toml::from_str(block).unwrap_or_else(|error| panic!("{error}:\n{block}"));
     table.contains_key("version")

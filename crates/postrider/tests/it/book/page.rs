@@ -1,15 +1,15 @@
-//! A page's blocks, and whether what was said is what the page says.
+//! Parses the blocks of a page, and compares output with what the page shows.
 
-/// What a page asks its reader to do.
+/// A step of a page.
 #[derive(Debug)]
 pub enum Block {
     /// A file to write.
     File { name: String, text: String },
-    /// A command, and what it says.
+    /// A command, and its output.
     Command { line: String, says: Vec<String> },
 }
 
-/// In the order of the page.
+/// Parses the blocks, in the order of the page.
 pub fn read(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -50,7 +50,7 @@ fn commands(body: &[&str]) -> Vec<Block> {
     blocks
 }
 
-/// Does the text fit the lines? A line of `…` alone stands for any lines, also none.
+/// Whether the output matches the lines. A line of `…` alone matches any number of lines, also none.
 pub fn fits(lines: &[String], said: &[&str]) -> bool {
     match lines.split_first() {
         None => said.is_empty(),

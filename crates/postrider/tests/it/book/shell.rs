@@ -1,4 +1,4 @@
-//! One shell for a whole page, so that variables and background jobs live on.
+//! One shell for a whole page, so that variables and background jobs persist.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// What stands in pages for ports that may be taken here.
+/// Ports in pages that may be in use on this machine.
 const PORTS: [&str; 2] = ["8080", "9000"];
 
 pub struct Shell {
@@ -16,13 +16,13 @@ pub struct Shell {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     folder: PathBuf,
-    /// The page's port, ours.
+    /// Pairs of the page's port and the one used instead.
     ports: Vec<(String, String)>,
     count: u32,
 }
 
 impl Shell {
-    /// In this folder, with the binary that was built on the search path.
+    /// Starts a shell in this folder, with the built binary on the `PATH`.
     pub fn start(folder: &Path) -> Self {
         let ports = PORTS.map(|port| (format!(":{port}"), format!(":{}", free_port()))).to_vec();
         let binary = Path::new(env!("CARGO_BIN_EXE_postrider")).parent().expect("it is in a folder");
@@ -42,7 +42,7 @@ impl Shell {
         Self { child, input, output, folder: folder.to_owned(), ports, count: 0 }
     }
 
-    /// What the command said on both streams, with the page's own ports.
+    /// Runs a command; returns both of its output streams, with the page's ports.
     pub fn run(&mut self, line: &str) -> String {
         self.count += 1;
         let said = self.folder.join(format!(".said-{}", self.count));
@@ -55,7 +55,7 @@ impl Shell {
         self.there(&String::from_utf8_lossy(&text))
     }
 
-    /// With ports that are free on this machine.
+    /// Replaces the page's ports with free ones.
     pub fn here(&self, text: &str) -> String {
         self.ports.iter().fold(text.to_owned(), |text, (page, ours)| text.replace(page.as_str(), ours))
     }
@@ -72,7 +72,7 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // With what runs in the background.
+        // Kill background jobs as well.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }

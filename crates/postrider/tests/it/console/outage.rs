@@ -1,5 +1,5 @@
-//! The database, the broker or a lane stops while somebody looks: overview and readiness tell within ten seconds, and recover
-//! by themselves.
+//! The database, the broker or a lane stops while the console is open: overview and readiness show it within ten
+//! seconds, and recover automatically.
 
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +38,7 @@ contract = "outbox"
 api = "main"
 "#;
 
-/// A running lane, and a key to look at it.
+/// A running lane, and a key for the API.
 fn open(settings: &str) -> (Shop, Running, String) {
     let shop = Shop::new(None);
     std::fs::write(shop.path("postrider.toml"), settings).expect("settings can be written");
@@ -49,7 +49,7 @@ fn open(settings: &str) -> (Shop, Running, String) {
     (shop, running, admin)
 }
 
-/// Looks while `set(false)` takes something away and `set(true)` brings it back.
+/// Watches the overview while `set(false)` stops something and `set(true)` restores it.
 async fn is_told(
     (_shop, running, admin): (Shop, Running, String),
     badge: &str,
@@ -88,7 +88,7 @@ async fn a_stopped_database_is_told_within_ten_seconds_and_so_is_its_return() {
     .await;
 }
 
-/// Nothing is sent meanwhile: the lane looks by itself.
+/// The lane's own probe must find out, as nothing is sent meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unreachable_broker_is_told_within_ten_seconds_and_so_is_its_return() {
     let broker = tokio::task::block_in_place(|| Nats::start("").expect("NATS starts"));
@@ -103,7 +103,7 @@ async fn an_unreachable_broker_is_told_within_ten_seconds_and_so_is_its_return()
     .await;
 }
 
-/// Holds what a statement locks from each `false` to the next `true`.
+/// Holds the lock of a statement from each `false` to the next `true`.
 async fn hold(url: String, lock: &'static str, mut orders: UnboundedReceiver<bool>) {
     let mut session = PgConnection::connect(&url).await.expect("the database is there");
     while let Some(up) = orders.recv().await {
@@ -123,7 +123,7 @@ async fn a_stalled_lane_is_told_within_ten_seconds_and_so_is_its_return() {
     is_told(site, "stalled", "stalled", move |up| send.send(up).expect("the session lives")).await;
 }
 
-/// A row that is due, and that a transaction of somebody else's holds for good.
+/// A row is due, but another transaction locks it forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_another_transaction_holds_stall_their_lane() {
     let shop = Shop::new(None);
@@ -137,7 +137,7 @@ async fn rows_that_another_transaction_holds_stall_their_lane() {
             async move { (said == code && body.contains(word)).then_some(body) }
         })
     };
-    // Nobody takes the row before it is held.
+    // Pause the lane, so that it does not claim the row before it is locked.
     shop.run(&["pause", "mail"]).fine();
     readiness(200, "paused").await;
     sql.must(

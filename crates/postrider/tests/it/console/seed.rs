@@ -1,7 +1,7 @@
 //! Settings with a lane of each contract, and rows in every state of each.
 //!
-//! The rows are written as applications and workers write them, by SQL. Those that wait wait for long, and those that are
-//! claimed are claimed by somebody else: nothing moves while a page is looked at.
+//! The rows are inserted with SQL, as applications and workers write them. Waiting rows are due much later, and claimed
+//! rows belong to another worker, so that nothing changes while a page is open.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::rig::sql::Sql;
 use crate::shop::Shop;
 
-/// Failed mails; more than a page, with one whose HTML is hostile.
+/// Failed mails: more than a page, one of them with hostile HTML.
 const FAILED: u32 = 214;
 
 const HOSTILE: &str = r#"<html><body onload="top.hostile=1"><h1>Hostile greetings</h1>
@@ -20,7 +20,7 @@ const HOSTILE: &str = r#"<html><body onload="top.hostile=1"><h1>Hostile greeting
 <iframe src="https://hostile.example/frame"></iframe><meta http-equiv="refresh" content="0;url=https://hostile.example/away">
 <form action="https://hostile.example/form"><input name="password"><button>Log in</button></form></body></html>"#;
 
-/// What the scripts look for, by name.
+/// The rows and objects that the scripts look for.
 pub struct Seeds {
     pub mail: String,
     pub hostile: String,
@@ -80,14 +80,14 @@ base = "{base}"
     )
 }
 
-/// Writes the rows; the hub's own things are made by the command line, as operators make them.
+/// Inserts the rows; creates accounts and other objects of the hub with the command line, as operators do.
 pub async fn sow(shop: &Shop, sql: &Sql, receiver: &str) -> Seeds {
     mails(sql).await;
     records(sql).await;
     jobs(sql, receiver).await;
     notifications(shop, sql).await;
     emails(shop, sql).await;
-    // `check` has something to say, and a statement that mends it.
+    // `check` must have a finding, and a statement that fixes it.
     sql.must("DROP INDEX mail_outbox_dispatch_claim").await;
     Seeds {
         mail: first(sql, "to_addresses = 'customer7@example.net'").await,
@@ -141,7 +141,7 @@ async fn mails(sql: &Sql) {
         .await;
         sql.must(&format!("UPDATE mail_outbox SET status = status {more} WHERE status = '{status}'")).await;
     }
-    // The newest queued and sent rows must not be taken for the failed one that is looked for.
+    // The newest queued and sent rows must not match the search for the failed one.
     sql.must(
         "UPDATE mail_outbox SET to_addresses = 'other' || id || '@example.net' WHERE status <> 'failed'",
     )

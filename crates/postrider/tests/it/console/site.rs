@@ -1,4 +1,4 @@
-//! A running Postrider with rows in every state, and the keys to it.
+//! A running Postrider with rows in every state, and API keys for it.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Site {
         self.shop.run(&words).fine().out.trim().to_owned()
     }
 
-    /// What every script is told.
+    /// The input of every script, with `more` added.
     pub fn input(&self, more: Value) -> Value {
         let mut input = json!({
             "base": format!("http://{}", self.running.address()),
@@ -49,12 +49,12 @@ impl Site {
         input
     }
 
-    /// Writes behind the console's back.
+    /// Runs a statement on the database, without the console.
     pub async fn must(&self, statement: &str) {
         self.sql.must(statement).await;
     }
 
-    /// One value, looked up behind the console's back.
+    /// Returns one value from the database, without the console.
     pub async fn one(&self, query: &str) -> String {
         let rows = self.sql.rows(query).await.expect(query);
         rows[0][0].clone().unwrap_or_default()

@@ -1,5 +1,6 @@
-//! The e-mail pipeline: workers are killed while they hold rows of any stage, on MariaDB and on DynamoDB. Then every mail
-//! has come to its end, the relay has it, the application was told, and the history has every step in order.
+//! The e-mail pipeline: workers are killed while they hold rows of any stage, on MariaDB and on DynamoDB. Then
+//! every mail is in a final state, the relay has it, the application received its callback, and the history is
+//! complete and ordered.
 
 pub mod audit;
 pub mod ground;
@@ -73,7 +74,7 @@ async fn run(plan: Plan, name: &str) {
     assert!(findings.breaches.is_empty(), "{}", told(&findings.breaches));
 }
 
-/// SIGKILL while it holds rows, of whichever stage; a worker that finds none any more goes as it is.
+/// Kills the worker with SIGKILL while it holds rows of any stage, or without rows if none are left.
 async fn strike(home: &mut Home, workers: &mut Vec<Worker>, victim: usize, moment: Duration) {
     let worker = &workers[victim];
     until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
@@ -87,7 +88,7 @@ async fn strike(home: &mut Home, workers: &mut Vec<Worker>, victim: usize, momen
     workers.push(home.start_worker());
 }
 
-/// Short leases, and so many attempts that recovery never spends a mail.
+/// Settings with short leases, and so many attempts that recovery never exhausts a mail.
 fn settings(ground: &Ground, relay: &SmtpServer, receiver: &Receiver) -> String {
     let lane = |name: &str, stage: &str, transport: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Where a run takes place: a folder with settings, and a database that may be taken away.
+//! The environment of a run: a folder with settings, and a database that can be stopped.
 
 use crate::rig::database::{Kind, Server, on_server};
 use crate::rig::home::Home;
@@ -6,13 +6,13 @@ use crate::rig::sql::Sql;
 
 pub struct Ground {
     pub home: Home,
-    /// `None` for SQLite.
+    /// The database server; `None` for SQLite.
     pub server: Option<Server>,
     pub sql: Sql,
 }
 
 impl Ground {
-    /// The ground, and the database's URL for its settings.
+    /// Creates the environment; returns it with the database's URL for the settings.
     pub async fn open(kind: Kind) -> (Self, String) {
         let home = Home::new();
         let server = (kind != Kind::Sqlite).then(|| Server::start(kind));

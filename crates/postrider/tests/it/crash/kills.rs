@@ -1,5 +1,5 @@
-//! Twenty kills and a slow, healthy target, for every contract: what was never handed over costs nothing, no row dies,
-//! and every row is delivered in the end. Leases are short, so that rows are in flight at more than one kill.
+//! Twenty kills and a slow, healthy target, for every contract: rows that were never sent are charged nothing, no row
+//! ends dead, and every row is delivered. Leases are short, so that rows are in flight at more than one kill.
 
 mod cases;
 
@@ -14,13 +14,13 @@ use crate::rig::worker::Worker;
 use cases::{Case, Counted};
 
 const KILLS: u32 = 20;
-/// So few that rows are begun several times, and more than are in flight at once.
+/// Rows: few enough that rows are begun several times, and more than are in flight at once.
 const ROWS: u32 = 10;
-/// Deliveries at once.
+/// Concurrent deliveries.
 const CONCURRENCY: u32 = 2;
-/// A running worker that has nothing to deliver, because rows wait or are leased, is killed all the same after this long.
+/// Time after which a worker without rows in flight, because rows wait or are leased, is killed anyway.
 const IDLE: Duration = Duration::from_secs(2);
-/// The longest wait of a suspect here, and a lone delivery of each row one after another.
+/// Time limit of the end: the longest backoff of a suspect row, and a delivery of each row alone.
 const END: Duration = Duration::from_mins(4);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -33,7 +33,7 @@ async fn o05_twenty_kills_end_no_record_on_postgres() {
     run(cases::outbox().await).await;
 }
 
-/// Half of the jobs are of one BLOCK_ON_ERROR group: a dead head would block all behind it.
+/// Half of the jobs are in one BLOCK_ON_ERROR group, where a dead head would block all jobs behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn j02_twenty_kills_end_no_job_on_sqlite() {
     run(cases::dispatch_jobs().await).await;
@@ -49,7 +49,7 @@ async fn e10_twenty_kills_end_no_email_on_mariadb() {
     run(cases::emails().await).await;
 }
 
-/// The same without SQL: a kill comes while rows are held, and the records are read by boto3.
+/// Without SQL: workers are killed while they hold rows, and boto3 reads the records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn e10_twenty_kills_end_no_email_on_dynamodb() {
     let mut home = Home::new();
@@ -107,7 +107,7 @@ async fn run(mut case: Case) {
     case.home.stop(worker).await;
 }
 
-/// SIGKILL once it has rows in flight. Lists of begun rows outlive their worker: notes who was on one.
+/// Kills the worker with SIGKILL once it has rows in flight. Records the begun rows, whose list outlives the worker.
 async fn hit(home: &mut Home, worker: Worker, sql: &Sql, table: &str, begun: &mut BTreeSet<String>) -> bool {
     let lists = format!("SELECT worker, leases FROM postrider_begun WHERE place LIKE '{table}/%'");
     let before: BTreeSet<_> = workers(&sql.rows(&lists).await.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Mail: three workers, a real SMTP server. Workers are killed at random moments, the database is taken away twice; then
-//! the table and the relay's journal must agree.
+//! Mail: three workers and a real SMTP server. Workers are killed at random moments, the database is stopped twice;
+//! then the table and the relay's journal must agree.
 
 mod audit;
 mod mails;

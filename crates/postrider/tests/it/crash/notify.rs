@@ -1,5 +1,5 @@
-//! Notifications on one SQLite file: Python's sqlite3 writes in WAL mode while two workers drain it and are killed again
-//! and again. Then each row is sent, its attempts are its settled sends, and each has one event.
+//! Notifications on one SQLite file: Python's sqlite3 writes in WAL mode while two workers drain it and are killed
+//! repeatedly. Then each row is sent, its attempts equal its settled sends, and each row has one event.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -16,7 +16,7 @@ use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;
 
-/// The most rows that a worker has in its hands.
+/// Most rows that a worker holds.
 const HELD: u64 = 30;
 const TABLE: &str = "open_event_notifications";
 
@@ -71,7 +71,7 @@ fn write(home: &Home, plan: &Plan) -> std::process::Child {
         .expect("python3 starts")
 }
 
-/// SIGKILL some time after it began to work, and another in its place.
+/// Kills the worker with SIGKILL some time after it has started to deliver, and starts another.
 async fn strike(home: &mut Home, workers: &mut Vec<Worker>, victim: usize, moment: Duration) {
     let worker = &workers[victim];
     until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
@@ -114,7 +114,7 @@ async fn audit(sql: &Sql, relay: &SmtpServer, plan: &Plan) -> (u64, Vec<String>)
     (surplus, breaches)
 }
 
-/// The shortest lock that the schema allows.
+/// Settings with the shortest lock that the schema allows.
 fn settings(relay: &SmtpServer) -> String {
     format!(
         r#"

@@ -1,7 +1,7 @@
-//! Records: rows of 50 keys, four workers, a real broker. Two workers are killed with rows in their hands, the broker is
-//! taken away and comes back; then a client that is not ours reads everything. Nothing may be lost, the first copies
-//! of a key's records are in order, and a second copy is there only where an attempt was spent on its row or the
-//! broker went away before it acknowledged the first.
+//! Records: rows of 50 keys, four workers, a real broker. Two workers are killed while they hold rows, the broker is
+//! stopped and restarted; then an independent client reads all records. Nothing may be lost, the first copies of a
+//! key's records are in order, and a second copy is allowed only if its row counted another attempt or the broker
+//! stopped before it acknowledged the first.
 
 mod audit;
 pub mod broker;
@@ -78,7 +78,7 @@ async fn run(kind: Kind, protocol: Protocol, share: u32) {
     assert!(cut > 0, "no kill cut a lease: the run shows nothing");
 }
 
-/// Rows whose lease ran out, as the workers told when they took them back.
+/// The number of rows whose lease ran out, as the workers logged when they reclaimed them.
 fn taken_back(logs: &str) -> u64 {
     let lines = logs.lines().filter_map(|line| line.split_once("took back rows")?.1.split_once("retried="));
     lines.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok()).sum()

@@ -1,4 +1,4 @@
-//! What a run does: its size, and the seed of its choices.
+//! The plan of a run: its size, and the seed of its random choices.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl Plan {
         Self { kind, seed: seed(), kills, rows: variable("POSTRIDER_CRASH_ROWS").unwrap_or(kills * 150) }
     }
 
-    /// Two workers of four, and `share` of the rows of the largest run: not every combination needs them all.
+    /// Kills two of four workers, with `share` of the rows of the largest run, as not every combination needs them all.
     pub fn of_outbox(kind: Kind, share: u32) -> Self {
         let rows = variable("POSTRIDER_CRASH_ROWS").unwrap_or(2000);
         Self { kind, seed: seed(), kills: 2, rows: (rows / share).max(400) }
@@ -38,19 +38,19 @@ impl Plan {
         }
     }
 
-    /// `usual` rows in a short run, at most `most` in a long one.
+    /// A plan with `usual` rows in a short run, and `most` rows at most in a long one.
     pub fn of_emails(usual: u32, most: u32) -> Self {
         let kills = variable("POSTRIDER_CRASH_KILLS").unwrap_or(3);
         let rows = variable("POSTRIDER_CRASH_ROWS").unwrap_or(usual).min(most);
         Self { kind: Kind::MariaDb, seed: seed(), kills, rows }
     }
 
-    /// Choices that depend on nothing but the seed and who asks.
+    /// A random generator that depends only on the seed and on the caller.
     pub fn dice(&self, whose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed ^ whose)
     }
 
-    /// How long the rows may take to come to rest after the storm.
+    /// Time limit for the rows to reach a final state after the kills.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(120 + u64::from(self.rows / 50))
     }

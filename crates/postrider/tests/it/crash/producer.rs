@@ -1,4 +1,4 @@
-//! An application that writes its rows while everything around it breaks.
+//! An application that writes its rows while workers and databases fail.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::rig::sql::Sql;
 
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// What it writes.
+/// The rows to write.
 pub struct Rows {
     /// The statement that inserts these rows.
     pub insert: Box<Insert>,
@@ -22,8 +22,8 @@ pub struct Rows {
 
 pub type Insert = dyn Fn(&Sql, Range<u32>) -> String + Send + Sync;
 
-/// Writes all rows, in transactions of some rows each, as many as belong to the kills so far: there is always work
-/// for the next victim.
+/// Writes all rows in transactions of a few, in proportion to the kills so far, so that the next worker to be killed
+/// always has work.
 pub async fn write(sql: Sql, rows: Rows, plan: Plan, kills: Arc<AtomicU32>) {
     let mut dice = plan.dice(1);
     let mut written = 0;
@@ -42,7 +42,7 @@ pub async fn write(sql: Sql, rows: Rows, plan: Plan, kills: Arc<AtomicU32>) {
     }
 }
 
-/// One transaction. Where its answer was lost with the database, the table tells whether it took place.
+/// Commits one transaction. If its answer is lost with the database, reads from the table whether it was committed.
 async fn commit(sql: &Sql, rows: &Rows, from: u32, until: u32) {
     let statement = (rows.insert)(sql, from..until);
     let end = Instant::now() + PATIENCE;

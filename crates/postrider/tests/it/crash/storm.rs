@@ -1,4 +1,4 @@
-//! Kills workers and takes the database away.
+//! Kills workers and stops the database.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;
 
 const WORKERS: usize = 3;
-/// How long another process holds a SQLite file.
+/// Time for which another process locks a SQLite file.
 const LOCKED_FOR: Duration = Duration::from_secs(10);
 
 pub struct Storm<'a> {
@@ -32,12 +32,12 @@ impl<'a> Storm<'a> {
         Self { ground, plan, dice: plan.dice(2), workers, broker: None }
     }
 
-    /// Takes this broker away as well.
+    /// Makes the run stop this broker as well.
     pub fn also(&mut self, broker: &'a mut Broker) {
         self.broker = Some(broker);
     }
 
-    /// All kills, with an outage after each third.
+    /// Runs all kills, with an outage after each third.
     pub async fn rage(&mut self, done: &AtomicU32) {
         for kill in 0..self.plan.kills {
             if kill == self.plan.kills / 3 {
@@ -54,13 +54,13 @@ impl<'a> Storm<'a> {
         }
     }
 
-    /// The workers that are left, all alive.
+    /// Returns the remaining workers, all alive.
     pub fn calm(mut self) -> Vec<Worker> {
         self.workers.iter_mut().for_each(Worker::assert_alive);
         self.workers
     }
 
-    /// SIGKILL to one, some time after it began to work; one in four even while it starts.
+    /// Kills one worker with SIGKILL, some time after it started to deliver; one in four even during its start.
     async fn kill_one(&mut self) {
         let victim = self.dice.random_range(0..WORKERS);
         let moment = Duration::from_millis(self.dice.random_range(50..=800));
@@ -82,7 +82,7 @@ impl<'a> Storm<'a> {
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
-    /// The database goes away and comes back; in between a worker is killed and starts without it.
+    /// Stops and restarts the database; meanwhile a worker is killed, and another starts without the database.
     async fn outage(&mut self, outage: Outage) {
         if self.plan.kind == Kind::Sqlite {
             return self.lock_file(outage).await;
@@ -100,7 +100,7 @@ impl<'a> Storm<'a> {
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
-    /// The queue's broker is killed and comes back; in between a worker is killed and starts without it.
+    /// Kills and restarts the queue's broker; meanwhile a worker is killed, and another starts without the broker.
     async fn queue_outage(&mut self) {
         let Some(broker) = self.broker.take() else { return };
         broker.take_away();
@@ -113,7 +113,7 @@ impl<'a> Storm<'a> {
         self.broker = Some(broker);
     }
 
-    /// Another process (this one) holds the write lock: once for longer than any lease, once shortly.
+    /// Holds the write lock of the file in this process: once longer than any lease, once briefly.
     async fn lock_file(&mut self, outage: Outage) {
         let url = format!("sqlite:{}", self.ground.home.shop.path("app.db").display());
         let mut other = SqliteConnection::connect(&url).await.expect("the file is there");
@@ -133,8 +133,8 @@ impl<'a> Storm<'a> {
 }
 
 enum Outage {
-    /// In order: sessions are told, everything is flushed.
+    /// An orderly shutdown: sessions are notified, all data is flushed.
     Stop,
-    /// SIGKILL to every process of it.
+    /// SIGKILL to every process of the server.
     Kill,
 }

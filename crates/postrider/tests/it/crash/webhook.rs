@@ -1,7 +1,7 @@
-//! Webhooks: three processes, each worker and server, and a receiver that refuses some jobs at first. An application writes
-//! jobs into the table, another makes some over the API. Processes are killed at random moments, the database is taken
-//! away twice; then table, attempts and the receiver's journal must agree, to the attempt, every job that was asked for
-//! must have been made once, and no job of a group may have come before the one in front of it was taken.
+//! Webhooks: three processes, each worker and server, and a receiver that refuses some jobs at first. One application
+//! writes jobs into the table, another creates some over the API. Processes are killed at random moments, the database
+//! is stopped twice; then table, attempts and the receiver's journal must agree to the attempt, every requested job
+//! must exist once, and no job of a group may have arrived before its predecessor was accepted.
 
 mod audit;
 pub mod broker;
@@ -37,7 +37,7 @@ async fn j02_no_job_is_lost_on_sqlite_and_every_attempt_is_on_record() {
     run(Kind::Sqlite).await;
 }
 
-/// A third of the way the queue's broker is killed and started again as well; see `--queue` of `cargo xtask crash`.
+/// After a third of the run the queue's broker is killed and restarted as well; see `cargo xtask crash --queue`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn j03_no_job_is_lost_when_the_queue_goes_away_too() {
     let (broker, kind) = Broker::wanted();
@@ -52,7 +52,7 @@ async fn run_with(kind: Kind, mut broker: Option<Broker>) {
     let plan = Plan::of_mail(kind);
     eprintln!("crash webhook {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
     let receiver = Receiver::start(|arrival, before| {
-        // Time enough for a kill to find some under way.
+        // Answer slowly, so that a kill hits some deliveries in flight.
         let refused = before == 0 && jobs::is_refused_at_first(&arrival.body);
         Reply::status(if refused { 503 } else { 200 }).after(Duration::from_millis(60))
     })
@@ -106,10 +106,10 @@ async fn run_with(kind: Kind, mut broker: Option<Broker>) {
     assert!(findings.breaches.is_empty(), "{}", crash::told(&findings.breaches));
 }
 
-/// Short leases, so that a run shows in seconds what production shows in minutes; no breaker, because the receiver
-/// refuses some jobs on purpose.
+/// Settings with short leases, so that recovery takes seconds instead of minutes; no circuit breaker, because the
+/// receiver refuses some jobs on purpose.
 fn settings(url: &str, broker: Option<&Broker>) -> String {
-    // What a dead worker has marked and not published is found again in seconds, not in a quarter of an hour.
+    // Find jobs that a dead worker marked but did not publish within seconds, not within a quarter of an hour.
     let queue = broker.map_or_else(String::new, |broker| {
         format!(
             "queue = \"jobs\"\n[lanes.jobs.sweep.pending]\nevery = \"1s\"\n\

@@ -1,4 +1,4 @@
-//! `POST /api/v1/emails`: file first, row second, and nothing left of what was refused.
+//! `POST /api/v1/emails`: file first, row second, and nothing remains of refused requests.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::rig::receiver::Receiver;
 use crate::rig::sql::Sql;
 use crate::shop::{Running, Shop, eventually};
 
-/// POSTs a body; status code and answer.
+/// POSTs a body; returns status code and answer.
 fn post(running: &Running, key: &str, path: &str, kind: &str, body: &str) -> (u16, serde_json::Value) {
     post_with(running, key, path, &format!("Content-Type: {kind}"), body)
 }
 
-/// The same with headers.
+/// POSTs a body with headers.
 fn post_with(
     running: &Running,
     key: &str,
@@ -92,7 +92,7 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
 
     repeated(&running, &key);
 
-    // Files and rows that have lost each other are told.
+    // Files without a row and rows without a file are reported.
     std::fs::write(base.join("payloads/lonely.json"), "{}").unwrap();
     let gone = base.join("gone.json").display().to_string();
     let cells =
@@ -107,7 +107,7 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     sql.close().await;
 }
 
-/// An `Idempotency-Key` makes one e-mail of a request, however often it is made.
+/// Repeated requests with one `Idempotency-Key` create one e-mail.
 fn repeated(running: &Running, key: &str) {
     let headers = "Content-Type: application/json\r\nIdempotency-Key: order-7";
     let body = r#"{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
@@ -122,7 +122,7 @@ fn repeated(running: &Running, key: &str) {
     assert!(code == 202 && second["id"] != made["id"], "{second}");
 }
 
-/// Nor does it matter that they come together.
+/// Concurrent requests with one key also create one e-mail.
 fn at_once(running: &Running, key: &str, headers: &str, body: &str) {
     let answers: Vec<(u16, serde_json::Value)> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..8)

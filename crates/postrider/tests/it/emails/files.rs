@@ -1,4 +1,4 @@
-//! Rows that are purged, and the files that go after them.
+//! Purged rows, and the removal of their files.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn end(mut running: Running) {
     assert_eq!(running.ended(Duration::from_secs(30)), Some(0), "{}", running.log());
 }
 
-/// Payload and message of an e-mail.
+/// The payload and message files of an e-mail.
 fn files_of(base: &std::path::Path, id: &str) -> Vec<std::path::PathBuf> {
     let folders = ["payloads", "eml"].map(|folder| base.join(folder));
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
@@ -68,7 +68,7 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
         comes_to(&sql, id, "SENT-ACKNOWLEDGED").await;
         assert_eq!(files_of(&base, id).len(), 2, "payload and message of {id}");
     }
-    // Long ago, all of it; but nothing was said about retention.
+    // All rows are old, but no retention is set.
     for id in ["old", "fresh"] {
         let past = "UTC_TIMESTAMP() - INTERVAL 2 DAY";
         sql.must(&format!("UPDATE emails SET created_at = {past}, updated_at = {past} WHERE id = '{id}'"))
@@ -82,7 +82,7 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
     end(running);
     assert_eq!(sql.count("emails").await, Some(3), "off by default");
 
-    // A row may know its file by another way to the base.
+    // A row may name its file by another path to the base.
     let way = shop.path("other-way");
     std::os::unix::fs::symlink(&base, &way).unwrap();
     std::fs::write(base.join("payloads/alias.json"), "{}").unwrap();
@@ -105,7 +105,7 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
     );
     assert_eq!(sql.count("emails").await, Some(2), "the young row stays, and the one with no retention");
     end(running);
-    // The sweep of files goes once at the start.
+    // The sweep of files runs once at the start.
     let running = shop.start();
     until("the old row's files are gone", PATIENCE, || async {
         files_of(&base, "old").is_empty().then_some(())
@@ -149,7 +149,7 @@ async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
         (log.contains("No such file or directory")).then_some(())
     })
     .await;
-    // `send` claims, finds no folder and steps back; intake is not ready and claims nothing.
+    // `send` claims the row, finds no folder and hands it back; intake is not ready and claims nothing.
     until("the mail that is ready was handed back", PATIENCE, || async {
         (super::history(&sql, "out").await.last()? == "READY").then_some(())
     })

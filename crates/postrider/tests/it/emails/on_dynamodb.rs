@@ -1,4 +1,4 @@
-//! Records of another program on DynamoDB, each with something wrong, among good ones; run by the real binary.
+//! Invalid records of another program among valid ones on DynamoDB, processed by the real binary.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn comes_to(emulator: &Ministack, id: &str, wanted: &str) -> String {
     .await
 }
 
-/// Id, state and path, as the specification's own producer writes them; one without its `_META` record.
+/// Writes id, state and path as the specification's producer does; one record without its `_META`.
 async fn write_records(emulator: &Ministack, base: &std::path::Path) {
     let payload = |attachment: &str| {
         format!(

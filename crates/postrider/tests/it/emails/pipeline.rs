@@ -1,4 +1,4 @@
-//! All four stages on each database, and bad rows among the good.
+//! All four stages on each database, with invalid rows among valid ones.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ async fn pipeline(kind: Kind) {
         "{}",
         sent[0]
     );
-    // The first call was refused, and was made again.
+    // The first call was refused and repeated.
     let told = history(&sql, "good").await;
     let whole = ["ACCEPTED", "INTAKING", "READY", "PROCESSING", "SENT", "CALLING-SENT-CALLBACK"];
     assert_eq!(told[..6], whole);
@@ -81,7 +81,7 @@ async fn pipeline(kind: Kind) {
     sql.close().await;
 }
 
-/// Rows that another program wrote, each with something wrong.
+/// Inserts rows of another program, each with a different fault.
 async fn bad_rows(base: &std::path::Path, sql: &Sql) {
     let payload = |attachment: &str| {
         format!(

@@ -1,5 +1,5 @@
-//! E8's fall-back: the specification's tables as they are, without the columns that `migrate` adds. Tries are counted in
-//! the history, and a row is due at its last change and its backoff.
+//! E8's fallback: the specification's tables without the columns that `migrate` adds. Attempts are counted in the
+//! history, and a row is due at its last change plus its backoff.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 use crate::shop::Shop;
 
-/// As in the specification; on the other two databases the ENUM is text.
+/// The tables of the specification; on the other two databases the ENUM is text.
 const MYSQL: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS emails (
         id CHAR(36) PRIMARY KEY,
@@ -58,7 +58,7 @@ pub async fn create(kind: Kind, sql: &Sql) {
     }
 }
 
-/// A message file, and a READY row that names it.
+/// Writes a message file, and inserts a READY row that names it.
 async fn ready(sql: &Sql, base: &std::path::Path, id: &str, to: &str) {
     let path = base.join(format!("{id}.eml"));
     std::fs::write(&path, format!("From: a@example.org\r\nTo: {to}\r\nSubject: {id}\r\n\r\nHello\r\n"))
@@ -80,7 +80,7 @@ async fn fall_back(kind: Kind) {
     let (url, sql) = database::fresh(kind, "emails", &shop).await;
     create(kind, &sql).await;
     let relay = tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default())).expect("a relay");
-    // One e-mail's calls are refused until they are given up, and taken later.
+    // The callbacks of one e-mail are refused until they are given up, and accepted later.
     let receiver = Receiver::refusing("gone", 3, Duration::ZERO);
     let base = shop.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
@@ -94,7 +94,8 @@ async fn fall_back(kind: Kind) {
     ready(&sql, &base, "gone", "rcpt-450-a@example.net").await;
     ready(&sql, &base, "once", "once-451-b@example.net").await;
     let running = shop.start();
-    // The relay says 450 to each try: three, then it has failed; and its callback is given up after three as well.
+    // The relay answers 450 to each of three attempts, then the mail is failed; its callback is given up after
+    // three as well.
     let reason = comes_to(&sql, "gone", "FAILED").await;
     assert!(reason.contains("450"), "{reason}");
     until("the callback was given up", PATIENCE, || async {
@@ -110,7 +111,7 @@ async fn fall_back(kind: Kind) {
     let told = history(&sql, "once").await;
     assert_eq!(told[..4], ["PROCESSING", "READY", "PROCESSING", "SENT"]);
 
-    // Nobody calls a fourth time, until an operator says so.
+    // There is no fourth callback until an operator requests it.
     ready(&sql, &base, "later", "c@example.net").await;
     comes_to(&sql, "later", "SENT-ACKNOWLEDGED").await;
     assert_eq!(claims(&history(&sql, "gone").await, "CALLING-FAILED-CALLBACK"), 3);

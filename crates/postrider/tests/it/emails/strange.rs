@@ -1,4 +1,4 @@
-//! Rows of states that the contract does not know: a clear warning, and the lanes go on.
+//! Rows in unknown states: a clear warning, and the lanes keep working.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn unknown(kind: Kind) {
     std::fs::create_dir_all(&base).unwrap();
     let text = settings(&url, base.to_str().unwrap(), &receiver.url);
     std::fs::write(shop.path("postrider.toml"), text).unwrap();
-    // Our own tables, and the specification's ENUM, would refuse it; a table of somebody else's may not.
+    // Our own tables and the specification's ENUM would refuse such rows; the table of an application may not.
     seed_tables::create(kind, &sql).await;
     if kind == Kind::MariaDb {
         sql.must("ALTER TABLE emails MODIFY status VARCHAR(50) NOT NULL").await;

@@ -1,10 +1,10 @@
-//! Each kind of bad row ends as N5 says, with its code, and the others go on; on each database.
+//! Each kind of invalid row ends as N5 requires, with its code, and the others are delivered; on each database.
 
 use super::{PAYLOAD, at_rest, seat, settings, told};
 use crate::rig::database::{Kind, fresh};
 use crate::shop::Shop;
 
-/// A row, and what becomes of it.
+/// A row and its expected result.
 struct Row {
     contact: &'static str,
     metadata: &'static str,
@@ -18,7 +18,7 @@ const BAD: Row = Row { contact: "bad@example.net", status: "failed", code: "vali
 
 const ROWS: [Row; 14] = [
     FINE,
-    // Unknown template, version, and one that is a path.
+    // Unknown template, unknown version, and a template that is a path.
     Row { payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"id":"no-such"}}"#, ..BAD },
     Row {
         payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v9"}}"#,
@@ -26,7 +26,7 @@ const ROWS: [Row; 14] = [
         ..BAD
     },
     Row { payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"../v1"}}"#, ..BAD },
-    // A variable that the schema asks for, and one that only this template does.
+    // A missing variable that the schema requires, and one that only this template requires.
     Row { payload: r#"{"sectionNumber":"1"}"#, ..BAD },
     Row {
         payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v2"}}"#,
@@ -46,7 +46,7 @@ const ROWS: [Row; 14] = [
         code: "invalid_recipient",
         ..FINE
     },
-    // Windows of nonsense.
+    // Invalid delivery windows.
     Row { metadata: r#"{"preferences":{"deliveryWindow":{"startMinutes":-5,"endMinutes":9999}}}"#, ..BAD },
     Row { metadata: r#"{"preferences":{"deliveryWindow":{"startMinutes":"noon"}}}"#, ..BAD },
     FINE,
@@ -62,7 +62,7 @@ async fn bad_input(kind: Kind) {
     std::fs::write(template.join("body.txt"), "{{ professor }}").expect("the template can be written");
     shop.run(&["migrate"]).fine();
     for (at, row) in ROWS.iter().enumerate() {
-        // What the payload of a bad row leaves out, no section has either.
+        // No section provides what the payload of a bad row omits.
         let payload = match row.payload {
             "" => PAYLOAD.to_owned(),
             bad => bad.replacen("{\"", r#"{"courseString":"01:198","meetingSummary":"Mon",""#, 1),

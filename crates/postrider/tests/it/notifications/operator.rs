@@ -1,11 +1,11 @@
-//! An operator's requeue, as the specification says it: pending, no attempts, no error; and no lock.
+//! An operator's requeue, as specified: pending, no attempts, no error, and no lock.
 
 use super::{PAYLOAD, at_rest, seat, settings};
 use crate::rig::database::{Kind, fresh};
 use crate::rig::sql::Sql;
 use crate::shop::Shop;
 
-/// How each row was left, in its columns.
+/// The columns of each row before the requeue.
 const LEFT: [(&str, &str); 5] = [
     ("failed", r#"{"code":"provider_error"}"#),
     ("skipped", r#"{"code":"notify_on"}"#),
@@ -14,7 +14,7 @@ const LEFT: [(&str, &str); 5] = [
     ("pending", ""),
 ];
 
-/// Status, attempts, error, who has the lock, and whether there is one.
+/// Status, attempts, error, owner of the lock, and whether there is a lock.
 async fn rows(sql: &Sql) -> Vec<String> {
     let columns = ["fanout_status", "fanout_attempts", "error", "locked_by"].map(|column| sql.text(column));
     let query = format!(
@@ -37,7 +37,7 @@ async fn requeued(kind: Kind) {
     for (at, (status, error)) in LEFT.iter().enumerate() {
         let id = at + 1;
         seat(&sql, id, &format!("p{id}@example.net"), PAYLOAD, "").await;
-        // A lock that another program left behind is cleared as well; the one of a live worker is not ours to take.
+        // A leftover lock of another program is cleared as well; the lock of a live worker is not.
         let error = if error.is_empty() { "NULL".to_owned() } else { format!("'{error}'") };
         sql.must(&format!(
             "UPDATE open_event_notifications SET fanout_status = '{status}', fanout_attempts = 2, error = {error}, \
@@ -70,7 +70,7 @@ async fn requeued(kind: Kind) {
     drop(running);
 }
 
-/// The row that another worker holds stays as it is.
+/// Asserts that all rows are requeued except the one that another worker holds.
 async fn at_rest_but_one(sql: &Sql) {
     sql.must("UPDATE open_event_notifications SET fanout_status = 'expired' WHERE locked_by = 'other' AND fanout_status = 'pending'")
         .await;

@@ -1,4 +1,4 @@
-//! What a receiver's enhanced code does to a row of each mail contract, and to the list of those who get no mail.
+//! The effect of a receiver's enhanced status code on a row of each mail contract, and on the suppression list.
 
 use super::{PAYLOAD, at_rest, seat, settings};
 use crate::rig::relay::Relay;
@@ -6,7 +6,7 @@ use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 use crate::shop::Shop;
 
-/// The answer to RCPT, whether the address is listed then, and what becomes of the notification.
+/// The reply to RCPT, whether the address is then suppressed, and the result of the notification.
 const CODES: [(&str, bool, &str); 8] = [
     ("550=5.1.1", true, "skipped"),
     ("550=5.1.2", true, "skipped"),
@@ -18,7 +18,7 @@ const CODES: [(&str, bool, &str); 8] = [
     ("552=5.2.2", false, "failed"),
 ];
 
-/// The other mail contracts on the same database; `emails` over senders that stand in for one another.
+/// The other mail contracts on the same database; `emails` with fallback senders.
 const OTHERS: &str = r#"
 transport = "mails"
 [transports.both]

@@ -1,4 +1,4 @@
-//! Notifications over several senders: one outer attempt, one key, and the name of the sender that took it.
+//! Notifications over several senders: one attempt of the row, one key, and the name of the sender that accepted it.
 
 use super::{PAYLOAD, at_rest, seat, settings};
 use crate::rig::sql::Sql;

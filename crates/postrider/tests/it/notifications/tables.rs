@@ -1,4 +1,4 @@
-//! An application's own tables, with no more in them than the specification names.
+//! An application's own tables, with only the columns of the specification.
 
 use super::{PAYLOAD, at_rest, settings, told};
 use crate::rig::sql::Sql;
@@ -27,7 +27,7 @@ async fn n12_tables_with_only_what_the_specification_names_are_enough() {
     let sql = Sql::sqlite(&shop.path("app.db"));
     shop.run(&["check"]).code(1);
     shop.run(&["migrate"]).fine();
-    // Made by `migrate` as well; an application that has no such tables can do without.
+    // `migrate` creates this table too; an application without it must work as well.
     sql.must("DROP TABLE sections").await;
     sql.must("DROP TABLE courses").await;
     sql.must(&format!(

@@ -1,4 +1,4 @@
-//! Templates of one's own, changed while the lane runs.
+//! Custom templates, changed while the lane runs.
 
 use super::{PAYLOAD, at_rest, seat, settings};
 use crate::rig::sql::Sql;
@@ -37,7 +37,7 @@ async fn n10_a_changed_template_is_taken_up_and_a_broken_one_is_not() {
         "text is made from the HTML:\n{first}"
     );
 
-    // Rows go on while the folder changes: whichever mail comes first finds the change.
+    // Rows are delivered while the folder changes: any of the next mails may be the first with the change.
     let mut next = 2;
     write("subject.txt", "{{ broken");
     until("the broken one is told", PATIENCE, || {

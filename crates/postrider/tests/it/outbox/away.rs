@@ -1,4 +1,4 @@
-//! A broker that is away at the start, or goes away, is waited for, and everybody is told (O10).
+//! A broker that is unavailable at the start or later is waited for, and readiness, log and `status` report it (O10).
 
 use postrider_services::{Ministack, Nats, RabbitMq};
 use rdkafka::mocking::MockCluster;
@@ -12,7 +12,7 @@ use crate::shop::Running;
 
 const TOPIC: &str = "deals";
 
-/// Readiness, log and `status` tell that the target is away; the process lives.
+/// Waits until readiness, log and `status` report that the target is away; the process keeps running.
 async fn says_so(site: &Site, running: &Running) {
     let told = until("/readyz says that the broker is away", PATIENCE, || async {
         let (code, body) = tokio::task::block_in_place(|| running.get("/readyz"));
@@ -41,7 +41,7 @@ async fn write(site: &Site, names: std::ops::Range<u32>) {
     }
 }
 
-/// A row that fails will not be delivered later: its reason is worth more than the end of our patience.
+/// Waits until all rows are delivered; fails at once with the reason of a failed row instead of a timeout.
 async fn all_delivered(site: &Site, count: u64) {
     until(&format!("{count} rows are DELIVERED"), PATIENCE, || async {
         if site.count("FAILED").await > 0 {
@@ -53,7 +53,7 @@ async fn all_delivered(site: &Site, count: u64) {
     .await;
 }
 
-/// Starts away, with rows waiting; comes; goes while rows are written; comes again.
+/// Starts without the broker, with rows waiting; starts it, stops it while rows are written, and starts it again.
 async fn comes_and_goes(broker: &Broker, come: &mut dyn FnMut(), go: &mut dyn FnMut()) {
     broker.make(TOPIC).await;
     tokio::task::block_in_place(&mut *go);
@@ -90,7 +90,7 @@ async fn o10_rabbitmq_away_at_the_start_and_again_later() {
     let broker = Broker { protocol: Protocol::Amqp, url: server.url() };
     let server = std::cell::RefCell::new(server);
     let mut come = || server.borrow_mut().start_again().unwrap();
-    // In order the first time, for the queue has just been declared; then with SIGKILL.
+    // Stop it in order the first time, as the queue has just been declared; later with SIGKILL.
     let mut goes = 0;
     let mut go = || {
         goes += 1;
@@ -125,7 +125,7 @@ async fn o10_kafka_away_at_the_start_and_again_later() {
     assert!(broker.read(TOPIC, 40).await.len() >= 40);
 }
 
-/// The emulator forgets its queues with a restart, so rows come when there is a queue again.
+/// The emulator loses its queues at a restart, so rows are written once there is a queue again.
 #[tokio::test(flavor = "multi_thread")]
 async fn o10_sqs_away_at_the_start() {
     let mut server = tokio::task::block_in_place(|| Ministack::start().unwrap());

@@ -1,4 +1,4 @@
-//! The brokers as the tests see them: topics are made, and records read, by clients that are not ours.
+//! The brokers of the tests: independent clients create topics and read records.
 
 mod amqp;
 mod kafka;
@@ -19,12 +19,12 @@ pub enum Protocol {
 
 pub const ALL: [Protocol; 4] = [Protocol::Kafka, Protocol::Nats, Protocol::Amqp, Protocol::Sqs];
 
-/// A record as a consumer gets it.
+/// A record as a consumer receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub key: Option<String>,
     pub payload: Vec<u8>,
-    /// Without the key, which some brokers carry among them.
+    /// The headers without the key, which some brokers send among them.
     pub headers: BTreeMap<String, String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// The one that all tests share.
+    /// The broker that all tests share.
     pub fn shared(protocol: Protocol) -> Self {
         let name = match protocol {
             Protocol::Kafka => "POSTRIDER_TEST_KAFKA",
@@ -47,7 +47,7 @@ impl Broker {
         Self { protocol, url: variable(name) }
     }
 
-    /// Makes what a record of that topic needs.
+    /// Creates the topic, queue or stream.
     pub async fn make(&self, topic: &str) {
         match self.protocol {
             Protocol::Kafka => kafka::make(&self.url, topic).await,
@@ -57,7 +57,7 @@ impl Broker {
         }
     }
 
-    /// Reads until there are so many.
+    /// Reads until `count` records have arrived.
     pub async fn read(&self, topic: &str, count: usize) -> Vec<Seen> {
         match self.protocol {
             Protocol::Kafka => {

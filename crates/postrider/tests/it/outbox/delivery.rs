@@ -6,7 +6,7 @@ use crate::rig::database::Kind;
 use crate::rig::sql::{Cell, Sql};
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-/// White space and order matter to whoever signed it; a line break and letters beyond ASCII must stay.
+/// A payload whose white space and order matter if it is signed; a line break and non-ASCII letters must be kept.
 const PAYLOAD: &str = "{\"b\": 1,  \"a\":\"größer\u{1F600}\"}\n";
 
 async fn arrives(kind: Kind) {
@@ -91,7 +91,7 @@ async fn o09_cloud_events_headers_on_request() {
     }
 }
 
-/// A payload in a binary column, every byte there is.
+/// A payload in a binary column, with every possible byte.
 #[tokio::test(flavor = "multi_thread")]
 async fn o09_bytes_that_are_no_text_arrive_as_they_are() {
     let bytes: Vec<u8> = (0..=255).collect();

@@ -1,4 +1,4 @@
-//! A broker that hangs (SIGSTOP: its connections stay open, and nothing answers) spends nothing (O2).
+//! A broker that hangs (SIGSTOP: its connections stay open, and nothing answers) costs no attempt (O2).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::rig::wait::until;
 
 const TOPIC: &str = "deals";
 const KEYS: u32 = 20;
-/// Several acknowledgements' time.
+/// Several times the acknowledgement timeout.
 const HANGS: Duration = Duration::from_secs(22);
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -28,7 +28,7 @@ async fn write(site: &Site, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// Freezes the broker in the middle of a run.
+/// Freezes the broker during a run.
 async fn hangs(broker: &Broker, freeze: impl Fn(), thaw: impl Fn()) {
     let site = Site::open(Kind::Sqlite, broker, "batch = 20").await;
     write(&site, 0..600).await;
@@ -56,7 +56,7 @@ async fn hangs(broker: &Broker, freeze: impl Fn(), thaw: impl Fn()) {
     drop(running);
 }
 
-/// What was first seen of each key, in the order of its rows. A record that was taken twice has its first place.
+/// Asserts that the first copies of each key's records are in the order of its rows.
 fn assert_in_order(seen: &[Seen]) {
     let mut highest: BTreeMap<&str, i64> = BTreeMap::new();
     let mut known = std::collections::BTreeSet::new();
@@ -75,7 +75,7 @@ async fn o02_nats_that_hangs_spends_nothing() {
     let broker = Broker { protocol: Protocol::Nats, url: server.url() };
     broker.make(TOPIC).await;
     hangs(&broker, || server.freeze(), || server.thaw()).await;
-    // JetStream drops what comes twice.
+    // JetStream drops duplicates.
     assert_in_order(&broker.read(TOPIC, 700).await);
 }
 
@@ -96,7 +96,7 @@ async fn o02_sqs_that_hangs_spends_nothing() {
     hangs(&broker, || server.freeze(), || server.thaw()).await;
 }
 
-/// The mock cluster answers after a minute: its connections stay open.
+/// The mock cluster answers after a minute; its connections stay open.
 #[tokio::test(flavor = "multi_thread")]
 async fn o02_kafka_that_hangs_spends_nothing() {
     let cluster: MockCluster<'static, DefaultProducerContext> = MockCluster::new(1).unwrap();
@@ -107,8 +107,8 @@ async fn o02_kafka_that_hangs_spends_nothing() {
     hangs(&broker, || answers_after(Duration::from_mins(1)), || answers_after(Duration::ZERO)).await;
 }
 
-/// A subject that only plain subscribers hear gives no acknowledgement. The rows of the same call that have theirs are
-/// settled within the acknowledgement's time, at a stop too, and published once.
+/// A subject without a stream gives no acknowledgement. The rows of the same call that were acknowledged are settled
+/// within the acknowledgement timeout, also during a stop, and published once.
 #[tokio::test(flavor = "multi_thread")]
 async fn o02_acknowledged_rows_are_settled_at_a_stop_while_one_of_their_call_is_not() {
     let server = tokio::task::block_in_place(|| Nats::start("").unwrap());

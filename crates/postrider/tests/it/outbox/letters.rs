@@ -1,4 +1,4 @@
-//! Dead letters (O9): off by default, published before the row is FAILED, and never in the row's way.
+//! Dead letters (O9): off by default, published before the row is FAILED, and never a reason to delay the row.
 
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
@@ -10,8 +10,8 @@ use crate::rig::database::Kind;
 
 type Cluster = MockCluster<'static, DefaultProducerContext>;
 
-/// A broker without that topic. The real one that speaks Kafka's protocol makes topics as they are written to, so there
-/// a mock cluster stands in, which lives as long as it is kept.
+/// A broker without these topics. The Kafka broker of the tests creates topics when they are written to, so a mock
+/// cluster replaces it, which lives as long as the returned value.
 fn without(protocol: Protocol, topics: &[&str]) -> (Broker, Option<Cluster>) {
     if protocol != Protocol::Kafka {
         return (Broker::shared(protocol), None);
@@ -84,7 +84,7 @@ async fn o09_a_spent_row_goes_to_the_dead_letters_too() {
     assert!(letter.header("error").contains("nack"), "{letter:?}");
 }
 
-/// A letter that can't be published neither holds the row back nor is tried for ever; the row says so.
+/// A dead letter that cannot be published neither delays the row nor is retried forever; the row records the failure.
 #[tokio::test(flavor = "multi_thread")]
 async fn o09_a_letter_that_fails_leaves_the_row_failed_and_is_told() {
     for protocol in ALL {

@@ -1,4 +1,4 @@
-//! The figures under the specification's names (O6), beside our own.
+//! The metrics under the specification's names (O6), in addition to our own.
 
 use super::broker::{Broker, Protocol, unique};
 use super::site::{Event, Site};
@@ -6,7 +6,7 @@ use crate::rig::database::Kind;
 use crate::rig::wait::{PATIENCE, until};
 use crate::shop::Running;
 
-/// The value of a figure of the lane.
+/// The value of a metric of the lane.
 fn figure(running: &Running, name: &str) -> f64 {
     let (_, figures) = tokio::task::block_in_place(|| running.get("/metrics"));
     let start = format!("{name}{{lane=\"events\"}} ");

@@ -1,4 +1,4 @@
-//! What a broker does not take is FAILED with the broker's reason, at once, while other rows flow.
+//! A record that a broker refuses is FAILED with the broker's reason at once, while other rows are delivered.
 
 use lapin::options::ExchangeDeclareOptions;
 use lapin::types::FieldTable;
@@ -14,7 +14,7 @@ use crate::rig::database::Kind;
 use crate::rig::sql::{Cell, Sql};
 use crate::rig::wait::{PATIENCE, until};
 
-/// A row that nobody wants, and a word of the reason.
+/// A row that the broker refuses, and a part of the reason.
 struct Unwanted<'a> {
     event: Event<'a>,
     because: &'a str,
@@ -24,7 +24,7 @@ fn unwanted<'a>(dedupe: &'a str, topic: &'a str, payload: &'a str, because: &'a 
     Unwanted { event: Event { topic, key: Some("k-bad"), payload, dedupe }, because }
 }
 
-/// The unwanted rows between good ones; the good ones of the same key too must come through.
+/// Inserts refused rows between good ones; the good ones must be delivered, also those of the same key.
 async fn others_flow(site: &Site, good: &str, unwanted: &[Unwanted<'_>]) {
     for (number, bad) in unwanted.iter().enumerate() {
         let dedupe = format!("good-{number}");
@@ -82,7 +82,7 @@ async fn o02_nats_refuses_rows_one_by_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn o02_rabbitmq_refuses_rows_one_by_one() {
-    // Some versions take one of the two for the other.
+    // Some versions apply one of the two limits in place of the other.
     let settings = "max_message_size = 5000\ndefault_permissions.configure = .*\n\
                     default_permissions.read = ^(deals|nowhere|amq.default)$\n\
                     default_permissions.write = ^(deals|nowhere|amq.default)$\n";
@@ -141,7 +141,7 @@ async fn o02_sqs_refuses_rows_one_by_one() {
     assert_eq!(broker.read(&topic, 3).await.len(), 3);
 }
 
-/// A group id of SQS takes few characters; a key takes all: what does not fit goes as its hash, in order still.
+/// A group id of SQS allows few characters, a key all: a key that does not fit is sent as its hash, still in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn o08_any_key_makes_a_group_of_a_fifo_queue() {
     let broker = Broker::shared(Protocol::Sqs);
@@ -161,7 +161,7 @@ async fn o08_any_key_makes_a_group_of_a_fifo_queue() {
     assert!(seen.iter().all(|seen| seen.key.as_deref() == Some(key.as_str())));
 }
 
-/// Between good rows, a row whose key or payload is this expression.
+/// Between good rows, inserts a row whose key or payload is this expression; only that row fails.
 async fn fails_alone(kind: Kind, key: &str, payload: &str, because: &str) {
     let broker = Broker::shared(Protocol::Nats);
     let topic = unique("deals");
@@ -191,19 +191,19 @@ async fn fails_alone(kind: Kind, key: &str, payload: &str, because: &str) {
     assert_eq!(listed.out.lines().count(), 5, "{}", listed.out);
 }
 
-/// SQLite keeps bytes in a column of text.
+/// SQLite stores bytes in a text column.
 #[tokio::test(flavor = "multi_thread")]
 async fn o02_a_key_that_is_no_text_fails_alone() {
     fails_alone(Kind::Sqlite, "x'fffe'", "'{}'", "key: not valid UTF-8").await;
 }
 
-/// There are no tombstones.
+/// Tombstones are not supported.
 #[tokio::test(flavor = "multi_thread")]
 async fn o09_a_null_payload_fails_alone() {
     fails_alone(Kind::MariaDb, "'k'", "NULL", "payload: empty").await;
 }
 
-/// Wrong credentials are the lane's fault: it waits, and no row pays.
+/// Wrong credentials are a fault of the lane: it waits, and no row is charged.
 #[tokio::test(flavor = "multi_thread")]
 async fn g3_a_wrong_password_pauses_the_lane_and_costs_nothing() {
     let server = tokio::task::block_in_place(|| Nats::start(NATS).unwrap());

@@ -1,4 +1,4 @@
-//! The list that the specification had still to do (O5), and the claims that it had (O1), on every database.
+//! The specification's open points (O5) and its claims (O1), on every database.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn nats() -> (Broker, String) {
     (broker, topic)
 }
 
-/// A queue that takes one record and no more.
+/// A queue that accepts one record only.
 pub async fn full_queue() -> (Broker, String) {
     use lapin::types::{AMQPValue, FieldTable};
     let broker = Broker::shared(Protocol::Amqp);
@@ -53,7 +53,7 @@ async fn o01_a_row_is_left_alone_until_it_is_old_enough() {
     assert_eq!(site.row("young").await.status, "PENDING");
 }
 
-/// By the claim's own time: a row that was written long ago and claimed just now is somebody's.
+/// The age of the claim counts: a row that was written long ago and claimed just now belongs to its worker.
 #[tokio::test(flavor = "multi_thread")]
 async fn o05_stuck_claims_are_taken_back_by_their_claim_time() {
     let (broker, topic) = nats().await;
@@ -79,7 +79,7 @@ async fn o05_stuck_claims_are_taken_back_by_their_claim_time() {
         }
         let stamped = format!("outbox WHERE idempotency_key = '{}' AND claimed_at IS NOT NULL", names[2]);
         assert_eq!(site.sql.count(&stamped).await, Some(1), "{kind:?}: seen, and counted from now");
-        // A lease later.
+        // Move the claim one lease back.
         site.sql
             .must(&format!("UPDATE outbox SET claimed_at = {} WHERE status = 'PROCESSING'", site.ago(120)))
             .await;
@@ -89,7 +89,7 @@ async fn o05_stuck_claims_are_taken_back_by_their_claim_time() {
     }
 }
 
-/// 1 s, then 2 s; the third failure is the last (O2).
+/// 1 s, then 2 s; the third failure is final (O2).
 #[tokio::test(flavor = "multi_thread")]
 async fn o05_failures_back_off_exponentially_and_the_last_one_fails_the_row() {
     let (broker, topic) = full_queue().await;
@@ -110,7 +110,7 @@ async fn o05_failures_back_off_exponentially_and_the_last_one_fails_the_row() {
     }
 }
 
-/// Seconds from the claim to the next attempt, once so many retries are counted.
+/// Seconds from the claim to the next attempt, once this many retries are counted.
 async fn waited(site: &Site, retries: u32) -> Option<f64> {
     let seconds = match &site.sql {
         Sql::Postgres(_) => "extract(epoch FROM next_attempt_at - claimed_at)",
@@ -151,7 +151,7 @@ async fn o05_delivered_rows_are_purged_seven_days_after_they_were_processed() {
     }
 }
 
-/// With `single` one instance claims and the others stand by; when it ends, another takes over.
+/// One instance claims with `single` and the others stand by; when it ends, another one claims.
 #[tokio::test(flavor = "multi_thread")]
 async fn o05_a_single_active_poller_is_a_setting() {
     let (broker, topic) = nats().await;
@@ -179,7 +179,7 @@ async fn o05_a_single_active_poller_is_a_setting() {
     assert_eq!(claimed(&running[1 - active]), 1);
 }
 
-/// A broker that takes connections and never answers is away: no attempt of a row is spent on it.
+/// A broker that accepts connections and never answers is away: no row is charged an attempt.
 #[tokio::test(flavor = "multi_thread")]
 async fn o02_a_broker_that_never_answers_spends_no_attempt() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

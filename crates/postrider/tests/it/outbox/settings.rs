@@ -1,4 +1,4 @@
-//! What may be set, from outside and in the file (O4), and what the commands do with a lane of records.
+//! The settings of a lane of records, in variables and in the file (O4), and the commands on such a lane.
 
 use super::broker::{Broker, Protocol, unique};
 use super::site::Site;

@@ -11,7 +11,7 @@ pub struct Site {
     pub sql: Sql,
 }
 
-/// A row to write.
+/// A row to insert.
 #[derive(Debug, Clone, Default)]
 pub struct Event<'a> {
     pub topic: &'a str,
@@ -20,7 +20,7 @@ pub struct Event<'a> {
     pub dedupe: &'a str,
 }
 
-/// What the table says of a row.
+/// The columns of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub status: String,
@@ -30,12 +30,12 @@ pub struct Row {
 }
 
 impl Site {
-    /// Migrated; `more` are lines of the lane's table.
+    /// Opens a migrated site; `more` are lines of the lane's table.
     pub async fn open(kind: Kind, broker: &Broker, more: &str) -> Self {
         Self::open_with(kind, &format!("url = \"{}\"", broker.url), more).await
     }
 
-    /// The same with all lines of the transport.
+    /// Opens a migrated site with all lines of the transport.
     pub async fn open_with(kind: Kind, transport: &str, more: &str) -> Self {
         let shop = Shop::new(None);
         let (url, sql) = fresh(kind, "outbox", &shop).await;
@@ -48,7 +48,7 @@ impl Site {
         Self { shop, sql }
     }
 
-    /// As an application writes it, a little while ago: only old rows are claimed (O1).
+    /// Inserts a row as an application does, with a time some seconds ago: only old rows are claimed (O1).
     pub async fn insert(&self, event: &Event<'_>) {
         let mut cells = vec![
             ("idempotency_key", Cell::from(event.dedupe)),
@@ -60,7 +60,7 @@ impl Site {
         self.sql.insert("outbox", &cells).await;
     }
 
-    /// So many seconds before now.
+    /// An expression for a time this many seconds ago.
     pub fn ago(&self, seconds: u32) -> String {
         match &self.sql {
             Sql::Postgres(_) => format!("now() - interval '{seconds} seconds'"),
@@ -82,7 +82,7 @@ impl Site {
         }
     }
 
-    /// The row, once it is in that state.
+    /// Returns the row once it is in that state.
     pub async fn eventually(&self, dedupe: &str, status: &str) -> Row {
         let what = format!("row {dedupe} is {status}");
         let found = until(&what, PATIENCE, || async {

@@ -1,4 +1,4 @@
-//! The queue goes away, and comes back.
+//! The queue becomes unavailable, and returns.
 
 use serde_json::json;
 
@@ -25,12 +25,12 @@ async fn jobs_wait_in_the_table(kind: Kind) {
         (worker.health() == (200, "queue_away".to_owned())).then_some(())
     })
     .await;
-    // A poller that offers them again takes them out of PENDING until the queue has refused.
+    // A poller that publishes the jobs again moves them out of PENDING until the queue has refused them.
     until("all are back in the table", PATIENCE, || async {
         (site.sql.count("dispatch_jobs WHERE status = 'PENDING'").await == Some(3)).then_some(())
     })
     .await;
-    // What the queue can't carry anyway goes on.
+    // Jobs that never use the queue are delivered.
     let (ordered, status) = site.make(&worker, &json!({"messageGroup": "g", "mode": "BLOCK_ON_ERROR"}));
     assert_eq!(status, "QUEUED");
     site.becomes(&ordered, "COMPLETED").await;

@@ -1,4 +1,4 @@
-//! From the API over the queue to the receiver.
+//! Jobs from the API through the queue to the receiver.
 
 use serde_json::json;
 
@@ -85,7 +85,7 @@ async fn j3_a_second_pointer_and_what_is_no_pointer_do_nothing() {
     assert_eq!(site.receiver.of(&id).len(), 1, "delivered once");
     let (last, _) = site.make(&worker, &json!({}));
     site.becomes(&last, "COMPLETED").await;
-    // Pointers are acknowledged while their jobs are under way.
+    // Pointers are acknowledged during the delivery of their jobs.
     until("the last is acknowledged", PATIENCE, || async {
         (worker.figure("postrider_queue_acknowledged_total{") >= 9).then_some(())
     })
@@ -118,7 +118,7 @@ async fn j3_events_and_retries_go_by_the_queue() {
     assert!(worker.figure("postrider_queue_pointers_total{lane=\"jobs\",fate=\"claimed\"}") == 2);
 }
 
-/// The pollers of this lane come once in ten minutes: whoever makes a job ready publishes it himself.
+/// The pollers of this lane run every ten minutes: the process that makes a job ready must publish it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn j3_who_makes_a_job_ready_does_not_wait_for_a_poller() {
     let broker = nats();

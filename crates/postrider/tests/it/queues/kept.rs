@@ -1,4 +1,4 @@
-//! Ordered groups and pools: no queue can keep their promises, so the table does.
+//! Ordered groups and pools: no queue can guarantee their rules, so their jobs stay in the table.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The safety nets: what the queue lost, what falls due, what was for later, what an application wrote.
+//! Maintenance: lost pointers, jobs that become due, scheduled jobs, and jobs that an application
+//! inserted are published.
 
 use serde_json::json;
 
@@ -63,7 +64,7 @@ async fn j3_retries_jobs_for_later_and_rows_of_others_come_to_the_queue_by_thems
     let worker = site.start();
     let twice = json!({"targetUrl": site.receiver.url("twice"), "retryStrategy": "[1]"});
     let (retried, _) = site.make(&worker, &twice);
-    // An application that knows nothing of the queue.
+    // Insert as an application that does not know the queue.
     let cells: [(&str, Cell); 4] = [
         ("id", "0000000000001".into()),
         ("code", "a:b:c:d".into()),

@@ -1,4 +1,4 @@
-//! Settings of queues that can't work are told before anything starts.
+//! Invalid settings of queues are reported before anything starts.
 
 use crate::shop::Shop;
 

@@ -1,4 +1,4 @@
-//! A database, a queue, a receiver, and workers that all know each other.
+//! A database, a queue, a receiver, and workers that are connected with each other.
 
 use std::io::{Read as _, Write as _};
 
@@ -32,13 +32,13 @@ fn settings(store: &str, broker: &str, queue: &str, more: &str, every: &str) -> 
 }
 
 impl Site {
-    /// On the shared broker.
+    /// Opens a site on the shared broker.
     pub async fn open(kind: Kind, protocol: Protocol) -> Self {
         let broker = Broker::shared(protocol);
         Self::open_at(kind, &broker.url, "", |_, _| Reply::status(200)).await
     }
 
-    /// On a broker of the test's own, with more settings of the lane.
+    /// Opens a site on a private broker, with more settings of the lane.
     pub async fn open_at(
         kind: Kind,
         broker: &str,
@@ -56,7 +56,7 @@ impl Site {
         Self { home, sql, receiver, queue, key, url }
     }
 
-    /// Its settings, with pollers that come as often as this.
+    /// The settings, with this interval of the pollers.
     pub fn settings(&self, broker: &str, every: &str) -> String {
         settings(&self.url, broker, &self.queue, "", every)
     }
@@ -71,7 +71,7 @@ impl Site {
         tokio::task::block_in_place(|| asked(&worker.address(), &self.key, method, path, body))
     }
 
-    /// Makes a job over the API; answers its id and its status.
+    /// Creates a job over the API; returns its id and its status.
     pub fn make(&self, worker: &Worker, more: &Value) -> (String, String) {
         let mut job = json!({"code": "shop:orders:order:created", "targetUrl": self.receiver.url("hook"), "payload": "{}"});
         for (name, value) in more.as_object().expect("an object") {
@@ -85,7 +85,7 @@ impl Site {
         )
     }
 
-    /// Status and attempts of a job, once it has that status.
+    /// Waits until a job has that status; returns its attempts.
     pub async fn becomes(&self, id: &str, status: &str) -> u64 {
         let query = format!(
             "SELECT {} FROM dispatch_jobs WHERE id = '{id}' AND status = '{status}'",
@@ -121,12 +121,12 @@ fn asked(address: &str, key: &str, method: &str, path: &str, body: &Value) -> (u
     (code, serde_json::from_str(body).unwrap_or_default())
 }
 
-/// A NATS server of the test's own.
+/// Starts a private NATS server.
 pub fn nats() -> Nats {
     tokio::task::block_in_place(|| Nats::start("").expect("NATS starts"))
 }
 
-/// Puts anything on a NATS queue, as anybody could.
+/// Publishes any text to a NATS queue, as any client could.
 pub async fn put(url: &str, subject: &str, body: &str) {
     let client = async_nats::connect(url).await.expect("it is up");
     let context = async_nats::jetstream::new(client);
@@ -134,7 +134,7 @@ pub async fn put(url: &str, subject: &str, body: &str) {
     ack.await.expect("it is stored");
 }
 
-/// Forgets everything that waits on a NATS queue.
+/// Removes all messages from a NATS queue.
 pub async fn purge(url: &str, stream: &str) {
     let client = async_nats::connect(url).await.expect("it is up");
     let stream = async_nats::jetstream::new(client).get_stream(stream).await.expect("it is there");

@@ -1,4 +1,4 @@
-//! Lanes that may hold few rows: jobs of the queue and jobs of the table share what room there is, and all of them go.
+//! Lanes that hold few rows: jobs of the queue and of the table share the capacity, and all are delivered.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A database of a test's own: on the shared servers, or on a server that it may stop and kill.
+//! The database of a test: on the shared servers, or on a private server that the test may stop and kill.
 
 use postrider_services::{Durability, MariaDb, Postgres};
 
@@ -21,12 +21,12 @@ pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`"))
 }
 
-/// A new, empty database: its URL for the settings, and SQL of the test's own. On a shared server, or a file of the shop.
+/// Creates an empty database on a shared server or in a file of the shop; returns its URL and a connection.
 pub async fn fresh(kind: Kind, name: &str, shop: &Shop) -> (String, Sql) {
     fresh_with(kind, name, shop, "").await
 }
 
-/// The same, with `options` after CREATE DATABASE.
+/// Creates a database with `options` after CREATE DATABASE.
 pub async fn fresh_with(kind: Kind, name: &str, shop: &Shop, options: &str) -> (String, Sql) {
     match kind {
         Kind::Postgres => on_server(kind, &variable("POSTRIDER_TEST_POSTGRES"), &unique(name), options).await,
@@ -35,7 +35,7 @@ pub async fn fresh_with(kind: Kind, name: &str, shop: &Shop, options: &str) -> (
     }
 }
 
-/// A database on the server of that URL.
+/// Creates a database on the server of that URL.
 pub async fn on_server(kind: Kind, server: &str, name: &str, options: &str) -> (String, Sql) {
     let connect = if kind == Kind::Postgres { Sql::postgres } else { Sql::mariadb };
     let maintenance = connect(server);
@@ -47,7 +47,7 @@ pub async fn on_server(kind: Kind, server: &str, name: &str, options: &str) -> (
     (url, sql)
 }
 
-/// A server of the test's own.
+/// A private database server.
 pub enum Server {
     Postgres(Postgres),
     MariaDb(MariaDb),
@@ -71,7 +71,7 @@ impl Server {
         }
     }
 
-    /// An orderly end: sessions are cut, everything is flushed.
+    /// Shuts the server down in order: sessions are closed, all data is flushed.
     pub fn stop(&mut self) {
         tokio::task::block_in_place(|| match self {
             Self::Postgres(server) => server.stop(),
@@ -79,7 +79,7 @@ impl Server {
         });
     }
 
-    /// SIGKILL to all its processes.
+    /// Kills all its processes with SIGKILL.
     pub fn kill(&mut self) {
         tokio::task::block_in_place(|| match self {
             Self::Postgres(server) => server.kill(),

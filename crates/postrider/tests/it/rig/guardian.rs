@@ -1,10 +1,10 @@
-//! Ends the workers of a test that was itself killed: no process of ours goes on for nobody.
+//! Ends the workers of a test that was itself killed, so that no process keeps running.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// A shell that is told which processes run; when the pipe to it closes, it kills those that are left.
+/// A shell that gets the ids of running processes over a pipe; when the pipe closes, it kills those that are left.
 pub struct Guardian {
     shell: Child,
     orders: Option<ChildStdin>,
@@ -45,7 +45,7 @@ impl Guardian {
 
     fn tell(&mut self, word: &str, pid: u32) {
         if let Some(orders) = &mut self.orders {
-            // A guardian that is gone can't help, and does no harm.
+            // An error means that the guardian has ended, which does no harm.
             let _ = writeln!(orders, "{word} {pid}");
         }
     }

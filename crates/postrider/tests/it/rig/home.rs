@@ -1,4 +1,4 @@
-//! Where a test's workers live: a shop of their own, each start with a log of its own.
+//! The folder of a test's workers; each start writes a separate log.
 
 use super::guardian::Guardian;
 use super::worker::Worker;
@@ -11,12 +11,12 @@ pub struct Home {
 }
 
 impl Home {
-    /// Its settings come later, when its database and its relay are known.
+    /// Creates the folder; its settings are written later, when its database and its relay are known.
     pub fn new() -> Self {
         Self { shop: Shop::new(None), guardian: Guardian::new(), started: 0 }
     }
 
-    /// The settings for the next start.
+    /// Writes the settings for the next start.
     pub fn settle_in(&self, settings: &str) {
         std::fs::write(self.shop.path("postrider.toml"), settings).expect("the settings can be written");
     }
@@ -28,7 +28,7 @@ impl Home {
         Worker::new(running)
     }
 
-    /// What all workers said, the dead ones too.
+    /// The logs of all workers, dead ones included.
     pub fn logs(&self) -> String {
         (1..=self.started).map(|number| self.log(number)).collect()
     }
@@ -38,12 +38,12 @@ impl Home {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// SIGKILL, and it is gone.
+    /// Kills the worker with SIGKILL and waits for its end.
     pub fn kill(&mut self, mut worker: Worker) {
         self.guardian.ended(worker.kill());
     }
 
-    /// SIGTERM; it must drain and end with 0.
+    /// Stops the worker with SIGTERM; it must drain and exit with 0.
     pub async fn stop(&mut self, mut worker: Worker) {
         let pid = worker.stop().await;
         self.guardian.ended(pid);
@@ -51,7 +51,7 @@ impl Home {
 }
 
 impl Drop for Home {
-    /// A failed test shows the ends of its logs.
+    /// Prints the ends of the logs if the test failed.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             return;

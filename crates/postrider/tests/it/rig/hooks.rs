@@ -1,4 +1,4 @@
-//! A receiver of webhooks: answers as it is told, and keeps a journal of every request and of every answer.
+//! A receiver of webhooks: answers by a script, and keeps a journal of every request and every answer.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ pub struct Arrival {
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: String,
-    /// When it came, in the order of all that happened here; and when it was answered, how.
+    /// The sequence numbers of its arrival and of its answer, and the answer's status.
     pub came: u64,
     pub answered: Option<(u64, u16)>,
 }
@@ -30,7 +30,7 @@ impl Arrival {
     }
 }
 
-/// What it says.
+/// An answer of the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     pub status: u16,
@@ -44,7 +44,7 @@ impl Reply {
         Self { status, ..Self::default() }
     }
 
-    /// With a header line.
+    /// Adds a header line.
     pub fn with(mut self, header: &str) -> Self {
         self.headers = format!("{}{header}\r\n", self.headers);
         self
@@ -59,7 +59,7 @@ impl Reply {
     }
 }
 
-/// Told the request, and how many of that id came before it.
+/// Chooses the answer from the request and the number of earlier requests with that id.
 type Script = dyn Fn(&Arrival, usize) -> Reply + Send + Sync;
 
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl Receiver {
             let (head, body) = request(&mut stream, &mut buffer).await?;
             let (reply, place) = self.note(&head, body);
             tokio::time::sleep(reply.after).await;
-            // Noted before it is sent: whatever follows from the answer comes later.
+            // Record the answer before it is sent, so that its effects get later numbers.
             let event = self.event();
             self.inner.journal.lock().expect("no panic holds it")[place].answered =
                 Some((event, reply.status));
@@ -143,7 +143,7 @@ impl Receiver {
     }
 }
 
-/// Head and body of the next request; `None` at the connection's end.
+/// Reads head and body of the next request; `None` at the end of the connection.
 async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String, String)> {
     loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {

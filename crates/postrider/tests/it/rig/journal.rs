@@ -1,4 +1,4 @@
-//! What the relay accepted, from its own journal.
+//! Reads the mails that the relay accepted from its journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn entry(line: &str) -> Entry {
     }
 }
 
-/// The mails by subject: how often each was accepted, and under which Message-IDs.
+/// Groups the mails by subject.
 pub fn by_subject(entries: &[Entry]) -> BTreeMap<&str, Vec<&Entry>> {
     let mut mails: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! A receiver of callbacks: it notes what it is told, headers and body.
+//! A receiver of callbacks that records head and body of each request.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,12 +15,12 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers `refused` calls with 400, then takes all; each after a pause.
+    /// Answers `refused` calls with 400 and accepts the others; each after a pause.
     pub fn start(refused: usize, pause: Duration) -> Self {
         Self::refusing("", refused, pause)
     }
 
-    /// The same, but counts and refuses only calls with this word in their body.
+    /// Counts and refuses only calls with this word in their body.
     pub fn refusing(word: &'static str, refused: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/mails", listener.local_addr().expect("it is bound"));
@@ -29,7 +29,7 @@ impl Receiver {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let heard = Arc::clone(&heard);
-                // A caller that is killed takes its connection with it.
+                // A killed client closes its connection, which ends this thread.
                 std::thread::spawn(move || converse(stream, &heard, (word, refused), pause));
             }
         });
@@ -46,7 +46,7 @@ impl Receiver {
     }
 }
 
-/// Call after call, until the other end has enough.
+/// Answers call after call until the client closes the connection.
 fn converse(
     stream: TcpStream,
     heard: &Mutex<Vec<(String, String)>>,

@@ -1,4 +1,4 @@
-//! The shared SMTP server, and a way to put another in its place.
+//! The shared SMTP server, and an address that can be redirected to another one.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::database::variable;
 use super::journal::{self, Entry};
 
-/// The relay that all tests share; whoever reads its journal looks for subjects of their own.
+/// The relay that all tests share; each test reads only its own subjects from the journal.
 pub struct Relay {
     pub address: String,
     journal: PathBuf,
@@ -23,13 +23,13 @@ impl Relay {
         }
     }
 
-    /// What it accepted under subjects that begin so.
+    /// The accepted mails whose subject starts with this text.
     pub fn accepted(&self, subject: &str) -> Vec<Entry> {
         journal::read(&self.journal).into_iter().filter(|entry| entry.subject.starts_with(subject)).collect()
     }
 }
 
-/// An address that leads to one server now, and to another later.
+/// An address that forwards to one server now, and to another later.
 pub struct Turntable {
     pub address: SocketAddr,
     target: Arc<Mutex<SocketAddr>>,
@@ -46,7 +46,7 @@ impl Turntable {
                 let target = *shared.lock().expect("nobody panics with it");
                 tokio::spawn(async move {
                     if let Ok(mut far) = TcpStream::connect(target).await {
-                        // However the two part, both ends close.
+                        // In every case both ends are closed.
                         let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
                     }
                 });
@@ -55,7 +55,7 @@ impl Turntable {
         Self { address, target }
     }
 
-    /// New connections go there.
+    /// Forwards new connections to this address.
     pub fn turn(&self, to: SocketAddr) {
         *self.target.lock().expect("nobody panics with it") = to;
     }

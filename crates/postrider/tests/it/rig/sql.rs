@@ -1,4 +1,4 @@
-//! SQL of the tests' own: what an application writes, and what an auditor reads.
+//! The tests' own SQL: inserts like an application, and queries like an auditor.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 #[derive(Debug, Clone)]
 pub enum Cell {
     Text(String),
-    /// An expression, as it is.
+    /// An SQL expression, inserted unquoted.
     Sql(String),
 }
 
@@ -29,7 +29,7 @@ pub enum Sql {
     Sqlite(SqlitePool),
 }
 
-/// The same call on whichever pool it is.
+/// Makes the same call on the pool of either database.
 macro_rules! on {
     ($sql:expr, $pool:ident => $call:expr) => {
         match $sql {
@@ -58,7 +58,7 @@ impl Sql {
         Self::Sqlite(SqlitePoolOptions::new().max_connections(3).connect_lazy_with(options))
     }
 
-    /// Runs a statement; answers how many rows it touched.
+    /// Runs a statement; returns the number of rows that it changed.
     pub async fn execute(&self, sql: &str) -> Result<u64, sqlx::Error> {
         let query = AssertSqlSafe(sql.to_owned());
         Ok(on!(self, pool => sqlx::query(query).execute(pool).await?.rows_affected()))
@@ -69,7 +69,7 @@ impl Sql {
         self.execute(sql).await.unwrap_or_else(|error| panic!("{error}\n{sql}"))
     }
 
-    /// Rows of text; every expression must be text already (see [`Sql::text`]).
+    /// Returns rows of text; every expression must be text already (see [`Sql::text`]).
     pub async fn rows(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, sqlx::Error> {
         let query = AssertSqlSafe(sql.to_owned());
         on!(self, pool => {
@@ -78,7 +78,7 @@ impl Sql {
         })
     }
 
-    /// One number, or `None` while the database is away.
+    /// Counts rows; `None` while the database is unavailable.
     pub async fn count(&self, table_and_condition: &str) -> Option<u64> {
         let sql = format!("SELECT {} FROM {table_and_condition}", self.text("count(*)"));
         self.rows(&sql).await.ok()?.first()?.first()?.as_deref()?.parse().ok()
@@ -115,7 +115,7 @@ impl Sql {
         });
     }
 
-    /// An expression, as text.
+    /// Converts an expression to text.
     pub fn text(&self, expression: &str) -> String {
         match self {
             Self::Postgres(_) => format!("({expression})::text"),
@@ -124,7 +124,7 @@ impl Sql {
         }
     }
 
-    /// Now, as an application would write it: the test databases live far from UTC, their tables hold UTC.
+    /// The current time as an application would write it: the test databases are far from UTC, their tables hold UTC.
     pub fn now(&self) -> &'static str {
         match self {
             Self::Postgres(_) => "now()",

@@ -1,12 +1,12 @@
-//! Waiting for something to become true, with an end.
+//! Waits for a condition, with a time limit.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-/// Generous: a loaded machine with two cores must not make a test fail.
+/// The usual time limit, long enough for a loaded machine with two cores.
 pub const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Asks every 50 ms until there is an answer; panics with `what` after `patience`.
+/// Calls `ask` every 50 ms until it returns a value; panics with `what` after `patience`.
 pub async fn until<T, F, R>(what: &str, patience: Duration, mut ask: F) -> T
 where
     F: FnMut() -> R,

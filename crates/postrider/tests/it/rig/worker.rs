@@ -1,4 +1,4 @@
-//! One running `postrider run` among several.
+//! One running `postrider run` process among several.
 
 use rustix::process::Signal;
 
@@ -23,31 +23,31 @@ impl Worker {
         tokio::task::block_in_place(|| self.running.get(path))
     }
 
-    /// Where it listens, once it does.
+    /// The address that it listens on; waits until it does.
     pub fn address(&self) -> String {
         tokio::task::block_in_place(|| self.running.address())
     }
 
-    /// No worker may end unless it is told to.
+    /// Asserts that the worker runs: none may end without a signal.
     pub fn assert_alive(&mut self) {
         if let Ok(Some(status)) = self.running.child.try_wait() {
             panic!("a worker ended by itself with {status}:\n{}", self.log());
         }
     }
 
-    /// A figure of its metrics, all labels that begin so together.
+    /// The sum of a metric over all labels that begin with this name.
     pub fn figure(&self, name: &str) -> u64 {
         sum(&self.get("/metrics").1, name)
     }
 
-    /// What `/readyz` answers, and what its first lane says of itself.
+    /// The status of `/readyz`, and what its first lane reports.
     pub fn health(&self) -> (u16, String) {
         let (code, body) = self.get("/readyz");
         let body: serde_json::Value = serde_json::from_str(&body).expect("JSON");
         (code, body["lanes"][0]["health"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Rows that it holds at this moment: claimed and not settled.
+    /// The number of rows that it holds now: claimed and not settled.
     pub fn held(&self) -> u64 {
         let (_, metrics) = self.get("/metrics");
         let settled = sum(&metrics, "postrider_rows_settled_total{");

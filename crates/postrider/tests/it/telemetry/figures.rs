@@ -1,5 +1,5 @@
-//! `docs/reference/metrics.md` and `/metrics` of a run in which every kind of lane did something: the same names, kinds and
-//! labels in both.
+//! Compares `docs/reference/metrics.md` with `/metrics` of a run in which every kind of lane delivered something:
+//! names, kinds and labels are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::shop::{Running, Shop};
 const REFERENCE: &str = include_str!("../../../../../docs/reference/metrics.md");
 const LANES: [&str; 8] = ["mail", "events", "jobs", "notify", "intake", "send", "sent", "failed"];
 
-/// Name → kind and labels.
+/// Metric name → kind and labels.
 type Families = BTreeMap<String, (String, BTreeSet<String>)>;
 
-/// The rows of the tables: name, kind, labels, meaning.
+/// Parses the tables of the page: name, kind, labels, meaning.
 fn documented() -> Families {
     let mut found = Families::new();
     for line in REFERENCE.lines().filter(|line| line.starts_with("| `")) {
@@ -80,7 +80,7 @@ fn settings(hooks: &Hooks, collector: &Hooks) -> String {
     .concat()
 }
 
-/// A row for each lane.
+/// Inserts a row for each lane.
 async fn feed(shop: &Shop, hooks: &Hooks) {
     let mail = ["--to", "ann@example.net", "--from", "shop@example.com", "--subject", "x", "--text", "x"];
     shop.run(&[&["send", "mail", "--lane", "mail"], &mail[..]].concat()).fine();
@@ -93,7 +93,7 @@ async fn feed(shop: &Shop, hooks: &Hooks) {
         .execute(&sql)
         .await
         .unwrap();
-    // Nothing that it could be joined with: it is looked at, and skipped or failed.
+    // A row without anything to join: it is read, and skipped or failed.
     sqlx::query(
         "INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key, fanout_status, fanout_attempts) \
          VALUES (1, 1, 'd', 'pending', 0)",
@@ -123,9 +123,9 @@ async fn every_figure_is_in_the_reference_and_every_one_of_the_reference_is_ther
         .await;
     }
     let mut documented = documented();
-    // They need a broker: `queues` has them.
+    // These metrics need a broker; the tests of `queues` cover them.
     documented.retain(|name, _| !name.starts_with("postrider_queue_"));
-    // Gauges of the table are refreshed now and then.
+    // Gauges of the table are refreshed at intervals.
     let shown = until("what is shown is what is told", Duration::from_secs(20), || async {
         Some(shown(&running)).filter(|shown| *shown == documented)
     });

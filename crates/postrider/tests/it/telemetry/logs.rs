@@ -1,4 +1,4 @@
-//! A line of the log tells which lane, which row and which attempt, as text and as JSON, and no secret.
+//! A log line names the lane, the row and the attempt, as text and as JSON, and holds no secret.
 
 use postrider_services::{SmtpOptions, SmtpServer};
 
@@ -6,7 +6,7 @@ use crate::shop::{Running, Shop, eventually};
 
 const PASSWORD: &str = "hunter2-very-secret";
 
-/// A relay that wants a password, and a lane that has it.
+/// A relay that requires a password, and a lane that has it.
 fn shop() -> (SmtpServer, Shop) {
     let options = SmtpOptions { login: Some(("shop".into(), PASSWORD.into())), ..SmtpOptions::default() };
     let relay = tokio::task::block_in_place(|| SmtpServer::start(&options)).expect("the SMTP server starts");
@@ -20,7 +20,7 @@ fn shop() -> (SmtpServer, Shop) {
     (relay, shop)
 }
 
-/// The line about a delivery that the relay refuses.
+/// The log line about a delivery that the relay refuses.
 async fn line(shop: &Shop, running: &Running) -> (i64, String) {
     let sql = shop.sql().await;
     let id = shop.insert(&sql, "rcpt-550-ann@example.net").await;

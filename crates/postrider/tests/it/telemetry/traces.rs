@@ -1,5 +1,4 @@
-//! One trace from the producer's row to the receiver's header, told to a collector; and a lane that does not care whether
-//! there is one.
+//! One trace from the producer's row to the receiver's header, sent to a collector; and a lane that works without one.
 
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ fn parent() -> String {
     format!("00-{TRACE}-{SPAN}-01")
 }
 
-/// Spans of our trace, from every request that the collector got.
+/// The spans of our trace, from all requests that the collector received.
 fn spans(collector: &Receiver) -> Vec<Value> {
     let mut found = Vec::new();
     for arrival in collector.journal() {
@@ -54,7 +53,7 @@ fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
     value.get("stringValue").or_else(|| value.get("intValue")).unwrap()
 }
 
-/// The five spans of one attempt, each the child of the right one; answers the delivery's id.
+/// Checks that the five spans of one attempt have the right parents; returns the id of the delivery's span.
 fn check(spans: &[Value], lane: &str, transition: &str) -> String {
     let whole = named(spans, &format!("postrider {lane}"));
     assert_eq!(whole["parentSpanId"], SPAN, "the producer's span is the parent");
@@ -70,7 +69,7 @@ fn check(spans: &[Value], lane: &str, transition: &str) -> String {
         assert!(nanos(span, "startTimeUnixNano") <= nanos(span, "endTimeUnixNano"), "{name}");
         assert!(nanos(span, "endTimeUnixNano") <= nanos(whole, "endTimeUnixNano"), "{name}");
     }
-    // 2026 to 2100: the collector gets the time of day.
+    // From 2026 to 2100: the collector gets wall clock time.
     assert!((1_767_225_600..4_102_444_800).contains(&(nanos(whole, "startTimeUnixNano") / 1_000_000_000)));
     named(spans, "deliver")["spanId"].as_str().unwrap().to_owned()
 }
@@ -120,7 +119,7 @@ async fn o09_a_record_carries_its_producers_trace_to_the_consumer_and_to_the_col
     drop(running);
 }
 
-/// POSTs a job; answers the status code.
+/// POSTs a job; returns the status code.
 fn post(running: &Running, key: &str, headers: &str, body: &str) -> u16 {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(running.address()).unwrap();

@@ -6,7 +6,7 @@ use crate::rig::hooks::{Receiver, Reply};
 use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
 
-/// Every `now()` of this database is ten minutes ahead: to the worker, its own clock is ten minutes behind.
+/// Sets every `now()` of this database ten minutes ahead, as if the worker's clock were ten minutes behind.
 async fn shift(sql: &Sql, url: &str) {
     let database = url.rsplit('/').next().unwrap().split('?').next().unwrap();
     sql.must("CREATE SCHEMA shifted").await;

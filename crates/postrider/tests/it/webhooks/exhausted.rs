@@ -1,4 +1,4 @@
-//! G1: a process that has no file descriptors left spends no attempt, and its lanes go on when it has some again.
+//! G1: a process without free file descriptors charges no attempt, and its lanes continue when it has some again.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn g1_want_of_descriptors_costs_no_attempt() {
     let (url, _received) = receiver();
     let running = shop.start();
     let pool = shop.sql().await;
-    // Both lanes have opened what they keep open.
+    // Wait until both lanes have opened their permanent connections.
     let send = |path: &str| {
         shop.run(&["send", "webhook", &format!("{url}/{path}"), "--code", "a:b:c:d", "--payload", "{}"])
             .fine()

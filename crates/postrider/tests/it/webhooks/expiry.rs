@@ -1,4 +1,4 @@
-//! J7: what has expired is not sent any more, on each database, by the real binary.
+//! J7: expired jobs are not sent, on each database, by the real binary.
 
 use crate::rig::database::{Kind, fresh};
 use crate::rig::home::Home;
@@ -33,7 +33,7 @@ async fn becomes(sql: &Sql, id: &str, condition: &str) {
     .await;
 }
 
-/// The lane claims every 50 ms and sweeps every ten minutes: only the claim itself can keep an expired job back.
+/// The lane claims every 50 ms and sweeps every ten minutes: only the claim can hold back an expired job.
 async fn expired_jobs_are_not_sent(kind: Kind) {
     let receiver = Receiver::start(|_, _| Reply::status(200)).await;
     let mut home = Home::new();
@@ -50,7 +50,7 @@ async fn expired_jobs_are_not_sent(kind: Kind) {
     until("the lane runs", PATIENCE, || async { (worker.health().1 == "running").then_some(()) }).await;
     let hook = receiver.url("hook");
     let past = || vec![("expires_at", time(&sql, -1))];
-    // One after the other, each before a job that is sent: one look of the sweep can't have them all.
+    // Insert them one by one, each before a job that is sent, so that a single sweep cannot find them all.
     for n in 1..=5 {
         put(&sql, &format!("EXPIRED{n:06}"), &hook, past()).await;
         let later = format!("LATER{n:08}");
@@ -75,13 +75,13 @@ async fn expired_jobs_are_not_sent(kind: Kind) {
     }
     becomes(&sql, "EXPIREDHEAD01", over).await;
     becomes(&sql, "BEHINDIT00001", "status = 'COMPLETED'").await;
-    // For later: it has no place in its group before its time.
+    // Scheduled: it has no place in its group before its time.
     let later = vec![("status", "PENDING".into()), ("scheduled_for", time(&sql, 3600))];
     put(&sql, "PENDINGHEAD01", &hook, [group("3"), later].concat()).await;
     put(&sql, "BEHINDIT00002", &hook, group("4")).await;
     becomes(&sql, "BEHINDIT00002", "status = 'COMPLETED'").await;
     becomes(&sql, "PENDINGHEAD01", "status = 'PENDING' AND attempt_count = 0").await;
-    // For later, and expired before its time; in wait for its next attempt.
+    // Scheduled, and expired before its time; and waiting for its next attempt.
     let pending = vec![
         ("status", "PENDING".into()),
         ("scheduled_for", time(&sql, 3600)),

@@ -1,4 +1,4 @@
-//! Jobs of accounts and subscriptions, from each database to a receiver, by the real binary.
+//! Jobs of accounts and subscriptions, from each database to a receiver, with the real binary.
 
 use std::time::Duration;
 
@@ -41,13 +41,13 @@ impl Site {
         Self { home, sql, receiver }
     }
 
-    /// An account's id.
+    /// Creates an account; returns its id.
     fn account(&self, arguments: &[&str]) -> String {
         let said = self.home.shop.run(&[&["account"], arguments].concat()).fine();
         said.json()[0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// A job, as an application writes it.
+    /// Inserts a job as an application does.
     async fn job(&self, id: &str, url: &str, more: &[(&str, &str)]) {
         let mut cells: Vec<(&str, Cell)> = vec![
             ("id", id.into()),
@@ -86,12 +86,12 @@ impl Site {
         self.sql.insert("dispatch_subscriptions", &cells).await;
     }
 
-    /// The delivery of a job, once it is there.
+    /// Waits for the delivery of a job and returns it.
     async fn delivery(&self, id: &str) -> Arrival {
         until(&format!("{id} arrives"), PATIENCE, || async { self.receiver.of(id).pop() }).await
     }
 
-    /// Columns of a row, once `holds` is true of them.
+    /// Waits until `holds` returns true for these columns of a row, and returns them.
     async fn row(&self, from: &str, columns: &[&str], holds: impl Fn(&[String]) -> bool) -> Vec<String> {
         let columns: Vec<String> = columns.iter().map(|column| self.sql.text(column)).collect();
         let query = format!("SELECT {} FROM {from}", columns.join(", "));
@@ -114,7 +114,7 @@ impl Site {
     }
 }
 
-/// Do the public libraries take it for genuine?
+/// Whether the public libraries accept its signature.
 pub async fn is_genuine(arrival: &Arrival, secret: &str) -> bool {
     let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
     let headers: serde_json::Map<String, serde_json::Value> =
@@ -187,7 +187,7 @@ async fn signed_also_during_rotation(site: &Site) {
     let cut = site.row("dispatch_attempts WHERE job_id = 'SIGNED'", &[bytes], |_| true).await;
     assert_eq!(cut, ["4096"], "of 8,000 bytes");
 
-    // Both processes have used the account.
+    // Make both processes use the account.
     for n in 0..8 {
         site.job(&format!("BEFORE{n}"), &url, &[("service_account_id", &shop)]).await;
     }
@@ -203,7 +203,7 @@ async fn signed_also_during_rotation(site: &Site) {
     }
     let arrival = site.delivery("BOTH0").await;
     assert!(is_genuine(&arrival, OLD).await && is_genuine(&arrival, NEW).await, "{arrival:?}");
-    // The day is over.
+    // Move the previous secret past its day of validity.
     let then = match site.sql {
         Sql::Postgres(_) => "now() - interval '1 second'",
         Sql::MariaDb(_) => "UTC_TIMESTAMP(6) - INTERVAL 1 SECOND",
@@ -231,7 +231,7 @@ async fn never_without_its_secret(site: &Site) {
     assert!(site.receiver.of("LATE").is_empty() && site.receiver.of("NOBODY").is_empty());
     std::fs::write(site.home.shop.path("late"), NEW).unwrap();
     until("the secret is found", PATIENCE, || async {
-        // An operator who can't wait for half a minute.
+        // Make the job due now, instead of in half a minute.
         let hurry = "UPDATE dispatch_jobs SET next_attempt_at = NULL WHERE id = 'LATE' AND status = 'QUEUED'";
         site.sql.must(hurry).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -243,7 +243,7 @@ async fn never_without_its_secret(site: &Site) {
     assert_eq!(row[1..], ["1", "NULL"], "waiting cost nothing");
 }
 
-/// Written past the API, which would refuse it.
+/// Inserts the job directly, as the API would refuse it.
 async fn never_to_another_host(site: &Site) {
     let url = site.receiver.url("ok");
     let elsewhere =
@@ -281,7 +281,7 @@ async fn subscriptions(site: &Site) {
     held_back(site).await;
 }
 
-/// Of many jobs for a receiver that is gone only those are lost that were under way when it said so.
+/// Only the jobs in flight fail when a receiver answers that it is gone; its other jobs are held back.
 async fn held_back(site: &Site) {
     const JOBS: usize = 300;
     site.subscription("0HZXEQ5Y8JY66").await;

@@ -1,13 +1,13 @@
-//! What the table says, against what the relay accepted and what the application was told.
+//! Compares the table with the mails that the relay accepted and the callbacks that the application received.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::rig::journal::{self, Entry};
 
-/// Seconds.
+/// The lease in seconds.
 pub const LEASE: i64 = 6;
-/// What a sweep, a restart and a busy machine may add to a lease.
+/// Seconds that a sweep, a restart and a busy machine may add to a lease.
 const GRACE: i64 = 90;
 
 /// The states in the order in which a mail can first reach them.
@@ -46,7 +46,7 @@ const MOVES: [(&str, &str); 14] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub state: String,
-    /// A whole second in SQL, a microsecond in records; only compared with others of the same mail.
+    /// A whole second in SQL, a microsecond in records; compared only within one mail.
     pub second: Option<i64>,
 }
 
@@ -54,7 +54,7 @@ pub struct Step {
 pub struct History {
     pub latest: String,
     pub steps: Vec<Step>,
-    /// Steps back are kept as well, as in SQL.
+    /// Whether the history keeps steps back as well, as it does in SQL.
     pub every_move: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Evidence {
 pub struct Findings {
     pub breaches: Vec<String>,
     pub steps_back: usize,
-    /// Beyond the first.
+    /// Copies beyond the first.
     pub copies: usize,
     pub calls: usize,
 }
@@ -81,12 +81,12 @@ fn subject(number: u32) -> String {
     format!("Notice {number:06}")
 }
 
-/// One in five is refused by the relay, for good.
+/// Whether the relay refuses the mail permanently: one in five.
 fn is_refused(number: u32) -> bool {
     number.is_multiple_of(5)
 }
 
-/// Id and payload file of each mail.
+/// Writes the payloads; returns id and file of each mail.
 pub fn write_payloads(base: &Path, rows: u32) -> Vec<(String, String)> {
     let folder = base.join("payloads");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -162,7 +162,7 @@ impl Findings {
     }
 }
 
-/// The audit itself must see what it is for.
+/// The audit must find the faults that it exists for.
 #[test]
 fn the_audit_finds_lost_mails_gaps_and_silence() {
     let steps = |states: &[&str]| {

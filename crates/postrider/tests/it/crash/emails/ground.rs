@@ -1,4 +1,4 @@
-//! Where the rows are: a table on MariaDB, asked by SQL of the test's own, or one on DynamoDB, asked by boto3.
+//! The table of a run: on MariaDB, queried with the test's own SQL, or on DynamoDB, queried with boto3.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Ground {
         serde_json::from_str(&said).unwrap_or_default()
     }
 
-    /// Writes the rows as an application does: id and payload file.
+    /// Inserts the rows as an application does: id and payload file.
     pub async fn accept(&self, payloads: &[(String, String)]) {
         match self {
             Self::MariaDb { sql, .. } => {
@@ -78,7 +78,7 @@ for id, path in given['rows']:
         }
     }
 
-    /// Mails that are not at their end; `None` if it can't be said.
+    /// The number of mails that are not in a final state; `None` if the database does not answer.
     pub async fn open(&self) -> Option<u64> {
         match self {
             Self::MariaDb { sql, .. } => {
@@ -95,7 +95,7 @@ print(len([meta for meta in metas if not meta['Attributes']['Latest'].endswith('
         }
     }
 
-    /// Every mail's steps, in order.
+    /// The steps of every mail, in order.
     pub async fn histories(&self) -> BTreeMap<String, History> {
         match self {
             Self::MariaDb { sql, .. } => in_sql(sql).await,
@@ -122,8 +122,8 @@ async fn in_sql(sql: &Sql) -> BTreeMap<String, History> {
     found
 }
 
-/// One record for each state reached; a step back has taken its own away. In the order of the states, and each must be
-/// no older than the one before it, which [`super::audit`] sees by the seconds.
+/// Reads one record for each state reached; a step back removes its own. They are in the order of the states, and none
+/// may be older than the one before it, which [`super::audit`] checks by the seconds.
 async fn in_records(emulator: &Ministack) -> BTreeMap<String, History> {
     let program = "
 from datetime import datetime

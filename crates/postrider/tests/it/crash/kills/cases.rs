@@ -1,4 +1,4 @@
-//! One contract each, on one store each: settings with the contract's own limits, rows, and a target that is slow.
+//! One case per contract, each on one store: settings with the contract's own limits, rows, and a slow target.
 
 use std::any::Any;
 use std::time::Duration;
@@ -19,13 +19,13 @@ pub struct Case {
     /// The key column.
     pub key: &'static str,
     pub counted: Counted,
-    /// Kills that must have found rows in flight.
+    /// Number of kills that must have hit rows in flight.
     pub least_hits: u32,
-    /// They live as long as the case.
+    /// The target's servers, kept alive as long as the case.
     _target: Vec<Box<dyn Any>>,
 }
 
-/// What an auditor asks the table.
+/// The queries of the audit.
 #[derive(Clone, Copy)]
 pub struct Counted {
     pub table: &'static str,
@@ -36,7 +36,7 @@ pub struct Counted {
 
 const LEAST_HITS: u32 = 8;
 
-/// The database, with its tables in place.
+/// Creates the database with its tables.
 async fn open(kind: Kind, settings: impl Fn(&str) -> String) -> (Home, Sql) {
     let home = Home::new();
     let (url, sql) = fresh(kind, "kills", &home.shop).await;
@@ -45,7 +45,7 @@ async fn open(kind: Kind, settings: impl Fn(&str) -> String) -> (Home, Sql) {
     (home, sql)
 }
 
-/// Everything but the lease is as it is by default, or only makes a run shorter.
+/// The settings of a lane: defaults, except the lease and what makes a run shorter.
 fn lane(name: &str, contract: &str, lease: &str, more: &str) -> String {
     format!(
         "\n[lanes.{name}]\ncontract = \"{contract}\"\nconcurrency = {CONCURRENCY}\nbatch = 50\nheld = 50\n\
@@ -81,7 +81,7 @@ pub async fn mail_outbox() -> Case {
     Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: Vec::new() }
 }
 
-/// Records of five keys. The broker is far away: its acknowledgements take a second.
+/// Records of five keys. The broker's acknowledgements take a second.
 pub async fn outbox() -> Case {
     let broker = Broker::start(Protocol::Nats);
     let url = broker.url();
@@ -132,7 +132,7 @@ pub async fn dispatch_jobs() -> Case {
     Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: vec![Box::new(receiver)] }
 }
 
-/// A lock of 30 s is the shortest that the schema allows: few kills find rows that no dead worker holds.
+/// A lock of 30 s is the shortest that the schema allows, so few kills hit rows that no dead worker holds.
 pub async fn notifications() -> Case {
     let mail = r#"
 [mail]
@@ -196,7 +196,7 @@ pub fn email_lanes(lease: &str) -> String {
     relay() + &stage("intake") + &stage("send")
 }
 
-/// Id and payload file of each e-mail.
+/// Writes the payloads; returns id and file of each e-mail.
 pub fn payloads(home: &Home) -> Vec<(String, String)> {
     let folder = home.shop.path("mnt").join("payloads");
     std::fs::create_dir_all(&folder).expect("a folder");

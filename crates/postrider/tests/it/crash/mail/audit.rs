@@ -1,4 +1,4 @@
-//! The journal check: what the table says against what the relay accepted.
+//! Compares the table with the journal of mails that the relay accepted.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use super::site::Site;
 use crate::rig::journal::{self, Entry};
 
 pub struct Findings {
-    /// What should not be; empty is good.
+    /// Violations; empty if all is well.
     pub breaches: Vec<String>,
-    /// Leases that were cut, each counted by the row that it was on.
+    /// Leases that ran out, as counted by their rows.
     pub reclaimed: u64,
     /// Deliveries beyond the first of a row.
     pub duplicates: u64,
@@ -49,7 +49,7 @@ pub async fn compare(site: &Site, rows: u32) -> Findings {
 }
 
 impl Findings {
-    /// One row: sent, its counters right, everything of its claims cleared.
+    /// Checks one row: it is sent, its counters are right, and its claim columns are cleared.
     fn row(&mut self, row: &[Option<String>], mails: &[&Entry]) {
         let [key, status, retries, error, owner, lease, attempted, sent] = row else {
             panic!("{} columns were asked for", COLUMNS.len());
@@ -70,7 +70,7 @@ impl Findings {
         };
         demand(status.as_deref() == Some("sent"), "the relay takes every mail, so it must be sent");
         demand(deliveries >= 1, "the relay never saw it: lost");
-        // A claim ends as sent (once a row), or its lease is cut, which counts; so this holds for every row.
+        // A claim ends as sent (once per row), or its lease runs out, which is counted; so this holds for every row.
         demand(deliveries <= retries + 1, "delivered again though no lease was cut");
         demand(error.is_none(), "a sent row keeps no error");
         demand(owner.is_none() && lease.is_none(), "a sent row is nobody's");
@@ -79,7 +79,7 @@ impl Findings {
         demand(ids.len() <= 1, "its copies differ in Message-ID, so no receiver can drop one");
     }
 
-    /// Nothing was sent that nobody wrote, and no two rows share a Message-ID.
+    /// Checks that all mails belong to rows, and that no two rows share a Message-ID.
     fn strangers(&mut self, entries: &[Entry], rows: u32) {
         let subjects: BTreeSet<String> = (0..rows).map(subject).collect();
         for entry in entries.iter().filter(|entry| !subjects.contains(&entry.subject)) {
@@ -93,7 +93,7 @@ impl Findings {
     }
 }
 
-/// The audit itself must see what it is for.
+/// The audit must find the faults that it exists for.
 #[test]
 fn the_audit_finds_lost_rows_uncounted_copies_and_leases_left_behind() {
     let mail = Entry { to: Vec::new(), message_id: "<a@b>".into(), subject: subject(0) };

@@ -20,7 +20,7 @@ fn find(number: u32) -> String {
     format!("mail_outbox WHERE idempotency_key = '{}'", key(number))
 }
 
-/// The relay takes its time over most mails, so that a kill finds some under way.
+/// The row of a mail; the relay answers most mails slowly, so that a kill hits some in flight.
 fn row(sql: &Sql, number: u32) -> String {
     let slow = if number.is_multiple_of(10) { "" } else { "slow-0.04-" };
     format!(

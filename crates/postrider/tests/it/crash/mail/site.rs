@@ -1,4 +1,4 @@
-//! Where a run takes place: database, relay, settings.
+//! The environment of a run: database, relay, settings.
 
 use postrider_services::{SmtpOptions, SmtpServer};
 
@@ -20,8 +20,8 @@ impl Site {
     }
 }
 
-/// Short leases, so that a run shows in seconds what production shows in minutes. Enough attempts that recovery never
-/// spends a row: then every row must be sent.
+/// Settings with short leases, so that recovery takes seconds instead of minutes, and so many attempts that recovery
+/// never exhausts a row: then every row must be sent.
 fn settings(url: &str, relay: &SmtpServer) -> String {
     format!(
         r#"

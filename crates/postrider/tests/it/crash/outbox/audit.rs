@@ -1,4 +1,4 @@
-//! What the table says against what a consumer got.
+//! Compares the table with the records that a consumer received.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,17 +8,17 @@ use super::site::Site;
 
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What should not be; empty is good.
+    /// Violations; empty if all is well.
     pub breaches: Vec<String>,
-    /// Attempts beyond the first: cut leases, and records that the broker did not acknowledge.
+    /// Attempts beyond the first: expired leases, and records that the broker did not acknowledge.
     pub spent: u64,
-    /// Copies beyond the first of a row, each by an attempt of its own.
+    /// Copies beyond the first of a row, each by a separate attempt.
     pub copies: u64,
-    /// Copies by the very same attempt.
+    /// Copies by the same attempt.
     pub echoes: u64,
 }
 
-/// One record as the consumer got it.
+/// One record as the consumer received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Arrival {
     key: String,
@@ -41,8 +41,8 @@ pub async fn compare(site: &Site, rows: u32) -> Findings {
     for arrival in &arrivals {
         attempts.entry(arrival.number).or_default().push(arrival.attempt);
     }
-    // Records without an acknowledgement, when the broker went away, are published again by the same attempt. NATS alone
-    // drops the second copy; the mock cluster of Kafka forgets what an idempotent producer has sent.
+    // Records without an acknowledgement when the broker stops are published again by the same attempt. Only NATS drops
+    // the second copy; Kafka's mock cluster does not remember what an idempotent producer has sent.
     let echoes = site.broker.protocol != Protocol::Nats;
     for (number, row) in (0..rows).zip(&table) {
         findings.row(number, row, attempts.get(&number).map_or(&[], Vec::as_slice), echoes);
@@ -52,7 +52,7 @@ pub async fn compare(site: &Site, rows: u32) -> Findings {
 }
 
 impl Findings {
-    /// Reads what the consumer printed: every record is one that was written, to the byte.
+    /// Parses the consumer's output: every record equals one that was written, byte for byte.
     fn arrivals(&mut self, text: &str, rows: u32) -> Vec<Arrival> {
         let mut arrivals = Vec::new();
         for line in text.lines() {
@@ -73,7 +73,7 @@ impl Findings {
         arrivals
     }
 
-    /// One row: delivered, and each of its copies by an attempt that the row has counted.
+    /// Checks one row: it is delivered, and each of its copies belongs to an attempt that the row has counted.
     fn row(&mut self, number: u32, row: &[Option<String>], attempts: &[u64], may_echo: bool) {
         let [_, status, retries, error, processed] = row else {
             panic!("{} columns were asked for", COLUMNS.len());
@@ -106,7 +106,7 @@ impl Findings {
         demand(error.is_none() && processed.is_some(), "a delivered row says when, and keeps no error");
     }
 
-    /// The first copies of a key's records come in the order in which they were written.
+    /// Checks that the first copies of a key's records are in the order in which they were written.
     fn order(&mut self, arrivals: &[Arrival]) {
         let mut seen = HashSet::new();
         let mut latest: BTreeMap<&str, u32> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Findings {
     }
 }
 
-/// The audit itself must see what it is for.
+/// The audit must find the faults that it exists for.
 #[test]
 fn the_audit_finds_lost_rows_uncounted_copies_and_broken_order() {
     let row = |status: &str, retries: u32| {

@@ -1,4 +1,4 @@
-//! A broker of the test's own that can be taken away, and what an outsider reads from it.
+//! A private broker that can be stopped, and an independent client that reads from it.
 
 use postrider_services::{Ministack, Nats, Outsider, RabbitMq};
 use rdkafka::mocking::MockCluster;
@@ -15,7 +15,7 @@ pub enum Protocol {
 enum Server {
     Nats(Nats),
     Amqp(RabbitMq),
-    /// librdkafka's own, in this process: it keeps its records while it is down.
+    /// librdkafka's mock cluster in this process; it keeps its records while it is down.
     Kafka(MockCluster<'static, DefaultProducerContext>),
     Sqs(Ministack),
 }
@@ -27,11 +27,11 @@ pub struct Broker {
 }
 
 const PARTITIONS: i32 = 8;
-/// The mock cluster's only one.
+/// The only broker of the mock cluster.
 const BROKER: i32 = 1;
 
 impl Broker {
-    /// Started, with the topic in place.
+    /// Starts the broker and creates the topic.
     pub fn start(protocol: Protocol) -> Self {
         tokio::task::block_in_place(|| {
             let server = match protocol {
@@ -49,7 +49,7 @@ impl Broker {
                 _ => broker.outsider.prepare(&broker.url(), broker.topic()).expect("a topic can be made"),
             }
             if let Server::Amqp(server) = &mut broker.server {
-                // A restart in order: a queue that was just declared does not survive SIGKILL.
+                // Restart in order: a queue that was just declared does not survive SIGKILL.
                 server.stop();
                 server.start_again().expect("RabbitMQ starts again");
             }
@@ -73,7 +73,7 @@ impl Broker {
         }
     }
 
-    /// SIGKILL where the broker promises to survive that; the emulator of SQS ends in order.
+    /// Stops the broker: with SIGKILL if it promises to survive that; the SQS emulator in order.
     pub fn take_away(&mut self) {
         tokio::task::block_in_place(|| match &mut self.server {
             Server::Nats(server) => server.kill(),
@@ -83,7 +83,7 @@ impl Broker {
         });
     }
 
-    /// On the same port, with what it had.
+    /// Starts the broker again on the same port, with its data.
     pub fn bring_back(&mut self) {
         tokio::task::block_in_place(|| match &mut self.server {
             Server::Nats(server) => server.start_again().expect("NATS starts again"),
@@ -93,7 +93,7 @@ impl Broker {
         });
     }
 
-    /// What a consumer gets, one JSON object a line.
+    /// The records that a consumer receives, one JSON object per line.
     pub fn read(&self) -> String {
         tokio::task::block_in_place(|| self.outsider.read(&self.url(), self.topic()))
             .unwrap_or_else(|error| panic!("{error}"))

@@ -1,4 +1,4 @@
-//! An application that writes its events, of many keys in turn, while everything around it breaks.
+//! An application that writes events of many keys in rotation, while workers and broker fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use crate::rig::sql::Sql;
 
 pub const KEYS: u32 = 50;
 
-/// Writes as far as it is let: there is always work for the next victim.
+/// Writes rows up to a limit that the test raises, so that the next worker to be killed always has work.
 pub struct Producer {
     rows: u32,
     allowed: Arc<AtomicU32>,
@@ -29,12 +29,12 @@ impl Producer {
         Self { rows: plan.rows, allowed, writing }
     }
 
-    /// Lets it write so many percent of all rows more. Were there any left?
+    /// Allows another `percent` of all rows; returns whether any were left.
     pub fn go_on(&self, percent: u32) -> bool {
         self.allowed.fetch_add((self.rows * percent).div_ceil(100), Ordering::Relaxed) < self.rows
     }
 
-    /// Lets it write the rest, and waits for that.
+    /// Allows the remaining rows and waits until they are written.
     pub async fn finish(self) {
         self.allowed.store(self.rows, Ordering::Relaxed);
         self.writing.await.expect("the producer wrote all its rows");
@@ -75,7 +75,7 @@ pub fn key(number: u32) -> String {
     format!("deal-{:02}", number % KEYS)
 }
 
-/// Of an ordinary size; its number says where it belongs.
+/// A payload of usual size; its number identifies the row.
 pub fn payload(number: u32) -> String {
     format!(
         r#"{{"number": {number}, "text": "{}"}}"#,

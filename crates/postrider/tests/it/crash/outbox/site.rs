@@ -1,4 +1,4 @@
-//! Where a run takes place: database, broker, settings.
+//! The environment of a run: database, broker, settings.
 
 use super::broker::{Broker, Protocol};
 use crate::rig::database::{Kind, fresh};
@@ -21,8 +21,8 @@ impl Site {
     }
 }
 
-/// Batches and rows held are the contract's own. Short leases, so that a run shows in seconds what production shows in
-/// minutes. Enough attempts that recovery never spends a row: then every row must be delivered.
+/// Settings with the contract's batches, short leases, so that recovery takes seconds instead of minutes, and so many
+/// attempts that recovery never exhausts a row: then every row must be delivered.
 fn settings(url: &str, broker: &Broker) -> String {
     format!(
         r#"

@@ -1,4 +1,4 @@
-//! Kills workers with rows in their hands, and takes the broker away.
+//! Kills workers while they hold rows, and stops the broker.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;
 
 const WORKERS: usize = 4;
-/// Rows in hand that make a worker a victim: some will still be there a moment later.
+/// Rows that a worker must hold to be killed, so that some are still held a moment later.
 const ENOUGH: u64 = 10;
-/// By then a cut lease is over and somebody has looked, on a busy machine too.
+/// Time after which an expired lease has been reclaimed, on a busy machine too.
 const LEASE_AND_SWEEP: Duration = Duration::from_secs(15);
-/// Kills beyond the plan's, while none of them has met its victim with rows in its hands.
+/// Kills beyond the plan's, if none of those hit a worker that held rows.
 const MORE_KILLS: u32 = 8;
 
 pub struct Storm<'a> {
@@ -33,7 +33,7 @@ impl<'a> Storm<'a> {
         Self { site, producer, dice: plan.dice(2), workers, kills: 0 }
     }
 
-    /// One worker is killed and missed, the broker goes and comes back, another worker is killed and replaced.
+    /// Kills one worker, stops and restarts the broker, then kills and replaces another worker.
     pub async fn rage(&mut self) {
         for worker in &self.workers {
             let log = || async { worker.log().contains("running").then_some(()) };
@@ -55,7 +55,7 @@ impl<'a> Storm<'a> {
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
-    /// The workers that are left, all alive, and how many were killed.
+    /// Returns the remaining workers, all alive, and the number of kills.
     pub async fn calm(mut self) -> (Vec<Worker>, u32) {
         self.producer.finish().await;
         self.workers.iter_mut().for_each(Worker::assert_alive);
@@ -67,7 +67,8 @@ impl<'a> Storm<'a> {
         self.workers.push(self.site.home.start_worker());
     }
 
-    /// A victim may have settled its last row between our look and its end: then nothing of it is taken back.
+    /// Whether a lease was lost: a killed worker may have settled its last row just before, and nothing
+    /// is reclaimed then.
     async fn has_cut_a_lease(&self) -> bool {
         let cut = until("rows are taken back", PATIENCE, || async {
             (super::taken_back(&self.site.home.logs()) > 0).then_some(())
@@ -75,7 +76,7 @@ impl<'a> Storm<'a> {
         tokio::time::timeout(LEASE_AND_SWEEP, cut).await.is_ok()
     }
 
-    /// SIGKILL to the first that is seen with rows in its hands.
+    /// Kills the first worker that holds rows with SIGKILL.
     async fn kill_one(&mut self) {
         let first = self.dice.random_range(0..self.workers.len());
         self.workers.rotate_left(first);
@@ -93,7 +94,7 @@ impl<'a> Storm<'a> {
         self.site.broker.bring_back();
     }
 
-    /// Asks for more rows where none are left; any will do once all are written.
+    /// Finds a worker that holds rows. Requests more rows if none are left; once all are written, any worker is chosen.
     async fn busy_worker(&self) -> usize {
         until("a worker is busy", PATIENCE, || async {
             let busy = self.workers.iter().position(|worker| worker.held() >= ENOUGH);

@@ -1,4 +1,4 @@
-//! What the tables say against what the receiver saw.
+//! Compares the tables with the requests that the receiver saw.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use crate::rig::sql::Sql;
 
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What should not be; empty is good.
+    /// Violations; empty if all is well.
     pub breaches: Vec<String>,
     /// Attempts that end with "worker lost".
     pub lost: usize,
     /// Attempts that the receiver refused.
     pub refused: usize,
-    /// Requests beyond the first that was taken.
+    /// Requests beyond the first that was accepted.
     pub copies: usize,
 }
 
@@ -62,7 +62,7 @@ pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
     findings
 }
 
-/// The numbers of the jobs that the API gave ids of its own.
+/// The numbers of the jobs whose ids the API chose.
 async fn named_by_api(sql: &Sql) -> HashMap<String, u32> {
     let query = format!(
         "SELECT {}, {} FROM dispatch_jobs WHERE idempotency_key IS NOT NULL",
@@ -137,12 +137,12 @@ impl Findings {
         );
         demand(taken + refused + lost == job.count, "each attempt was answered, or its worker was lost");
         demand(refused <= answered(503), "a refusal on record is one that was given");
-        // Whoever was lost may have sent it, and may have been answered: no other copy has an excuse.
+        // A lost worker may have sent the request and received an answer; no other copy is allowed.
         demand(seen.len() <= taken + refused + lost, "a request came from no attempt on record");
         demand(job.error.is_none() && job.owner.is_none() && job.finished, "a completed job is at rest");
     }
 
-    /// A group's job first comes when all before it have been taken.
+    /// Checks that a group's job arrives only after all its predecessors were accepted.
     fn order(&mut self, arrivals: &[Arrival]) {
         let mut taken: HashMap<u32, u64> = HashMap::new();
         let mut first: HashMap<u32, u64> = HashMap::new();
@@ -172,7 +172,7 @@ impl Findings {
     }
 }
 
-/// The audit itself must see what it is for.
+/// The audit must find the faults that it exists for.
 #[test]
 fn the_audit_finds_lost_jobs_uncounted_requests_and_broken_order() {
     let arrival = |number: u32, came: u64, status: u16| Arrival {
@@ -212,7 +212,7 @@ fn the_audit_finds_lost_jobs_uncounted_requests_and_broken_order() {
         findings.order(arrivals);
         findings.breaches.join("\n")
     };
-    // 0 and 40 are of one group, 2 is of another.
+    // 0 and 40 are in one group, 2 is in another.
     assert_eq!(order(&[arrival(0, 0, 503), arrival(2, 2, 200), arrival(0, 4, 200), arrival(40, 6, 200)]), "");
     assert!(
         order(&[arrival(0, 0, 503), arrival(40, 2, 200), arrival(0, 4, 200)]).contains("40 came before 0")

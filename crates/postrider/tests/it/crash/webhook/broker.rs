@@ -1,4 +1,4 @@
-//! A broker of the test's own for the lane's queue, which can be taken away.
+//! A private broker for the lane's queue, which can be stopped.
 
 use postrider_services::{Ministack, Nats, RabbitMq};
 
@@ -11,8 +11,8 @@ pub enum Broker {
 }
 
 impl Broker {
-    /// The one that `POSTRIDER_CRASH_QUEUE` names, by default NATS, and the database that goes with it: every broker and every
-    /// database once.
+    /// The broker that `POSTRIDER_CRASH_QUEUE` names, by default NATS, and the database that is tested with it: every
+    /// broker and every database once.
     pub fn wanted() -> (Self, Kind) {
         let name = std::env::var("POSTRIDER_CRASH_QUEUE").unwrap_or_else(|_| "nats".to_owned());
         tokio::task::block_in_place(|| match name.as_str() {
@@ -39,7 +39,7 @@ impl Broker {
         }
     }
 
-    /// SIGKILL where the broker promises to survive that; the emulator of SQS ends in order.
+    /// Stops the broker: with SIGKILL if it promises to survive that; the SQS emulator in order.
     pub fn take_away(&mut self) {
         tokio::task::block_in_place(|| match self {
             Self::Nats(server) => server.kill(),
@@ -48,7 +48,7 @@ impl Broker {
         });
     }
 
-    /// On the same port, with what it had.
+    /// Starts the broker again on the same port, with its data.
     pub fn bring_back(&mut self) {
         tokio::task::block_in_place(|| match self {
             Self::Nats(server) => server.start_again(),

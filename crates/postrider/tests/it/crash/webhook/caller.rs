@@ -1,5 +1,5 @@
-//! A caller of the API that makes its jobs while the servers that answer it are killed. Who gets no answer asks another
-//! server the same, under the same idempotency key: each job must be made once.
+//! A client of the API that creates its jobs while the servers are killed. Without an answer it repeats the request to
+//! another server with the same idempotency key: each job must be created once.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use crate::crash::plan::Plan;
 const PATIENCE: Duration = Duration::from_mins(3);
 
 pub struct Caller {
-    /// Where the servers' logs are: they tell where each listens.
+    /// The folder of the servers' logs, which name the addresses that they listen on.
     pub folder: PathBuf,
     pub key: String,
-    /// Where the webhooks are to go.
+    /// The target of the webhooks.
     pub url: String,
 }
 
-/// What it lived through.
+/// The client's record of its requests.
 #[derive(Debug, Default)]
 pub struct Told {
     pub made: u32,
-    /// Requests that got no answer, or one that promised nothing.
+    /// Requests without an answer, or with an answer that confirmed nothing.
     pub again: u32,
-    /// Jobs that the answer said were PENDING: the queue was away.
+    /// Jobs that were PENDING in the answer, because the queue was unavailable.
     pub pending: u32,
 }
 
 impl Caller {
-    /// Makes every job of the plan that is the API's, as many as belong to the kills so far.
+    /// Creates all jobs of the plan that belong to the API, in proportion to the kills so far.
     pub async fn call(self, plan: Plan, kills: Arc<AtomicU32>) -> Told {
         let (mut dice, mut told) = (plan.dice(3), Told::default());
         for number in (0..plan.rows).filter(|number| jobs::is_for_api(*number)) {
@@ -72,7 +72,7 @@ impl Caller {
         }
     }
 
-    /// Status and body of the answer, if there is a whole one.
+    /// Status and body of the answer; `None` if it is incomplete.
     async fn ask(&self, server: &str, job: &str) -> Option<(u16, serde_json::Value)> {
         let mut stream = TcpStream::connect(server).await.ok()?;
         let head = format!(
@@ -89,7 +89,7 @@ impl Caller {
     }
 }
 
-/// Where the last few servers listen, as their logs say; some of them are dead.
+/// The addresses of the last few servers, from their logs; some of the servers are dead.
 fn servers(folder: &Path) -> Vec<String> {
     let logs = std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
     let is_log = |path: &PathBuf| {

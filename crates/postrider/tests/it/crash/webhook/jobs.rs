@@ -1,5 +1,5 @@
-//! The jobs of a run: half of them in groups that hold while their head fails. An application writes three quarters of them
-//! into the table, the others are made over the API.
+//! The jobs of a run: half of them in groups that block while their head fails. An application writes three quarters of
+//! them into the table, the others are created over the API.
 
 use std::ops::Range;
 
@@ -14,18 +14,18 @@ pub fn jobs(url: String) -> Rows {
     Rows { insert: Box::new(move |sql, numbers| insert(sql, &url, numbers)), find }
 }
 
-/// Is it made over the API?
+/// Whether the job is created over the API.
 pub fn is_for_api(number: u32) -> bool {
     number % 8 < 2
 }
 
-/// The first that the application writes from here on tells whether it has written them.
+/// Finds the first job from this number on that the application writes, to know whether they are committed.
 fn find(number: u32) -> String {
     let first = (number..number + 8).find(|number| !is_for_api(*number)).expect("three quarters are");
     format!("dispatch_jobs WHERE id = '{}'", id(first))
 }
 
-/// What the API is asked for.
+/// The request body of a job for the API.
 pub fn asked_for(url: &str, number: u32) -> Value {
     let mut job = json!({
         "code": "shop:orders:order:created", "targetUrl": url, "payload": payload(number), "clientId": "shop",
@@ -42,7 +42,7 @@ fn key(number: u32) -> String {
     format!("crash-{number}")
 }
 
-/// The number of a job that the API made.
+/// The number of a job that the API created.
 pub fn number_of_key(key: &str) -> Option<u32> {
     key.strip_prefix("crash-")?.parse().ok()
 }
@@ -51,7 +51,7 @@ fn payload(number: u32) -> String {
     format!("{{\"number\": {number}}}")
 }
 
-/// The number of a job, as its receiver knows it.
+/// The number of a job, from the body that its receiver gets.
 pub fn number_in(body: &str) -> Option<u32> {
     let body: Value = serde_json::from_str(body).ok()?;
     body["number"].as_u64().and_then(|number| number.try_into().ok())
@@ -99,7 +99,7 @@ pub fn number(id: &str) -> Option<u32> {
     id.strip_prefix('J')?.parse().ok()
 }
 
-/// No group has jobs of both: who writes first would be left to chance.
+/// The group of a job; no group has jobs of both producers, as their order would be undefined.
 pub fn group(number: u32) -> Option<String> {
     let name = if is_for_api(number) {
         format!("api-{}", number / 8 % (GROUPS / 4))
@@ -109,7 +109,7 @@ pub fn group(number: u32) -> Option<String> {
     number.is_multiple_of(2).then_some(name)
 }
 
-/// The receiver takes it only when it comes again.
+/// Whether the receiver refuses the job's first request.
 pub fn is_refused_at_first(body: &str) -> bool {
     number_in(body).is_some_and(|number| number % 7 == 3)
 }

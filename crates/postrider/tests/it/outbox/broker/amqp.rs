@@ -8,7 +8,7 @@ use lapin::{Connection, ConnectionProperties};
 
 use super::Seen;
 
-/// A durable queue of that name.
+/// Creates a durable queue of that name.
 pub async fn make(url: &str, topic: &str) {
     let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
     let channel = connection.create_channel().await.unwrap();
@@ -16,7 +16,7 @@ pub async fn make(url: &str, topic: &str) {
     channel.queue_declare(topic.into(), durable, FieldTable::default()).await.unwrap();
 }
 
-/// Takes them out.
+/// Reads the records and removes them from the queue.
 pub async fn read(url: &str, topic: &str, count: usize) -> Vec<Seen> {
     let connection = Connection::connect(url, ConnectionProperties::default()).await.unwrap();
     let channel = connection.create_channel().await.unwrap();

@@ -15,7 +15,7 @@ async fn context(url: &str) -> jetstream::Context {
     jetstream::new(options.connect(address).await.unwrap())
 }
 
-/// A stream of that name for that subject alone.
+/// Creates a stream of that name for that subject only.
 pub async fn make(url: &str, topic: &str) {
     let config = stream::Config {
         name: topic.replace('.', "_"),

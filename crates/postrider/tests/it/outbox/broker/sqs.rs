@@ -27,7 +27,7 @@ pub async fn make(url: &str, topic: &str) {
     queue.send().await.unwrap();
 }
 
-/// Takes them out.
+/// Reads the records and removes them from the queue.
 pub async fn read(url: &str, topic: &str, count: usize) -> Vec<Seen> {
     let client = client(url).await;
     let queue = client.get_queue_url().queue_name(topic).send().await.unwrap();
@@ -51,7 +51,7 @@ fn seen_in(message: &Message) -> Seen {
     let attributes = message.message_attributes().cloned().unwrap_or_default().into_iter();
     let mut headers: BTreeMap<String, String> =
         attributes.map(|(name, value)| (name, value.string_value().unwrap_or_default().to_owned())).collect();
-    // Where they are too many, one attribute holds them all.
+    // If there are too many headers, one attribute holds them all.
     if let Some(all) = headers.remove("headers") {
         headers = serde_json::from_str(&all).unwrap();
     }
