@@ -174,6 +174,33 @@ fn stores_and_transports_have_the_same_files() {
     assert_eq!(found[0].what, "no src/connect.rs");
 }
 
+/// What the rules about prose find.
+fn in_prose(path: &str, text: &str) -> Vec<(usize, String)> {
+    prose::check(&source(path, text)).into_iter().map(|breach| (breach.line, breach.what)).collect()
+}
+
+#[test]
+fn archaic_words_are_found_in_comments_and_documents() {
+    let word = concat!("to", "ld");
+    let comment = format!("//! Claims.\n// The operator is {word}.\nlet {word} = 1;\n");
+    assert_eq!(in_prose("xtask/src/claim.rs", &comment), [(2, format!("`{word}`"))]);
+    let page = format!("`{word}` is a name.\nNobody is {word}.\nA toldo is none.\n");
+    assert_eq!(in_prose("docs/a.md", &page), [(2, format!("`{word}`"))]);
+    assert_eq!(in_prose("crates/a/snapshots/a.sql", &page), []);
+}
+
+#[test]
+fn public_items_need_a_summary_that_stands_alone() {
+    let path = "crates/a/src/claim.rs";
+    let good = "/// Claims rows.\n#[must_use]\npub async fn claim() {}\n\n/// The limit.\npub const LIMIT: u32 = 1;\n";
+    assert_eq!(in_prose(path, good), []);
+    assert_eq!(in_prose("crates/a/tests/it.rs", "pub fn claim() {}\n"), []);
+    assert_eq!(in_prose(path, "pub fn claim() {}\n")[0].1, "`claim` has no summary");
+    let question = "/// How many rows?\npub const fn rows() -> u32 {\n    1\n}\n";
+    assert_eq!(in_prose(path, question), [(2, "the summary of `rows` starts with How".to_owned())]);
+    assert_eq!(in_prose(path, "/// so many.\npub struct Rows;\n").len(), 1);
+}
+
 #[test]
 fn the_readme_tells_how_to_begin() {
     assert_eq!(tree::check(&[]).len(), 2);

@@ -17,13 +17,9 @@ use crate::{Error, Hub};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// A new job.
-    Fresh {
-        id: String,
-    },
+    Fresh { id: String },
     /// A job of an earlier request with the same idempotency key and content.
-    Known {
-        id: String,
-    },
+    Known { id: String },
 }
 
 impl Created {

@@ -9,7 +9,7 @@ export const WHOSE = `Rates and plots show this instance since it started. Rows 
 /** What only the database knows is not known while it is away: no figure is better than an old one or a nought. */
 const known = (said) => (lane) => (lane.states.length ? said(lane) : "–");
 
-/** What is told of a lane: [label, how it is said, when it is bad]. */
+/** The figures of a lane: [label, its text, whether it is bad]. */
 const FIGURES = [
   ["Waiting", known((lane) => rows(lane.backlog.rows, lane.backlog.more)), () => false],
   ["In flight", known((lane) => rows(lane.inFlight.rows, lane.inFlight.more)), () => false],

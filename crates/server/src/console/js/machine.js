@@ -13,7 +13,7 @@ const WIDE = 136,
   SMALLEST = 0.85;
 const ACROSS = { wide: WIDE, main: WIDE, cross: HIGH, gap: 78 };
 const downward = (wide) => ({ wide, main: HIGH, cross: wide, gap: 58 });
-/** More arrows of people than these hide what the machine does by itself: they are told in words alone. */
+/** With more operator moves than these the drawing is hard to read: they are listed in words only. */
 const FEW = 2;
 
 /** What operators may do, in words: `Requeue: failed → queued`. */
