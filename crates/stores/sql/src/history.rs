@@ -99,18 +99,29 @@ impl Table<'_> {
     ///
     /// The time until which a row is deferred is not stored: it waits as long as after a first failure.
     pub fn not_put_off(&self) -> Option<String> {
-        let history = self.contract.counted_history()?;
         let since = self.contract.due.after.and_then(|role| self.contract.column(role))?;
         let wait = Shift::Micros(-micros(self.stage.retry_rule.schedule.delay(1, 0.0)));
+        let (last, put_off) = self.last_line()?;
+        let waited = format!("{} <= {}", self.instant(since), self.bound(since, &wait));
+        Some(format!("({waited} OR {last} NOT LIKE {put_off})"))
+    }
+
+    /// Was the row put off by its last move?
+    pub fn was_put_off(&self) -> Option<String> {
+        let (last, put_off) = self.last_line()?;
+        Some(format!("{last} LIKE {put_off}"))
+    }
+
+    /// The reason in the row's last line, and the pattern of one that was put off.
+    fn last_line(&self) -> Option<(String, String)> {
+        let history = self.contract.counted_history()?;
         let last = format!(
-            "SELECT h.{} {} ORDER BY h.{} DESC LIMIT 1",
+            "COALESCE((SELECT h.{} {} ORDER BY h.{} DESC LIMIT 1), '')",
             self.quote(&history.reason),
             self.lines(history, "h", &self.id()),
             self.quote(&history.order)
         );
-        let put_off = self.text(&format!("{PUT_OFF}%"));
-        let waited = format!("{} <= {}", self.instant(since), self.bound(since, &wait));
-        Some(format!("({waited} OR COALESCE(({last}), '') NOT LIKE {put_off})"))
+        Some((last, self.text(&format!("{PUT_OFF}%"))))
     }
 
     /// Returns the key for SQLite's RETURNING, which knows the row by its table's name and not by an alias.

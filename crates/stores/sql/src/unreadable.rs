@@ -65,7 +65,11 @@ impl Table<'_> {
             let so = if self.contract.due.null == DueNull::Now { So::GoesFirst } else { So::Waits };
             times.push(Compared { column, states: ready(), condition: None, so });
         } else if let Some(column) = self.contract.due.after.and_then(|role| self.contract.column(role)) {
-            let condition = self.attempts().map(|attempts| format!("{attempts} > 0"));
+            let tried = self.attempts().map(|attempts| format!("{attempts} > 0"));
+            let condition = match (tried, self.was_put_off()) {
+                (Some(tried), Some(put_off)) => Some(format!("({tried} OR {put_off})")),
+                (tried, put_off) => tried.or(put_off),
+            };
             times.push(Compared { column, states: ready(), condition, so: So::Waits });
         }
         if let Some(column) =

@@ -1,10 +1,11 @@
 //! Rows with an invalid time: they are reported, ended with a reason if they would wait forever, and never stay
 //! claimed.
 
+use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::store::{Reclaimed, Store as _, SweepKind};
+use postrider_seams::store::{Reclaimed, Settlement, Store as _, SweepKind};
 
-use crate::file::{File, claim};
+use crate::file::{File, claim, contract, settlement};
 
 const MAIL: &str = "INSERT INTO mail_outbox (id, to_addresses, subject, status, next_attempt_at, created_at) VALUES \
     (1, 'a@example.org', 's', 'queued', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'), \
@@ -172,4 +173,59 @@ async fn g05_a_claim_time_that_cannot_be_read_holds_no_row_for_ever() {
         assert_eq!(free, Reclaimed { free: 2, ..Reclaimed::default() }, "{contract} {broken}");
         assert_eq!(claim(&store, 10).await.len(), 2, "{contract}");
     }
+}
+
+/// The specification's own tables, without the columns that `migrate` adds.
+const BARE_EMAILS: &str = "CREATE TABLE emails (id CHAR(36) PRIMARY KEY, status VARCHAR(50) NOT NULL, \
+    eml_file_path VARCHAR(500), payload_file_path VARCHAR(500), reason TEXT, version INT NOT NULL DEFAULT 1, \
+    created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP); \
+    CREATE TABLE email_statuses (id INTEGER PRIMARY KEY AUTOINCREMENT, email_id CHAR(36) NOT NULL, \
+    status VARCHAR(50) NOT NULL, reason TEXT, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)";
+
+/// There a row is due at its last change and its backoff. One that was neither tried nor put off waits for no time.
+#[tokio::test(flavor = "multi_thread")]
+async fn g05_on_the_specifications_own_table_no_email_waits_for_ever() {
+    let file = File::new();
+    let database = file.database();
+    file.run(BARE_EMAILS).await;
+    let store = database.open(contract("emails"), "send", "test").await.expect("open");
+    file.run(
+        "INSERT INTO emails (id, status) VALUES ('held', 'READY'), ('put off', 'READY'), ('tried', 'READY')",
+    )
+    .await;
+    let settles = claim(&store, 10).await.into_iter().filter_map(|row| {
+        let transition = match row.lease.id.to_string().as_str() {
+            "tried" => Transition::Retry,
+            "put off" => Transition::Deferred,
+            _ => return None,
+        };
+        Some(Settlement { reason: Some("450 busy".to_owned()), ..settlement(&row.lease, transition) })
+    });
+    let settles: Vec<Settlement> = settles.collect();
+    assert_eq!(settles.len(), 2);
+    store.settle(&settles).await.expect("settle");
+    file.run("INSERT INTO emails (id, status) VALUES ('new', 'READY'); UPDATE emails SET updated_at = 'x'")
+        .await;
+    let reported = store.strange().await.expect("strange");
+    let told = |words: [&str; 2]| reported.iter().any(|text| words.iter().all(|word| text.contains(word)));
+    assert!(told(["2 of the newest", "ends them with that reason"]), "{reported:?}");
+    assert!(told(["1 of the newest", "their lease runs from when"]), "{reported:?}");
+
+    let goes: Vec<String> = claim(&store, 10).await.iter().map(|row| row.lease.id.to_string()).collect();
+    assert_eq!(goes, ["new"]);
+    assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 2);
+    let ended = "updated_at holds a time that can't be read";
+    for table in ["emails", "email_statuses"] {
+        let rows = format!(
+            "SELECT count(*) FROM {table} WHERE status = 'FAILED' AND reason = '{}'",
+            ended.replace('\'', "''")
+        );
+        assert_eq!(file.text(&rows).await.as_deref(), Some("2"), "{table}");
+    }
+    assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed::default(), "seen for the first time");
+    file.run("UPDATE emails SET updated_at = '2026-01-01 00:00:00' WHERE id = 'held'").await;
+    let free = store.reclaim(10).await.expect("reclaim");
+    assert_eq!(free, Reclaimed { free: 1, ..Reclaimed::default() });
+    let back: Vec<String> = claim(&store, 10).await.iter().map(|row| row.lease.id.to_string()).collect();
+    assert_eq!(back, ["held"]);
 }
