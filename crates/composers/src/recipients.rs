@@ -50,8 +50,9 @@ struct Kept {
 }
 
 /// Reads the results of earlier attempts: a JSON list in the row, or an object stored outside the table. The object is
-/// used only if it lists the same recipients: otherwise it belongs to a deleted row whose id was reused, or the row was
-/// changed, and the mail is sent to all recipients.
+/// used only if it lists the same recipients and leaves one of them to be tried: otherwise it belongs to a deleted row
+/// whose id was reused, or the row was changed, and the mail is sent to all recipients. A mail that leaves no recipient
+/// is sent, and is never claimed again.
 pub(crate) fn earlier(json: Option<&str>, all: &[String]) -> Result<Vec<Recipient>, serde_json::Error> {
     match json {
         None => Ok(Vec::new()),
@@ -60,7 +61,8 @@ pub(crate) fn earlier(json: Option<&str>, all: &[String]) -> Result<Vec<Recipien
             let kept = serde_json::from_str::<Kept>(object)?.recipients;
             let known: HashSet<&str> = kept.iter().map(|one| one.address.as_str()).collect();
             let same = known == all.iter().map(String::as_str).collect();
-            Ok(if same { kept } else { Vec::new() })
+            let waits = kept.iter().any(|one| one.result == RecipientResult::Deferred);
+            Ok(if same && waits { kept } else { Vec::new() })
         }
     }
 }
@@ -70,10 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m09_what_is_remembered_of_other_recipients_does_not_count() {
+    fn m09_what_is_remembered_of_another_mail_does_not_count() {
         let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let list = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
         let kept = format!(r#"{{"recipients":{list}}}"#);
+        let sent = kept.replace("deferred", "refused");
         for (json, to, expected) in [
             (list, &["a@x", "b@x"][..], &["b@x"][..]),
             (list, &["a@x", "c@x"], &["c@x"]),
@@ -81,6 +84,7 @@ mod tests {
             (kept.as_str(), &["a@x", "c@x"], &["a@x", "c@x"]),
             (kept.as_str(), &["a@x", "b@x", "c@x"], &["a@x", "b@x", "c@x"]),
             (kept.as_str(), &["a@x"], &["a@x"]),
+            (sent.as_str(), &["a@x", "b@x"], &["a@x", "b@x"]),
         ] {
             let to = all(to);
             let chosen = choose(to.clone(), earlier(Some(json), &to).unwrap());

@@ -254,6 +254,38 @@ async fn m09_no_recipient_vanishes_without_a_results_column_on_sqlite() {
     mail_outbox(Kind::Sqlite, "lacking").await;
 }
 
+/// An entry of a deleted row does not apply to another row with its id, not even if the recipients are the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_an_id_that_is_used_again_loses_no_recipient() {
+    let mut home = Home::new();
+    let (url, sql) = database::fresh(Kind::Sqlite, "reuse", &home.shop).await;
+    let relay = Relay::shared();
+    without_results(&home, &url, &sql, &relay).await;
+    let three = Three::new("reuse");
+    let other = format!("other-{}@example.org", three.mark);
+    let (good, never) = ((three.good.clone(), 1), &three.never);
+    let mut ids = Vec::new();
+    for (subject, second, arrives) in [
+        ("first", never, vec![good.clone()]),
+        ("same", never, vec![good.clone()]),
+        ("other", &other, vec![good.clone(), (other.clone(), 1)]),
+    ] {
+        // As on a table without AUTOINCREMENT: the highest id is free again.
+        sql.must("DELETE FROM mail_outbox").await;
+        sql.must("DELETE FROM sqlite_sequence").await;
+        ids.push(send(&home, &three, subject, second));
+        let worker = home.start_worker();
+        assert_eq!(over(&sql, &ids[0]).await.0, "sent", "{subject}");
+        home.stop(worker).await;
+        assert_eq!(got(&relay, &three.subject(subject)), arrives, "{subject}");
+        let kept = sql.rows("SELECT row_id FROM postrider_recipients").await.unwrap();
+        // Who refused it for good stays on record; of what all have got nothing is left.
+        assert_eq!(kept.len(), usize::from(second == never), "{subject}");
+    }
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    sql.close().await;
+}
+
 /// Without a column for the results, the mail is neither marked sent nor sent twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn m09_without_a_memory_a_partly_refused_mail_fails_and_says_who_has_it() {
