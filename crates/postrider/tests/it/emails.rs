@@ -2,7 +2,7 @@
 
 mod api;
 mod files;
-mod on_dynamodb;
+pub mod on_dynamodb;
 mod pipeline;
 mod seed_tables;
 mod strange;

@@ -1,5 +1,7 @@
 //! Rules M9 and E8: no recipient is lost, on tables without a column for the results of recipients.
 
+mod on_dynamodb;
+
 use std::time::Duration;
 
 use crate::rig::database::{self, Kind};

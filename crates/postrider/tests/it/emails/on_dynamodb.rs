@@ -16,7 +16,7 @@ session = dict(endpoint_url=given['endpoint'], region_name='us-east-1', aws_acce
 table = boto3.resource('dynamodb', **session).Table('emails')
 ";
 
-async fn python(emulator: &Ministack, program: &str, rows: serde_json::Value) -> serde_json::Value {
+pub async fn python(emulator: &Ministack, program: &str, rows: serde_json::Value) -> serde_json::Value {
     let input = serde_json::json!({ "endpoint": emulator.endpoint(), "rows": rows }).to_string();
     let program = format!("{PRELUDE}{program}");
     let ran = tokio::task::spawn_blocking(move || boto3::run(&program, &input)).await;
@@ -34,7 +34,7 @@ print(json.dumps([attributes.get('Latest', ''), attributes.get('Reason') or ''])
     serde_json::from_value(python(emulator, program, id.into()).await).expect("two texts")
 }
 
-async fn comes_to(emulator: &Ministack, id: &str, wanted: &str) -> String {
+pub async fn comes_to(emulator: &Ministack, id: &str, wanted: &str) -> String {
     until(&format!("{id} is {wanted}"), PATIENCE, || async {
         let (state, reason) = latest(emulator, id).await;
         (state == wanted).then_some(reason)
