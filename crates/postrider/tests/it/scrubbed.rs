@@ -1,12 +1,16 @@
 //! Secrets that a target repeats in its answers appear in no row, log, `/readyz` or output of a command.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
+use crate::api::asked;
+use crate::rig::hooks::{Receiver, Reply};
+use crate::rig::sql::{Cell, Sql};
+use crate::rig::wait::{PATIENCE, until};
 use crate::shop::{SQLITE, Shop, eventually, eventually_count};
 
 const KEY: &str = "SG.hush-hush+7/Zk2==";
@@ -129,5 +133,160 @@ async fn g7_a_key_that_a_provider_repeats_in_a_refusal_is_not_in_readyz() {
         let checked = shop.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
         holds_no_key("check", &format!("{}{}", checked.out, checked.err));
         holds_no_key("the row", &row(&shop).await);
+    }
+}
+
+/// A relay that repeats what AUTH brought: in its refusal of us, or of each recipient.
+fn echoing_relay(refuses_us: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || repeat_logins(stream, refuses_us));
+        }
+    });
+    port
+}
+
+fn repeat_logins(stream: TcpStream, refuses_us: bool) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    let mut login = String::new();
+    let mut answer = "220 relay.test".to_owned();
+    loop {
+        stream.get_mut().write_all(format!("{answer}\r\n").as_bytes()).ok()?;
+        let mut line = String::new();
+        (stream.read_line(&mut line).ok()? > 0).then_some(())?;
+        answer = match line.split_whitespace().next()? {
+            "EHLO" => "250-relay.test\r\n250 AUTH PLAIN".to_owned(),
+            "AUTH" => {
+                line.split_whitespace().last()?.clone_into(&mut login);
+                let code = if refuses_us { "535 5.7.8" } else { "235 2.7.0" };
+                format!("{code} {KEY} {ENCODED} {login}")
+            }
+            "RCPT" => format!("550 5.1.1 {KEY} {ENCODED} {login} may not send here"),
+            _ => "250 ok".to_owned(),
+        };
+    }
+}
+
+fn shop_with_relay(refuses_us: bool) -> Shop {
+    let transport = format!(
+        "[transports.relay]\nurl = \"smtp://127.0.0.1:{}?tls=none&allow_plaintext_auth=true\"\nuser = \"shop\"\n\
+         password = \"env://PROVIDER_KEY\"\n[mail]",
+        echoing_relay(refuses_us)
+    );
+    let settings =
+        SQLITE.replace("[mail]", &transport).replace("[lanes.mail]", "[lanes.mail]\ntransport = \"relay\"");
+    let shop = Shop::new(Some(&settings));
+    shop.run_with(&["migrate"], &[("PROVIDER_KEY", KEY)]).fine();
+    shop
+}
+
+#[track_caller]
+fn holds_no_login(place: &str, text: &str) {
+    holds_no_key(place, text);
+    // As AUTH PLAIN sends it; the first letters are of the user.
+    let login = STANDARD.encode(format!("\0shop\0{KEY}"));
+    assert!(!text.contains(&login[12..24]), "{place} holds the password: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g7_a_password_that_a_relay_repeats_is_in_no_row_log_or_answer() {
+    let shop = shop_with_relay(false);
+    let pool = shop.sql().await;
+    shop.insert(&pool, "ann@example.com").await;
+    let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+    eventually_count(&pool, "failed", 1).await;
+    let row = row(&shop).await;
+    assert!(row.contains("[redacted]") && row.contains("550 5.1.1"), "the answer is kept: {row}");
+    holds_no_login("the row", &row);
+    let listed = shop.run_with(&["list", "mail", "--json"], &[("PROVIDER_KEY", KEY)]).fine();
+    holds_no_login("list", &listed.out);
+    holds_no_login("the log", &running.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g7_a_password_that_a_relay_repeats_in_a_refusal_is_not_in_readyz() {
+    let shop = shop_with_relay(true);
+    let pool = shop.sql().await;
+    shop.insert(&pool, "ann@example.com").await;
+    let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+    let ready = eventually("the lane reports the refusal", || {
+        let (code, body) = running.get("/readyz");
+        (code == 503 && body.contains("535")).then_some(body)
+    });
+    holds_no_login("/readyz", &ready);
+    holds_no_login("the log", &running.log());
+    let checked = shop.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
+    holds_no_login("check", &format!("{}{}", checked.out, checked.err));
+    holds_no_login("the row", &row(&shop).await);
+}
+
+const JOBS: &str = r#"
+[server]
+api = "main"
+[stores.main]
+url = "sqlite:app.db"
+[transports.hooks]
+url = "webhook://?allow=127.0.0.0/8"
+[lanes.jobs]
+contract = "dispatch_jobs"
+poll = "50ms"
+"#;
+
+/// A job that is taken, and one that is refused; the receiver repeats the token in both answers.
+const TAKEN: &str = "0HZXEQ5Y8JY11";
+const REFUSED: &str = "0HZXEQ5Y8JY22";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g7_a_token_that_a_receiver_repeats_is_in_no_row_attempt_log_or_answer() {
+    let receiver = Receiver::start(|arrival, _| {
+        let token = arrival.header("authorization");
+        let status = if arrival.path.ends_with("taken") { 200 } else { 422 };
+        let text = format!("echo {token} {ENCODED} {}", STANDARD.encode(KEY));
+        Reply::status(status).with(&format!("x-echo: {token}")).saying(&text)
+    })
+    .await;
+    let shop = Shop::new(Some(JOBS));
+    shop.run(&["migrate"]).fine();
+    std::fs::write(shop.path("token"), KEY).unwrap();
+    let account = ["account", "create", "shop", "--host", "*", "--bearer", "file://token"];
+    let account = shop.run(&account).fine().json()[0]["id"].as_str().unwrap().to_owned();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    for (id, path) in [(TAKEN, "taken"), (REFUSED, "refused")] {
+        let url = receiver.url(path);
+        let texts: [(&str, &str); 5] = [
+            ("id", id),
+            ("code", "a:b:c:d"),
+            ("target_url", &url),
+            ("payload", "{}"),
+            ("service_account_id", &account),
+        ];
+        let cells = texts.map(|(column, text)| (column, Cell::from(text)));
+        sql.insert("dispatch_jobs", &cells).await;
+    }
+    let running = shop.start();
+    let key = running.first_key();
+    for (id, state) in [(TAKEN, "COMPLETED"), (REFUSED, "ERROR")] {
+        let shown = until(&format!("{id} is {state}"), PATIENCE, || async {
+            let path = format!("/api/v1/dispatch-jobs/{id}");
+            let (_, job) = asked(&running, &key, "GET", &path, &serde_json::Value::Null);
+            (job["status"] == state && job["attempts"][0].is_object()).then_some(job)
+        })
+        .await;
+        let answer = shown["attempts"][0]["responseBody"].as_str().unwrap_or_default();
+        assert!(answer.contains("echo") && answer.contains("[redacted]"), "the answer is kept: {shown}");
+        holds_no_key("the API", &shown.to_string());
+        let command = shop.run(&["show", "jobs", id, "--json"]).fine();
+        holds_no_key("show", &command.out);
+        assert_eq!(receiver.of(id)[0].header("authorization"), format!("Bearer {KEY}"));
+    }
+    holds_no_key("the log", &running.log());
+    drop(running);
+    sql.close().await;
+    // Every table, and what was not yet moved from the log of writes.
+    for file in ["app.db", "app.db-wal"] {
+        let bytes = std::fs::read(shop.path(file)).unwrap_or_default();
+        holds_no_key(file, &String::from_utf8_lossy(&bytes));
     }
 }
