@@ -25,6 +25,7 @@ mod pools;
 mod prisma;
 mod queues;
 mod recipients;
+mod relay_killed;
 mod rig;
 mod run;
 mod scrubbed;
