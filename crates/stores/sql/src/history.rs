@@ -106,7 +106,7 @@ impl Table<'_> {
         Some(format!("({waited} OR {last} NOT LIKE {put_off})"))
     }
 
-    /// Was the row put off by its last move?
+    /// Renders the condition that the row was deferred by its last move; `None` if the history does not say it.
     pub fn was_put_off(&self) -> Option<String> {
         let (last, put_off) = self.last_line()?;
         Some(format!("{last} LIKE {put_off}"))
