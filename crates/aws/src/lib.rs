@@ -1,8 +1,10 @@
-//! The HTTP client of the AWS SDKs, used by everything here that calls AWS.
+//! The HTTP client and the credentials of the AWS SDKs, for everything here that calls AWS.
 //!
-//! Owns: TLS, and when pooled connections are dropped. Must not: know a service. Invariant: after a request that got
+//! Owns: TLS, when pooled connections are dropped, and the registration of credentials as secrets. Must not: know a service. Invariant: after a request that got
 //! no answer in time, no connection from that time is used again. If a peer vanished, all its connections are dead,
 //! and each would cost one more timeout.
+
+mod credentials;
 
 use std::error::Error as _;
 use std::fmt;
@@ -19,6 +21,8 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use hyper_util::client::legacy;
+
+pub use credentials::{Registering, register_credentials};
 
 /// Time after which an idle connection is closed. AWS closes them too, and the SDK's connector has no TCP keepalive to
 /// detect that.

@@ -5,13 +5,11 @@
 //! broker. Invariant: no message or `Debug` text made here contains a secret.
 
 mod address;
-mod aws;
 mod mistakes;
 mod options;
 mod outcome;
 
 pub use address::{Address, Host, plaintext};
-pub use aws::{Registering, register_credentials};
 pub use mistakes::Mistakes;
 pub use options::Options;
 pub use outcome::{exhausted, record, rejected, shorten, uncertain, unreachable};

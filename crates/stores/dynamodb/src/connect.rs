@@ -7,7 +7,7 @@ use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use postrider_broker::Registering;
+use postrider_aws::Registering;
 use postrider_contract::{Contract, Role};
 use postrider_seams::store::{Class, Error};
 use tokio::sync::OnceCell;

@@ -8,7 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::SharedCredentialsProvider;
 use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
-use postrider_broker::Registering;
+use postrider_aws::Registering;
 use postrider_seams::Outcome;
 
 use crate::classify;

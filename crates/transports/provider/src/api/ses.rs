@@ -8,7 +8,7 @@ use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsP
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use http::header::{HeaderName, HeaderValue};
-use postrider_broker::register_credentials;
+use postrider_aws::register_credentials;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
