@@ -1,7 +1,7 @@
 //! Measures the console's requests to the real binary with millions of rows in a lane on PostgreSQL: the time of each
 //! page's calls, and the load of an open overview on the database per minute.
 
-mod site;
+mod setup;
 
 use std::time::Duration;
 
@@ -13,26 +13,29 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 
-use self::site::Site;
-use crate::product;
+use self::setup::ConsoleSetup;
+use crate::binary;
 use crate::report::{Figure, Report};
 
 /// Repetitions of each call; the slowest counts.
 const TRIES: usize = 5;
 /// Time limit of a call, and limit of the database's work per minute of an open overview.
-const MOST_MILLIS: f64 = 300.0;
-const MOST_COST: f64 = 600.0;
+const MAX_MILLIS: f64 = 300.0;
+const MAX_COST_MILLIS: f64 = 600.0;
 
 /// Measures all calls with this many rows.
 pub async fn run(report: Report, rows: u64) {
-    let site = Site::create().await;
-    Report::say(&format!("filling {rows} mails and as many jobs"));
-    site.fill(rows).await;
-    let key = product::say(&site.config, &["key", "create", "bench", "--role", "operator"]).await;
-    let mut server = product::start(&site.config);
-    let caller =
-        Caller { web: Client::builder(TokioExecutor::new()).build_http(), base: site.base.clone(), key };
-    while caller.ask("GET", "/api/v1/lanes", "").await.is_none() {
+    let setup = ConsoleSetup::create().await;
+    Report::progress(&format!("filling {rows} mails and as many jobs"));
+    setup.fill(rows).await;
+    let key = binary::output_of(setup.config(), &["key", "create", "bench", "--role", "operator"]).await;
+    let mut server = binary::start(setup.config());
+    let caller = ConsoleClient {
+        web: Client::builder(TokioExecutor::new()).build_http(),
+        base: setup.base.clone(),
+        key,
+    };
+    while caller.request_millis("GET", "/api/v1/lanes", "").await.is_none() {
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert!(server.try_wait().expect("asked").is_none(), "postrider ended early");
     }
@@ -40,22 +43,24 @@ pub async fn run(report: Report, rows: u64) {
     for (name, method, path, body) in calls(rows) {
         let mut worst: f64 = 0.0;
         for _ in 0..TRIES {
-            let millis =
-                caller.ask(method, &path, &body).await.unwrap_or_else(|| panic!("{name} is answered"));
+            let millis = caller
+                .request_millis(method, &path, &body)
+                .await
+                .unwrap_or_else(|| panic!("{name} is answered"));
             worst = worst.max(millis);
         }
         report.print(&Figure::new("console", name, worst, "ms, slowest of 5"));
-        if worst > MOST_MILLIS {
+        if worst > MAX_MILLIS {
             slow.push(name);
         }
     }
-    let idle = site.minute(None).await;
-    let open = site.minute(Some(&caller)).await;
-    report.print(&Figure::new("console", "the database's minute, nobody looks", idle, "ms"));
-    report.print(&Figure::new("console", "the database's minute, an open overview", open, "ms"));
-    product::stop(&mut server).await;
-    assert!(slow.is_empty(), "slower than {MOST_MILLIS} ms: {slow:?}");
-    assert!(open - idle < MOST_COST, "an open overview costs {:.0} ms a minute", open - idle);
+    let idle = setup.database_millis_per_minute(None).await;
+    let open = setup.database_millis_per_minute(Some(&caller)).await;
+    report.print(&Figure::new("console", "database time per minute, no open overview", idle, "ms"));
+    report.print(&Figure::new("console", "database time per minute, an open overview", open, "ms"));
+    binary::stop(&mut server).await;
+    assert!(slow.is_empty(), "slower than {MAX_MILLIS} ms: {slow:?}");
+    assert!(open - idle < MAX_COST_MILLIS, "an open overview costs {:.0} ms a minute", open - idle);
 }
 
 /// The calls: name, method, path, body.
@@ -137,13 +142,13 @@ fn hex(text: &str) -> String {
     text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-struct Caller {
+struct ConsoleClient {
     web: Client<HttpConnector, Full<Bytes>>,
     base: String,
     key: String,
 }
 
-impl Caller {
+impl ConsoleClient {
     fn request(&self, method: &str, path: &str, body: &str) -> Request<Full<Bytes>> {
         let request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         let request = request.header("authorization", format!("Bearer {}", self.key));
@@ -153,7 +158,7 @@ impl Caller {
     }
 
     /// Milliseconds until the complete answer has arrived; `None` if it is an error.
-    async fn ask(&self, method: &str, path: &str, body: &str) -> Option<f64> {
+    async fn request_millis(&self, method: &str, path: &str, body: &str) -> Option<f64> {
         let started = Instant::now();
         let answer = self.web.request(self.request(method, path, body)).await.ok()?;
         let fine = answer.status().is_success();

@@ -1,7 +1,7 @@
 //! Measures the e-mail pipeline: mails/s of the real binary on MariaDB, per stage and through all of them; and the
 //! requests to DynamoDB for one mail, with their price.
 
-mod records;
+mod dynamodb;
 mod stages;
 
 use crate::report::Report;
@@ -9,5 +9,5 @@ use crate::report::Report;
 /// Runs both measurements.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     stages::run(report, rounds, rows).await;
-    records::run(report).await;
+    dynamodb::run(report).await;
 }

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use postrider_contract::{Contract, Transition};
-use postrider_seams::row::Detail;
+use postrider_contract::Contract;
 use postrider_seams::store::Settlement;
-use postrider_seams::{Claimed, Store, Want};
+use postrider_seams::{Store, Want};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::time::Instant;
 
-use crate::lane::rate;
+use crate::lane::{delivered, rate};
 use crate::report::{Figure, Report, median};
-use crate::servers::Bed;
+use crate::servers::BenchTable;
 
 const BATCH: u32 = 500;
 
@@ -72,17 +71,17 @@ impl Case {
 /// Measures all cases.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let text = Contract::builtin("outbox").expect("a built-in");
-    let contract = Contract::parse("outbox.toml", text).expect("a built-in is sound");
-    let bed = Bed::postgres(&contract).await;
-    let Bed::Postgres { url, .. } = &bed else { unreachable!("asked for PostgreSQL") };
+    let contract = Contract::parse("outbox.toml", text).expect("a built-in contract is valid");
+    let table = BenchTable::postgres(&contract).await;
+    let BenchTable::Postgres { url, .. } = &table else { unreachable!("asked for PostgreSQL") };
     for workers in [1, 4] {
         let mut rates: BTreeMap<Case, Vec<f64>> = BTreeMap::new();
         for round in 1..=rounds {
             for case in Case::ALL {
-                Report::say(&format!("{workers} workers, {}, round {round} of {rounds}", case.name()));
+                Report::progress(&format!("{workers} workers, {}, round {round} of {rounds}", case.name()));
                 fill(url, rows, case).await;
                 let pin = if case == Case::Pinned { Some(pin(url).await) } else { None };
-                rates.entry(case).or_default().push(drain(&bed, &contract, workers, rows).await);
+                rates.entry(case).or_default().push(drain(&table, &contract, workers, rows).await);
                 drop(pin);
             }
         }
@@ -95,7 +94,7 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
             report.print(&if *case == baseline {
                 figure
             } else {
-                figure.beside(baseline.name(), medians[&baseline])
+                figure.compared_with(baseline.name(), medians[&baseline])
             });
         }
     }
@@ -137,11 +136,11 @@ async fn fill(url: &str, rows: u64, case: Case) {
 }
 
 /// Claims and settles with several workers, each with its own store, until `rows` are delivered.
-async fn drain(bed: &Bed, contract: &Contract, workers: usize, rows: u64) -> f64 {
+async fn drain(table: &BenchTable, contract: &Contract, workers: usize, rows: u64) -> f64 {
     let done = Arc::new(AtomicU64::new(0));
     let mut stores = Vec::with_capacity(workers);
     for _ in 0..workers {
-        stores.push(bed.store(contract).await);
+        stores.push(table.store(contract).await);
     }
     let started = Instant::now();
     let tasks: Vec<_> = stores
@@ -166,21 +165,8 @@ async fn work(store: &dyn Store, done: &AtomicU64, rows: u64) {
             continue;
         }
         let count = claimed.len() as u64;
-        let moves: Vec<Settlement> = claimed.into_iter().map(delivered).collect();
+        let moves: Vec<Settlement> = claimed.into_iter().map(|row| delivered(row.lease)).collect();
         store.settle(&moves).await.expect("settled");
         done.fetch_add(count, Relaxed);
-    }
-}
-
-fn delivered(row: Claimed) -> Settlement {
-    Settlement {
-        lease: row.lease,
-        transition: Transition::Delivered,
-        delay: Duration::ZERO,
-        hands_back: Vec::new(),
-        reason: None,
-        receipt: None,
-        envelope: Detail::new(),
-        outcome: Detail::new(),
     }
 }

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::Contract;
+use postrider_contract::{Contract, Transition};
 use postrider_engine::{Engine, Lane, Limits};
-use postrider_seams::{Composer, Envelope, Outcome, Receipt, Store, ThreadDice, Transport, transport};
+use postrider_seams::row::Detail;
+use postrider_seams::store::Settlement;
+use postrider_seams::{Composer, Envelope, Lease, Outcome, Receipt, Store, ThreadDice, Transport, transport};
 use tokio::time::Instant;
 
 /// The built-in contract of the bench's table, with this claim size.
 pub fn contract(batch: u32) -> Contract {
     let text = Contract::builtin("mail_outbox").expect("a built-in");
-    let mut contract = Contract::parse("mail_outbox.toml", text).expect("a built-in is sound");
+    let mut contract = Contract::parse("mail_outbox.toml", text).expect("a built-in contract is valid");
     contract.claim.batch = batch;
     contract
 }
@@ -24,6 +26,7 @@ pub fn limits(batch: u32) -> Limits {
         concurrency: 8,
         batch,
         stretch: batch,
+        stretch_distant: batch,
         held: batch as usize * 6,
         bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(30),
@@ -120,4 +123,18 @@ pub async fn drain(lane: Lane, rows: u64) -> f64 {
 #[allow(clippy::cast_precision_loss)] // row counts are far below 2^52
 pub fn rate(rows: u64, elapsed: Duration) -> f64 {
     rows as f64 / elapsed.as_secs_f64()
+}
+
+/// The settlement of a delivered row.
+pub fn delivered(lease: Lease) -> Settlement {
+    Settlement {
+        lease,
+        transition: Transition::Delivered,
+        delay: Duration::ZERO,
+        hands_back: Vec::new(),
+        reason: None,
+        receipt: None,
+        envelope: Detail::new(),
+        outcome: Detail::new(),
+    }
 }

@@ -12,18 +12,18 @@ use tokio::time::Instant;
 
 use crate::lane::{Recorder, contract, lane, limits};
 use crate::report::{Figure, Report, median, percentile};
-use crate::servers::{Bed, SUBJECT};
+use crate::servers::{BenchTable, SUBJECT};
 
 const PER_SECOND: u64 = 100;
 
 /// Measures for this many seconds per round.
 pub async fn run(report: Report, rounds: usize, seconds: u64) {
     let contract = contract(500);
-    let bed = Bed::postgres(&contract).await;
+    let table = BenchTable::postgres(&contract).await;
     let (mut middle, mut late) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
-        Report::say(&format!("round {round} of {rounds}, {seconds} s at {PER_SECOND} rows/s"));
-        let mut millis = one_round(&bed, &contract, seconds).await;
+        Report::progress(&format!("round {round} of {rounds}, {seconds} s at {PER_SECOND} rows/s"));
+        let mut millis = one_round(&table, &contract, seconds).await;
         middle.push(percentile(&mut millis, 0.5));
         late.push(percentile(&mut millis, 0.99));
     }
@@ -31,14 +31,14 @@ pub async fn run(report: Report, rounds: usize, seconds: u64) {
     report.print(&Figure::new("latency", "insert to hand-over, p99", median(&mut late), "ms"));
 }
 
-async fn one_round(bed: &Bed, contract: &postrider_contract::Contract, seconds: u64) -> Vec<f64> {
-    let Bed::Postgres { url, .. } = bed else { unreachable!("the bench runs on PostgreSQL") };
-    bed.fill(0, "").await;
+async fn one_round(table: &BenchTable, contract: &postrider_contract::Contract, seconds: u64) -> Vec<f64> {
+    let BenchTable::Postgres { url, .. } = table else { unreachable!("the bench runs on PostgreSQL") };
+    table.fill(0, "").await;
     let recorder = Arc::new(Recorder::default());
     let engine = Engine::new(Arc::new(ThreadDice));
     engine.start(lane(
         contract,
-        bed.store(contract).await,
+        table.store(contract).await,
         Arc::new(NullComposer),
         recorder.clone(),
         limits(500),

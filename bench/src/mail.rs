@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::lane::{contract, drain, lane, limits, rate};
 use crate::report::{Figure, Report, median};
-use crate::servers::{Bed, SUBJECT, variable};
+use crate::servers::{BenchTable, SUBJECT, variable};
 
 const BATCH: u32 = 500;
 
@@ -27,14 +27,16 @@ fn body() -> String {
 pub async fn run(report: Report, rounds: usize, rows: u64, connections: usize) {
     let sink = variable("POSTRIDER_TEST_SMTP_SINK");
     let contract = contract(BATCH);
-    let bed = Bed::postgres(&contract).await;
+    let table = BenchTable::postgres(&contract).await;
     let (mut source, mut memory, mut postgres, mut signed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 1..=rounds {
-        Report::say(&format!("round {round} of {rounds}, {rows} mails each over {connections} connections"));
+        Report::progress(&format!(
+            "round {round} of {rounds}, {rows} mails each over {connections} connections"
+        ));
         source.push(smtp_source(&sink, rows, connections).await);
         memory.push(send(&contract, filled(&contract, rows), plain(), &sink, connections, rows).await);
-        bed.fill(rows, &body()).await;
-        postgres.push(send(&contract, bed.store(&contract).await, plain(), &sink, connections, rows).await);
+        table.fill(rows, &body()).await;
+        postgres.push(send(&contract, table.store(&contract).await, plain(), &sink, connections, rows).await);
         signed.push(send(&contract, filled(&contract, rows), dkim(), &sink, connections, rows).await);
     }
     let source = median(&mut source);
@@ -44,7 +46,9 @@ pub async fn run(report: Report, rounds: usize, rows: u64, connections: usize) {
         ("from postgres", &mut postgres),
         ("from memory, DKIM (Ed25519)", &mut signed),
     ] {
-        report.print(&Figure::new("mail", case, median(figures), "mails/s").beside("smtp-source", source));
+        report.print(
+            &Figure::new("mail", case, median(figures), "mails/s").compared_with("smtp-source", source),
+        );
     }
 }
 
@@ -89,7 +93,7 @@ fn dkim() -> Arc<dyn Composer> {
     let mut settings = Settings::new("bench");
     // The key of the signing tests is sufficient: these mails are not verified.
     let key = include_str!("../../crates/mail/tests/dkim/ed25519.pem");
-    settings.signers = vec![Signer::new("example.org", "bench", key).expect("a sound key")];
+    settings.signers = vec![Signer::new("example.org", "bench", key).expect("a valid key")];
     Arc::new(EmailComposer::new(settings))
 }
 

@@ -1,6 +1,7 @@
 //! Measures Postrider and its baselines in one run. `cargo xtask bench NAME` starts the servers and runs this program
 //! in release mode. Every case is interleaved with its baseline, for three rounds; the figures are medians.
 
+mod binary;
 mod console;
 mod emails;
 mod groups;
@@ -10,7 +11,7 @@ mod mail;
 mod memory;
 mod notify;
 mod outbox;
-mod product;
+mod postgres;
 mod report;
 mod round_trip;
 mod servers;
@@ -22,94 +23,94 @@ use clap::{Parser, Subcommand};
 use crate::report::Report;
 
 #[derive(Parser)]
-#[command(name = "postrider-bench", about = "Measures Postrider beside what it is compared with, in one run")]
+#[command(name = "postrider-bench", about = "Measure Postrider and its baselines in one run")]
 struct Arguments {
     #[command(subcommand)]
     bench: Bench,
-    /// One JSON object a line, instead of a table.
+    /// Print one JSON object per line instead of a table
     #[arg(long, global = true)]
     json: bool,
-    /// Interleaved rounds; the figures are medians.
+    /// Number of interleaved rounds; the figures are medians
     #[arg(long, global = true, default_value_t = 3)]
     rounds: usize,
 }
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Rows/s claimed and settled through the whole engine, beside a bare loop and pgbench.
+    /// Measure rows/s claimed and settled through the whole engine, compared with a bare loop and pgbench
     Store {
-        /// Rows per round.
+        /// Number of rows per round
         #[arg(long, default_value_t = 100_000)]
         rows: u64,
-        /// Rows of the large backlog for the claim's latency.
+        /// Number of rows of the large backlog, at which the latency of claims is measured
         #[arg(long, default_value_t = 1_000_000)]
         backlog: u64,
     },
-    /// Rows/s of ordered groups at the store, beside the same with 100,000 rows of held groups in front.
+    /// Measure rows/s of ordered groups at the store, with and without 100,000 rows of held groups in front
     Groups {
-        /// Rows per round.
+        /// Number of rows per round
         #[arg(long, default_value_t = 60_000)]
         rows: u64,
     },
-    /// Mails/s to a fast SMTP sink, beside the sink's own source.
+    /// Measure mails/s to a fast SMTP sink, compared with Postfix's smtp-source
     Mail {
         #[arg(long, default_value_t = 20_000)]
         rows: u64,
-        /// SMTP connections, ours and the source's.
+        /// Number of SMTP connections of both
         #[arg(long, default_value_t = 8)]
         connections: usize,
     },
-    /// Insert to hand-over on PostgreSQL at a steady 100 rows/s; with --rtt, mails/s with a distant database.
+    /// Measure the time from insert to delivery on PostgreSQL at 100 rows/s; with --rtt, mails/s with a distant database
     Latency {
         #[arg(long, default_value_t = 20)]
         seconds: u64,
-        /// Measure mails/s with a database this many milliseconds away, beside one that is 1 ms away. A comma
-        /// separates several.
+        /// Measure mails/s with a database this many milliseconds away, compared with one that is 1 ms away; separate
+        /// several by commas
         #[arg(long, value_name = "MS", value_delimiter = ',')]
         rtt: Vec<u64>,
-        /// Mails per round, with --rtt.
-        #[arg(long, default_value_t = 10_000)]
+        /// Number of mails per round, with --rtt
+        #[arg(long, default_value_t = 60_000)]
         rows: u64,
     },
-    /// Memory of the real binary: idle, and draining a large backlog.
+    /// Measure the memory of the binary: idle, and while it drains a large backlog
     Memory {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
     },
-    /// Notifications/s on SQLite, with a sender that does nothing and with an SMTP sink.
+    /// Measure notifications/s on SQLite, with a no-op sender and with an SMTP sink
     Notify {
         #[arg(long, default_value_t = 20_000)]
         rows: u64,
     },
-    /// Rows/s from PostgreSQL to a Kafka-protocol broker and to NATS, beside a bare producer of the same library.
+    /// Measure rows/s from PostgreSQL to a Kafka-protocol broker and to NATS, compared with a bare producer of the same library
     Outbox {
         #[arg(long, default_value_t = 100_000)]
         rows: u64,
-        /// Rows of blocked keys in front.
+        /// Number of rows of blocked keys in front
         #[arg(long, default_value_t = 100_000)]
         blocked: u64,
     },
-    /// Mails/s through the e-mail pipeline on MariaDB, and what a mail asks of DynamoDB.
+    /// Measure mails/s through the e-mail pipeline on MariaDB, and count the requests per mail to DynamoDB
     Emails {
         #[arg(long, default_value_t = 5000)]
         rows: u64,
     },
-    /// Jobs/s from PostgreSQL to an HTTP sink, beside a bare client, the engine alone, and targets that hang.
+    /// Measure jobs/s from PostgreSQL to an HTTP sink, compared with a bare client, the engine alone, and targets that hang
     Webhook {
         #[arg(long, default_value_t = 30_000)]
         rows: u64,
     },
-    /// How long the console's calls take with millions of rows in a lane, and what an open overview costs the database.
+    /// Measure the console's calls with millions of rows in a lane, and the load of an open overview on the database
     Console {
         #[arg(long, default_value_t = 5_000_000)]
         rows: u64,
     },
-    /// Seconds for ten jobs of one client while a million of another wait in PostgreSQL.
+    /// Measure the delivery time of ten jobs of one client while a million jobs of another wait in PostgreSQL
     Fairness {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
     },
-    /// All of them, with their defaults.
+    /// Run all benches with their defaults
     All,
 }
 
@@ -136,7 +137,7 @@ async fn main() {
             groups::run(report, rounds, 60_000).await;
             mail::run(report, rounds, 20_000, 8).await;
             latency::run(report, rounds, 20).await;
-            round_trip::run(report, rounds, 10_000, &[100]).await;
+            round_trip::run(report, rounds, 60_000, &[100]).await;
             memory::run(report, 1_000_000).await;
             outbox::run(report, rounds, 100_000, 100_000).await;
             notify::run(report, rounds, 20_000).await;

@@ -5,16 +5,16 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use tokio::process::Child;
 
+use crate::binary::{start, stop};
 use crate::lane::contract;
-use crate::product::{start, stop};
 use crate::report::{Figure, Report};
-use crate::servers::{Bed, variable};
+use crate::servers::{BenchTable, variable};
 
 /// Measures idle, then with a backlog of this many rows.
 pub async fn run(report: Report, rows: u64) {
     let contract = contract(500);
-    let bed = Bed::postgres(&contract).await;
-    let Bed::Postgres { url, .. } = &bed else { unreachable!("made above") };
+    let table = BenchTable::postgres(&contract).await;
+    let BenchTable::Postgres { url, .. } = &table else { unreachable!("made above") };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let sink = variable("POSTRIDER_TEST_SMTP_SINK");
     let config = folder.path().join("postrider.toml");
@@ -29,8 +29,8 @@ pub async fn run(report: Report, rows: u64) {
     report.print(&Figure::new("memory", "idle", megabytes(&idle, "VmRSS:"), "MB"));
     stop(&mut idle).await;
 
-    Report::say(&format!("filling {rows} rows"));
-    bed.fill(rows, "").await;
+    Report::progress(&format!("filling {rows} rows"));
+    table.fill(rows, "").await;
     let mut busy = start(&config);
     let mut connection = PgConnection::connect(url).await.expect("connected");
     loop {
@@ -53,7 +53,7 @@ pub async fn run(report: Report, rows: u64) {
 
 fn megabytes(child: &Child, line: &str) -> f64 {
     let pid = child.id().expect("it runs");
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux tells");
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux has /proc");
     let kib: f64 = status
         .lines()
         .find_map(|text| text.strip_prefix(line))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_composers::mail_job::{Pattern, Policy, Settings, Zone};
+use postrider_composers::mail_job::{Policy, Settings, UrlPattern, Zone};
 use postrider_composers::{MailJobComposer, email};
 use postrider_contract::Contract;
 use postrider_mail::LiveTemplates;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::lane::{NoOp, drain, lane, limits};
 use crate::report::{Figure, Report, median};
-use crate::servers::{Bed, variable};
+use crate::servers::{BenchTable, variable};
 
 const BATCH: u32 = 500;
 /// Writes per sent row: an update and an event.
@@ -28,18 +28,18 @@ const WRITES: u64 = 2;
 /// Measures both senders with this many rows.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
     let contract = contract();
-    let bed = Bed::sqlite(&contract).await;
+    let table = BenchTable::sqlite(&contract).await;
     let (mut no_op, mut sink, mut per_commit) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=rounds {
-        Report::say(&format!("round {round} of {rounds}, {rows} notifications each"));
+        Report::progress(&format!("round {round} of {rounds}, {rows} notifications each"));
         for (rates, transport) in [(&mut no_op, Arc::new(NoOp) as Arc<dyn Transport>), (&mut sink, smtp())] {
-            fill(&bed, rows).await;
-            let store = Arc::new(Counted::new(bed.store(&contract).await));
-            let counted = Arc::clone(&store);
+            fill(&table, rows).await;
+            let store = Arc::new(CountingStore::new(table.store(&contract).await));
+            let counting = Arc::clone(&store);
             rates.push(
                 drain(lane(&contract, store, composer(&contract), transport, limits(BATCH)), rows).await,
             );
-            per_commit.push(counted.rows_per_commit());
+            per_commit.push(counting.rows_per_commit());
         }
     }
     report.print(&Figure::new("notify", "sqlite, no-op sender", median(&mut no_op), "rows/s"));
@@ -49,7 +49,8 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
 
 fn contract() -> Contract {
     let text = Contract::builtin("open_event_notifications").expect("a built-in");
-    let mut contract = Contract::parse("open_event_notifications.toml", text).expect("a built-in is sound");
+    let mut contract =
+        Contract::parse("open_event_notifications.toml", text).expect("a built-in contract is valid");
     contract.claim.batch = BATCH;
     contract
 }
@@ -63,8 +64,8 @@ fn composer(contract: &Contract) -> Arc<dyn Composer> {
         templates: LiveTemplates::open(None, "en-US").expect("the shipped ones"),
         locale: "en-US".to_owned(),
         zone: Zone::UTC,
-        manage_url: Pattern::parse("https://seats.example.org/s/{subscription_id}").expect("a pattern"),
-        unsubscribe_url: Some(Pattern::parse("https://seats.example.org/u?t={token}").expect("a pattern")),
+        manage_url: UrlPattern::parse("https://seats.example.org/s/{subscription_id}").expect("a pattern"),
+        unsubscribe_url: Some(UrlPattern::parse("https://seats.example.org/u?t={token}").expect("a pattern")),
         policy: Policy {
             max_attempts: stage.attempts.max,
             lock_ttl: stage.lease.duration,
@@ -83,8 +84,8 @@ fn smtp() -> Arc<dyn Transport> {
 }
 
 /// Inserts events with a hundred subscribers each, like a popular section.
-async fn fill(bed: &Bed, rows: u64) {
-    let Bed::Sqlite { path, .. } = bed else { panic!("this bench is SQLite's") };
+async fn fill(table: &BenchTable, rows: u64) {
+    let BenchTable::Sqlite { path, .. } = table else { panic!("this bench is SQLite's") };
     let mut connection = SqliteConnection::connect(&format!("sqlite://{path}")).await.expect("connected");
     let numbers = format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows})");
     let payload = r#"{"snapshotHash":"h","courseTitle":"Introduction to Algorithms","sectionNumber":"03"}"#;
@@ -117,13 +118,13 @@ async fn fill(bed: &Bed, rows: u64) {
 }
 
 /// Counts settles; each is one commit.
-struct Counted {
+struct CountingStore {
     store: Arc<dyn Store>,
     commits: AtomicU64,
     rows: AtomicU64,
 }
 
-impl Counted {
+impl CountingStore {
     fn new(store: Arc<dyn Store>) -> Self {
         Self { store, commits: AtomicU64::new(0), rows: AtomicU64::new(0) }
     }
@@ -135,7 +136,7 @@ impl Counted {
 }
 
 #[async_trait]
-impl Store for Counted {
+impl Store for CountingStore {
     fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
     }
@@ -166,8 +167,8 @@ impl Store for Counted {
         self.store.reclaim(limit).await
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        self.store.release_unheld(held).await
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.store.release_lost_claims(held).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {

@@ -29,7 +29,7 @@ impl Figure {
     }
 
     /// Adds another figure of the same run as the baseline.
-    pub fn beside(mut self, name: &str, other: f64) -> Self {
+    pub fn compared_with(mut self, name: &str, other: f64) -> Self {
         self.ratio_to = Some(name.to_owned());
         self.ratio = Some(round(self.value / other));
         self
@@ -63,8 +63,8 @@ impl Report {
     }
 
     /// Prints a progress message to stderr, with the time since the first one.
-    #[allow(clippy::print_stderr)] // progress goes beside the data
-    pub fn say(text: &str) {
+    #[allow(clippy::print_stderr)] // progress does not belong to the data
+    pub fn progress(text: &str) {
         let json = std::env::args().any(|word| word == "--json");
         if json || !std::io::stderr().is_terminal() {
             return;

@@ -9,10 +9,10 @@ use postrider_services::Proxy;
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection, Row};
 use tokio::time::Instant;
 
+use crate::binary::{start, stop};
 use crate::lane::{contract, rate};
-use crate::product::{start, stop};
 use crate::report::{Figure, Report, median};
-use crate::servers::{Bed, variable};
+use crate::servers::{BenchTable, variable};
 
 /// Round trip in milliseconds of the baseline: a database on the same network.
 const NEAR: u64 = 1;
@@ -20,30 +20,30 @@ const NEAR: u64 = 1;
 /// Measures each round trip of `millis`.
 pub async fn run(report: Report, rounds: usize, rows: u64, millis: &[u64]) {
     let contract = contract(200);
-    for bed in [Bed::postgres(&contract).await, Bed::mariadb(&contract).await] {
+    for table in [BenchTable::postgres(&contract).await, BenchTable::mariadb(&contract).await] {
         let mut near = Vec::new();
         let mut far = vec![Vec::new(); millis.len()];
         for round in 1..=rounds {
-            Report::say(&format!("{}: round {round} of {rounds}, {rows} mails each", bed.name()));
-            near.push(drained(&bed, rows, NEAR).await);
+            Report::progress(&format!("{}: round {round} of {rounds}, {rows} mails each", table.name()));
+            near.push(measure_drain(&table, rows, NEAR).await);
             for (rates, millis) in far.iter_mut().zip(millis) {
-                rates.push(drained(&bed, rows, *millis).await);
+                rates.push(measure_drain(&table, rows, *millis).await);
             }
         }
         let near = median(&mut near);
-        let case = |millis: u64| format!("{}, a round trip of {millis} ms", bed.name());
+        let case = |millis: u64| format!("{}, a round trip of {millis} ms", table.name());
         report.print(&Figure::new("latency", case(NEAR), near, "mails/s"));
         for (rates, millis) in far.iter_mut().zip(millis) {
             let figure = Figure::new("latency", case(*millis), median(rates), "mails/s");
-            report.print(&figure.beside(&format!("{NEAR} ms"), near));
+            report.print(&figure.compared_with(&format!("{NEAR} ms"), near));
         }
     }
 }
 
 /// Mails per second from the first settled row to the last.
-async fn drained(bed: &Bed, rows: u64, millis: u64) -> f64 {
-    bed.fill(rows, "A line of text.").await;
-    let url = url(bed);
+async fn measure_drain(table: &BenchTable, rows: u64, millis: u64) -> f64 {
+    table.fill(rows, "A line of text.").await;
+    let url = url(table);
     let (address, place) = authority(url);
     let proxy = Proxy::start(address).expect("a free port");
     proxy.delay(Duration::from_micros(millis * 500));
@@ -57,7 +57,7 @@ async fn drained(bed: &Bed, rows: u64, millis: u64) -> f64 {
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(child.try_wait().expect("asked").is_none(), "postrider ended early");
-        let sent = sent(bed).await;
+        let sent = sent(table).await;
         let (since, before) = match first {
             None if sent == 0 => continue,
             None => *first.insert((Instant::now(), sent)),
@@ -80,10 +80,10 @@ fn configure(file: &Path, url: &str) {
     std::fs::write(file, text).expect("written");
 }
 
-fn url(bed: &Bed) -> &str {
-    match bed {
-        Bed::Postgres { url, .. } | Bed::Mariadb { url, .. } => url,
-        Bed::Sqlite { .. } => unreachable!("a file has no round trip"),
+fn url(table: &BenchTable) -> &str {
+    match table {
+        BenchTable::Postgres { url, .. } | BenchTable::Mariadb { url, .. } => url,
+        BenchTable::Sqlite { .. } => unreachable!("a file has no round trip"),
     }
 }
 
@@ -95,10 +95,10 @@ fn authority(url: &str) -> (SocketAddr, std::ops::Range<usize>) {
     (url[start..end].parse().expect("the test servers have an address and a port"), start..end)
 }
 
-async fn sent(bed: &Bed) -> u64 {
+async fn sent(table: &BenchTable) -> u64 {
     let count = "SELECT count(*) FROM mail_outbox WHERE status = 'sent'";
-    let url = url(bed);
-    let sent: i64 = if let Bed::Postgres { .. } = bed {
+    let url = url(table);
+    let sent: i64 = if let BenchTable::Postgres { .. } = table {
         let mut connection = PgConnection::connect(url).await.expect("connected");
         sqlx::query(AssertSqlSafe(count)).fetch_one(&mut connection).await.expect("counted").get(0)
     } else {

@@ -23,13 +23,13 @@ fn other_database(url: &str, database: &str) -> String {
 }
 
 /// A table on one of the databases, migrated and empty.
-pub enum Bed {
+pub enum BenchTable {
     Postgres { database: Box<postrider_store_postgres::Database>, url: String },
     Mariadb { database: postrider_store_mysql::Database, url: String },
     Sqlite { database: postrider_store_sqlite::Database, path: String, _folder: tempfile::TempDir },
 }
 
-impl Bed {
+impl BenchTable {
     /// The name of the database, for figures.
     pub fn name(&self) -> &'static str {
         match self {

@@ -46,7 +46,7 @@ class Nats:
 
             left = (await stream.stream_info(topic)).state.messages
             config = ConsumerConfig(ack_policy=AckPolicy.NONE)
-            reader = await stream.pull_subscribe(topic, durable="outsider", config=config)
+            reader = await stream.pull_subscribe(topic, durable="test-client", config=config)
             while left > 0:
                 for message in await reader.fetch(min(left, 500), timeout=30):
                     left -= 1

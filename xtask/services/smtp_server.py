@@ -59,7 +59,7 @@ class Journal:
             "session": f"{session.peer[0]}:{session.peer[1]}",
         }
         self.file.write(json.dumps(line) + "\n")
-        # Out of this process before the answer goes out: whoever reads a 250 finds the line.
+        # Out of this process before the answer goes out: a client that reads a 250 finds the line.
         self.file.flush()
 
 

@@ -23,7 +23,7 @@ pub fn command(words: &[&str]) -> Result {
     variables.extend(emulator.iter().map(|emulator| ("POSTRIDER_TEST_DYNAMODB", emulator.dynamodb_url())));
     variables.push(("PATH", fleet.search_path()));
     // Not with `cargo run`: for a single package it would choose other features and rebuild everything.
-    run::with(&variables, &built()?, words)
+    run::run_with(&variables, &built()?, words)
 }
 
 /// The path of the bench's binary.

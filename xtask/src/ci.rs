@@ -22,7 +22,7 @@ const STEPS: [Step; 5] = [
 /// Runs all steps; an error names those that failed.
 pub fn command(words: &[&str]) -> Result {
     if !words.is_empty() {
-        return Err(Failure::Misuse("ci takes nothing\n".into()));
+        return Err(Failure::Misuse("ci takes no arguments\n".into()));
     }
     let start = Instant::now();
     let mut summary = String::new();
@@ -37,11 +37,11 @@ pub fn command(words: &[&str]) -> Result {
             failed.push(name);
         }
         let verdict = if outcome.is_ok() { "passed" } else { "FAILED" };
-        writeln!(summary, "{name:<8} {verdict} {seconds:>8.1} s").expect("a String takes all");
+        writeln!(summary, "{name:<8} {verdict} {seconds:>8.1} s").expect("writing to a String cannot fail");
     }
     writeln!(summary, "{:<8}        {:>8.1} s", "all", start.elapsed().as_secs_f64())
-        .expect("a String takes all");
-    run::say(&summary);
+        .expect("writing to a String cannot fail");
+    run::print(&summary);
     if failed.is_empty() { Ok(()) } else { Err(Failure::Failed(format!("failed: {}", failed.join(", ")))) }
 }
 

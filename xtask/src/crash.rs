@@ -4,7 +4,7 @@ use postrider_services::{Durability, Fleet};
 
 use crate::run::{self, Failure, Result};
 
-/// Kills and rows of a full run, as its requirements ask.
+/// Kills and rows of a full run.
 const KILLS: &str = "40";
 const ROWS: &str = "20000";
 const NOTIFY_KILLS: &str = "20";
@@ -14,7 +14,7 @@ const EMAILS_ROWS: &str = "1000";
 
 /// The tests to run, and their size.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct CrashRun {
     /// The lane, which selects the tests.
     lane: &'static str,
     /// A part of the names of the tests to run; empty for all tests of the lane.
@@ -24,19 +24,19 @@ struct Wanted {
 
 /// Runs the tests that the arguments select; all of them without arguments.
 pub fn command(words: &[&str]) -> Result {
-    for wanted in wanted(words)? {
+    for run in crash_runs(words)? {
         // Each test of mail starts its own database; those of records and e-mails share one.
         let fleet = [OUTBOX, EMAILS]
-            .contains(&wanted.lane)
+            .contains(&run.lane)
             .then(|| Fleet::start(Durability::ProcessCrash))
             .transpose()?;
-        let mut variables = wanted.variables;
+        let mut variables = run.variables;
         variables.extend(fleet.iter().flat_map(Fleet::variables));
         // Run the tests one after the other: each starts several workers and servers, and prints its figures.
-        let filter = format!("crash::{}::{}", wanted.lane, wanted.only);
+        let filter = format!("crash::{}::{}", run.lane, run.only);
         let test =
             ["test", "-p", "postrider", "--test", "it", &filter, "--", "--nocapture", "--test-threads=1"];
-        run::with(&variables, &run::cargo_program(), &test)?;
+        run::run_with(&variables, &run::cargo_program(), &test)?;
     }
     Ok(())
 }
@@ -49,10 +49,10 @@ const WEBHOOK: &str = "webhook";
 
 /// Brokers for the queue of a webhook lane, and the test that stops the broker.
 const QUEUES: [&str; 3] = ["nats", "amqp", "sqs"];
-const QUEUED: &str = "j03_";
+const QUEUE_TESTS: &str = "j03_";
 
 /// Parses the arguments; `--seed` replays the random choices of an earlier run.
-fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
+fn crash_runs(words: &[&str]) -> Result<Vec<CrashRun>> {
     let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS, WEBHOOK];
     let (mut kills, mut rows, mut shared, mut only) = (None, None, Vec::new(), "");
     let mut words = words.iter();
@@ -73,7 +73,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
             };
             lanes.retain(|lane| *lane == WEBHOOK);
             shared.push(("POSTRIDER_CRASH_QUEUE", queue.to_owned()));
-            only = QUEUED;
+            only = QUEUE_TESTS;
             continue;
         }
         let value = value.filter(|value| value.parse::<u64>().is_ok());
@@ -86,7 +86,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
             _ => return Err(Failure::Misuse(format!("crash has no {word}\n"))),
         }
     }
-    let of = |lane| {
+    let crash_run = |lane| {
         let mut variables: Vec<(&'static str, String)> = shared.clone();
         let (own_rows, own_kills) = match lane {
             OUTBOX => (Some(ROWS), None),
@@ -98,21 +98,21 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
         variables.extend(rows.map(|rows| ("POSTRIDER_CRASH_ROWS", rows)));
         let kills = own_kills.map(|own| kills.clone().unwrap_or_else(|| own.to_owned()));
         variables.extend(kills.map(|kills| ("POSTRIDER_CRASH_KILLS", kills)));
-        Wanted { lane, only, variables }
+        CrashRun { lane, only, variables }
     };
-    Ok(lanes.into_iter().map(of).collect())
+    Ok(lanes.into_iter().map(crash_run).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(words: &[&str]) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
-        wanted(words).unwrap().into_iter().map(|wanted| (wanted.lane, wanted.variables)).collect()
+    fn lanes_and_variables(words: &[&str]) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+        crash_runs(words).unwrap().into_iter().map(|run| (run.lane, run.variables)).collect()
     }
 
     #[test]
-    fn all_lanes_at_full_length_unless_told_otherwise() {
+    fn all_lanes_run_at_full_length_by_default() {
         let (kills, rows) =
             (("POSTRIDER_CRASH_KILLS", "40".to_owned()), ("POSTRIDER_CRASH_ROWS", "20000".to_owned()));
         let notify =
@@ -126,20 +126,20 @@ mod tests {
             ("emails", emails),
             ("webhook", vec![kills]),
         ];
-        assert_eq!(of(&[]), all);
-        let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
+        assert_eq!(lanes_and_variables(&[]), all);
+        let runs = lanes_and_variables(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
         let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());
-        assert_eq!(told, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);
-        let told = wanted(&["--queue", "amqp"]).unwrap();
+        assert_eq!(runs, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);
+        let runs = crash_runs(&["--queue", "amqp"]).unwrap();
         let queue = ("POSTRIDER_CRASH_QUEUE", "amqp".to_owned());
         let kills = ("POSTRIDER_CRASH_KILLS", "40".to_owned());
-        assert_eq!(told, [Wanted { lane: "webhook", only: "j03_", variables: vec![queue, kills] }]);
-        let told = of(&["--rows", "400", "--lane", "outbox"]);
-        assert_eq!(told, [("outbox", vec![("POSTRIDER_CRASH_ROWS", "400".to_owned())])]);
+        assert_eq!(runs, [CrashRun { lane: "webhook", only: "j03_", variables: vec![queue, kills] }]);
+        let runs = lanes_and_variables(&["--rows", "400", "--lane", "outbox"]);
+        assert_eq!(runs, [("outbox", vec![("POSTRIDER_CRASH_ROWS", "400".to_owned())])]);
     }
 
     #[test]
-    fn what_is_no_number_and_no_lane_is_misuse() {
+    fn invalid_numbers_and_lanes_are_misuse() {
         for words in [
             &["--kills"][..],
             &["--queue"],
@@ -149,7 +149,7 @@ mod tests {
             &["--lane", "fast"],
             &["--lane"],
         ] {
-            assert!(matches!(wanted(words), Err(Failure::Misuse(_))), "{words:?}");
+            assert!(matches!(crash_runs(words), Err(Failure::Misuse(_))), "{words:?}");
         }
     }
 }

@@ -18,14 +18,14 @@ use run::Failure;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test [--with mysql] [-p CRATE]… [WORD…]
-                             start real servers, build once, run all tests, or those that a word selects; with MySQL itself
-                             in the place of MariaDB where asked for
-  ci                         what every change must pass: format, tidy, deny, clippy, test
-  tidy                       the rules of this repository that no compiler checks
+                             start real servers, build once, run all tests, or those whose names contain a WORD;
+                             --with mysql uses MySQL instead of MariaDB
+  ci                         run the checks that every change must pass: format, tidy, deny, clippy, test
+  tidy                       check the rules of this repository that no compiler checks
   bench NAME [--json] […]    build for release, start real servers, run a bench
   crash [--lane mail|outbox|notify|emails|webhook] [--kills N] [--seed N] [--rows N]
-                             the crash tests at full length: workers killed, databases and brokers restarted, and what
-                             the targets got compared with the tables
+                             run the crash tests at full length: workers are killed, databases and brokers restarted;
+                             then the tables are compared with what the targets received
   services                   start databases, SMTP servers and brokers, print their addresses, stop at Ctrl-C
   services exec -- CMD…      run a command with the addresses in its environment, then stop the servers
 ";
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         ["crash", rest @ ..] => crash::command(rest),
         ["services", rest @ ..] => services::command(rest),
         ["help" | "--help" | "-h"] => {
-            run::say(USAGE);
+            run::print(USAGE);
             Ok(())
         }
         _ => Err(Failure::Misuse(String::new())),

@@ -53,7 +53,7 @@ impl From<postrider_services::Error> for Failure {
 
 /// The root of the repository.
 pub fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workshop is a folder of the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
 }
 
 /// The cargo that runs xtask.
@@ -63,36 +63,36 @@ pub fn cargo_program() -> String {
 
 /// Runs cargo with these arguments.
 pub fn cargo(arguments: &[&str]) -> Result {
-    with(&[], &cargo_program(), arguments)
+    run_with(&[], &cargo_program(), arguments)
 }
 
 /// Whether `cargo deny` is installed.
 pub fn has_cargo_deny() -> bool {
-    answer(Command::new(cargo_program()).args(["deny", "--version"])).is_ok()
+    stdout_of(Command::new(cargo_program()).args(["deny", "--version"])).is_ok()
 }
 
 /// Runs `cargo metadata` in a folder and parses its output.
 pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
     let mut command = Command::new(cargo_program());
     command.args(["metadata", "--format-version", "1"]).args(arguments).current_dir(root);
-    serde_json::from_str(&answer(&mut command)?)
-        .map_err(|problem| Failure::Failed(format!("cargo metadata said what can't be read: {problem}")))
+    serde_json::from_str(&stdout_of(&mut command)?)
+        .map_err(|problem| Failure::Failed(format!("cannot parse the output of cargo metadata: {problem}")))
 }
 
 /// The target triple of this machine.
 pub fn host() -> Result<String> {
-    let version = answer(Command::new("rustc").arg("-vV"))?;
+    let version = stdout_of(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Failure::Failed("rustc -vV names no host".into()))
 }
 
 /// Returns the stdout of a command; its stderr is part of the error.
-fn answer(command: &mut Command) -> Result<String> {
+fn stdout_of(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|problem| Failure::Failed(format!("could not run {name}: {problem}")))?;
+        .map_err(|problem| Failure::Failed(format!("cannot run {name}: {problem}")))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -100,21 +100,21 @@ fn answer(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command with these variables; an error if it fails.
-pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
-    guarded(variables, program, arguments, None)
+pub fn run_with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
+    run_guarded(variables, program, arguments, None)
 }
 
 /// Runs a command in the same way and passes each line that it prints to `reader`.
-pub fn heard(
+pub fn run_with_output(
     variables: &[(&'static str, String)],
     program: &str,
     arguments: &[&str],
     reader: &mut dyn FnMut(&str),
 ) -> Result {
-    guarded(variables, program, arguments, Some(reader))
+    run_guarded(variables, program, arguments, Some(reader))
 }
 
-fn guarded(
+fn run_guarded(
     variables: &[(&'static str, String)],
     program: &str,
     arguments: &[&str],
@@ -125,22 +125,22 @@ fn guarded(
     if reader.is_some() {
         command.stdout(Stdio::piped());
     }
-    forget_our_own_build(&mut command);
+    clear_cargo_variables(&mut command);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     // In a terminal the foreground process group gets Ctrl-C and may read; elsewhere a separate group can
     // be killed whole.
-    let apart = !std::io::stdin().is_terminal();
-    if apart {
+    let own_group = !std::io::stdin().is_terminal();
+    if own_group {
         command.process_group(0);
     }
     let mut child =
-        command.spawn().map_err(|problem| Failure::Failed(format!("could not run {program}: {problem}")))?;
-    let guardian = Guardian::of(&child, apart)?;
+        command.spawn().map_err(|problem| Failure::Failed(format!("cannot run {program}: {problem}")))?;
+    let guardian = Guardian::watch(&child, own_group)?;
     if let (Some(reader), Some(printed)) = (reader, child.stdout.take()) {
-        pass_on(printed, reader);
+        forward_output(printed, reader);
     }
     let status = child.wait().map_err(|problem| Failure::Failed(format!("{program}: {problem}")))?;
-    guardian.dismiss();
+    guardian.release();
     if status.success() {
         return Ok(());
     }
@@ -151,13 +151,13 @@ fn guarded(
     }
 }
 
-fn pass_on(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
+fn forward_output(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
     let mut printed = BufReader::new(printed);
     let mut line = Vec::new();
     // A read error counts as the end of the output; the exit code shows whether the command failed.
     while matches!(printed.read_until(b'\n', &mut line), Ok(read) if read > 0) {
         let text = String::from_utf8_lossy(&line);
-        say(&text);
+        print(&text);
         reader(text.trim_end_matches(['\n', '\r']));
         line.clear();
     }
@@ -165,8 +165,8 @@ fn pass_on(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
 
 /// Removes the variables that `cargo run` sets for xtask's own package: the child cargo would apply them to its build,
 /// and build scripts that depend on them would run again each time.
-fn forget_our_own_build(command: &mut Command) {
-    const OURS: [&str; 5] = [
+fn clear_cargo_variables(command: &mut Command) {
+    const OWN_VARIABLES: [&str; 5] = [
         "CARGO_MANIFEST_DIR",
         "CARGO_MANIFEST_PATH",
         "CARGO_BIN_NAME",
@@ -175,7 +175,7 @@ fn forget_our_own_build(command: &mut Command) {
     ];
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if OURS.contains(&text.as_ref()) || text.starts_with("CARGO_PKG_") {
+        if OWN_VARIABLES.contains(&text.as_ref()) || text.starts_with("CARGO_PKG_") {
             command.env_remove(&name);
         }
     }
@@ -184,12 +184,12 @@ fn forget_our_own_build(command: &mut Command) {
 /// Kills the command if xtask is killed, so that no orphan keeps running.
 struct Guardian {
     shell: Child,
-    orders: ChildStdin,
+    stdin: ChildStdin,
 }
 
 impl Guardian {
-    fn of(child: &Child, apart: bool) -> Result<Self> {
-        let target = if apart { format!("-{}", child.id()) } else { child.id().to_string() };
+    fn watch(child: &Child, own_group: bool) -> Result<Self> {
+        let target = if own_group { format!("-{}", child.id()) } else { child.id().to_string() };
         let mut shell = Command::new("sh")
             .args(["-c", r#"read -r word && exit 0; kill -s TERM -- "$1""#, "guardian", &target])
             .process_group(0)
@@ -197,20 +197,20 @@ impl Guardian {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|problem| Failure::Failed(format!("could not run sh: {problem}")))?;
-        let orders = shell.stdin.take().expect("its input was asked for as a pipe");
-        Ok(Self { shell, orders })
+            .map_err(|problem| Failure::Failed(format!("cannot run sh: {problem}")))?;
+        let stdin = shell.stdin.take().expect("stdin is a pipe");
+        Ok(Self { shell, stdin })
     }
 
-    fn dismiss(mut self) {
+    fn release(mut self) {
         // An error means that the guardian has ended already.
-        let _ = writeln!(self.orders, "done");
+        let _ = writeln!(self.stdin, "done");
         let _ = self.shell.wait();
     }
 }
 
 /// Prints data to stdout.
-pub fn say(text: &str) {
+pub fn print(text: &str) {
     // Errors are ignored: the reader closed the pipe.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -11,12 +11,12 @@ use crate::run::{self, Failure, Result};
 /// Starts all servers and waits for Ctrl-C, or runs `exec -- CMD…` with their variables.
 pub fn command(words: &[&str]) -> Result {
     match words {
-        [] => wait_with_all(),
+        [] => run_until_interrupted(),
         ["exec", "--", command, arguments @ ..] => {
             let (fleet, brokers) = start()?;
-            run::with(&[fleet.variables(), brokers.variables()].concat(), command, arguments)
+            run::run_with(&[fleet.variables(), brokers.variables()].concat(), command, arguments)
         }
-        _ => Err(Failure::Misuse("services takes nothing, or `exec -- CMD…`\n".into())),
+        _ => Err(Failure::Misuse("services takes no arguments, or `exec -- CMD…`\n".into())),
     }
 }
 
@@ -29,19 +29,19 @@ fn start() -> Result<(Fleet, Brokers)> {
     })
 }
 
-fn wait_with_all() -> Result {
+fn run_until_interrupted() -> Result {
     let (mut fleet, mut brokers) = start()?;
     let mut exports = String::new();
     for (name, value) in [fleet.variables(), brokers.variables()].concat() {
-        writeln!(exports, "export {name}='{value}'").expect("a String takes all");
+        writeln!(exports, "export {name}='{value}'").expect("writing to a String cannot fail");
     }
-    run::say(&exports);
-    eprintln!("all up; Ctrl-C stops them");
+    run::print(&exports);
+    eprintln!("all servers are running; Ctrl-C stops them");
     // Ctrl-C ends this process at once, and the guardians then end the servers.
     loop {
         run::pause(Duration::from_secs(1));
-        if let Some(name) = fleet.first_lost().or_else(|| brokers.first_lost()) {
-            return Err(Failure::Failed(format!("{name} ended by itself; the others are stopped too")));
+        if let Some(name) = fleet.first_stopped_server().or_else(|| brokers.first_stopped_server()) {
+            return Err(Failure::Failed(format!("{name} ended unexpectedly; the others are stopped too")));
         }
     }
 }

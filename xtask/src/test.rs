@@ -9,7 +9,7 @@ use crate::run::{self, Failure, Result};
 
 /// Runs the tests that the arguments select; all of them without arguments.
 pub fn command(words: &[&str]) -> Result {
-    let (words, with_mysql) = with(words)?;
+    let (words, with_mysql) = parse_with_mysql(words)?;
     let (packages, rest) = split(&words);
     let mut build = vec!["test", "--no-run"];
     build.extend(packages.iter().copied());
@@ -36,16 +36,17 @@ pub fn command(words: &[&str]) -> Result {
         variables.push((MYSQL, mysql.url()));
     }
     let mut failures = Failures::default();
-    let outcome = run::heard(&variables, &run::cargo_program(), &test, &mut |line| failures.hear(line));
-    run::say(&failures.retold());
+    let outcome =
+        run::run_with_output(&variables, &run::cargo_program(), &test, &mut |line| failures.read_line(line));
+    run::print(&failures.summary());
     outcome
 }
 
 /// The variable in which tests find the URL of MariaDB or MySQL.
 const MYSQL: &str = "POSTRIDER_TEST_MYSQL";
 
-/// Parses `--with mysql`, which replaces MariaDB with MySQL in all tests that use the shared server.
-fn with<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
+/// Parses `--parse_with_mysql mysql`, which replaces MariaDB with MySQL in all tests that use the shared server.
+fn parse_with_mysql<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
     let Some(at) = words.iter().position(|word| *word == "--with") else {
         return Ok((words.to_vec(), false));
     };
@@ -81,14 +82,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mysql_is_asked_for_by_name() {
-        assert_eq!(with(&["-p", "x", "--with", "mysql", "y"]).unwrap(), (vec!["-p", "x", "y"], true));
-        assert_eq!(with(&["y"]).unwrap(), (vec!["y"], false));
-        assert!(with(&["--with"]).is_err() && with(&["--with", "oracle"]).is_err());
+    fn mysql_is_selected_by_name() {
+        assert_eq!(
+            parse_with_mysql(&["-p", "x", "--with", "mysql", "y"]).unwrap(),
+            (vec!["-p", "x", "y"], true)
+        );
+        assert_eq!(parse_with_mysql(&["y"]).unwrap(), (vec!["y"], false));
+        assert!(parse_with_mysql(&["--with"]).is_err() && parse_with_mysql(&["--with", "oracle"]).is_err());
     }
 
     #[test]
-    fn words_go_to_cargo_or_to_the_tests() {
+    fn arguments_go_to_cargo_or_to_the_tests() {
         assert_eq!(split(&[]), (vec!["--workspace"], vec![]));
         assert_eq!(split(&["m04", "g5"]), (vec!["--workspace"], vec!["m04", "g5"]));
         assert_eq!(

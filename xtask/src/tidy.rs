@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: the rules of this repository that no compiler checks.
 //!
-//! Owns: which files the rules check, and the report: one line per breach with its remedy, all breaches in one run.
+//! Owns: which files the rules check, and the report: one line per violation with its remedy, all violations in one run.
 //! Each rule is a pure function of files or of the crate graph, so that it can be tested on a few lines.
 
 mod blank;
@@ -19,22 +19,22 @@ use std::path::Path;
 
 use crate::run::{self, Failure, Result};
 
-/// One breach of one rule.
+/// One violation of one rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Breach {
+pub struct Violation {
     path: String,
     line: usize,
     what: String,
     remedy: &'static str,
 }
 
-impl Breach {
+impl Violation {
     fn new(path: &str, line: usize, what: impl Into<String>, remedy: &'static str) -> Self {
         Self { path: path.to_owned(), line, what: what.into(), remedy }
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}: {}: {}", self.path, self.line, self.what, self.remedy)
     }
@@ -65,32 +65,32 @@ impl Source {
     }
 }
 
-/// Checks the repository; an error lists every breach.
+/// Checks the repository; an error lists every violation.
 pub fn command(words: &[&str]) -> Result {
     if !words.is_empty() {
-        return Err(Failure::Misuse("tidy takes nothing\n".into()));
+        return Err(Failure::Misuse("tidy takes no arguments\n".into()));
     }
     let root = run::workspace();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     let sources = tree::read(root)?;
     for source in &sources {
-        breaches.extend(files::check(source));
-        breaches.extend(words::check(source));
-        breaches.extend(pages::check(source));
-        breaches.extend(prose::check(source));
+        violations.extend(files::check(source));
+        violations.extend(words::check(source));
+        violations.extend(pages::check(source));
+        violations.extend(prose::check(source));
     }
-    breaches.extend(tree::check(&sources));
-    breaches.extend(rules::check(&sources));
-    breaches.extend(links::check(&sources, &|path| root.join(path).exists()));
-    breaches.extend(graph::check(&graph::read(root)?));
-    breaches.extend(licences::check(root)?);
-    breaches.sort();
-    if breaches.is_empty() {
-        eprintln!("tidy: {} files, no breach", sources.len());
+    violations.extend(tree::check(&sources));
+    violations.extend(rules::check(&sources));
+    violations.extend(links::check(&sources, &|path| root.join(path).exists()));
+    violations.extend(graph::check(&graph::read(root)?));
+    violations.extend(licences::check(root)?);
+    violations.sort();
+    if violations.is_empty() {
+        eprintln!("tidy: {} files, no violation", sources.len());
         return Ok(());
     }
-    let lines: Vec<String> = breaches.iter().map(ToString::to_string).collect();
-    Err(Failure::Failed(format!("{}\ntidy: {} breaches", lines.join("\n"), lines.len())))
+    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    Err(Failure::Failed(format!("{}\ntidy: {} violations", lines.join("\n"), lines.len())))
 }
 
 #[cfg(test)]

@@ -8,14 +8,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use crate::binary::{migrate, start, stop};
 use crate::lane::rate;
-use crate::product::{migrate, start, stop};
 use crate::report::{Figure, Report, median};
 use crate::servers::variable;
 
 /// Lane, stage, and the state after the stage.
-const STAGES: [(&str, &str, &str); 3] =
-    [("intake", "intake", "READY"), ("send", "send", "SENT"), ("told", "sent_callback", "SENT-ACKNOWLEDGED")];
+const STAGES: [(&str, &str, &str); 3] = [
+    ("intake", "intake", "READY"),
+    ("send", "send", "SENT"),
+    ("callback", "sent_callback", "SENT-ACKNOWLEDGED"),
+];
 
 /// Measures each stage, then all of them together.
 pub async fn run(report: Report, rounds: usize, rows: u64) {
@@ -34,13 +37,13 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
     payloads(&base, rows);
     let (mut each, mut all) = (vec![Vec::new(); STAGES.len()], Vec::new());
     for round in 1..=rounds {
-        Report::say(&format!("round {round} of {rounds}, {rows} mails each"));
+        Report::progress(&format!("round {round} of {rounds}, {rows} mails each"));
         accept(&mut sql, &base, rows).await;
         for (stage, rates) in STAGES.iter().zip(&mut each) {
-            rates.push(drained(&config(std::slice::from_ref(stage)), &mut sql, stage.2, rows).await);
+            rates.push(measure_drain(&config(std::slice::from_ref(stage)), &mut sql, stage.2, rows).await);
         }
         accept(&mut sql, &base, rows).await;
-        all.push(drained(&whole, &mut sql, STAGES[2].2, rows).await);
+        all.push(measure_drain(&whole, &mut sql, STAGES[2].2, rows).await);
     }
     for ((_, stage, _), rates) in STAGES.iter().zip(&mut each) {
         report.print(&Figure::new("emails", format!("mariadb, {stage}"), median(rates), "mails/s"));
@@ -105,8 +108,8 @@ async fn accept(sql: &mut MySqlConnection, base: &Path, rows: u64) {
 }
 
 /// Mails/s from the start of the binary until all mails are in that state.
-async fn drained(config: &Path, sql: &mut MySqlConnection, state: &str, rows: u64) -> f64 {
-    let begun = Instant::now();
+async fn measure_drain(config: &Path, sql: &mut MySqlConnection, state: &str, rows: u64) -> f64 {
+    let started = Instant::now();
     let mut product = start(config);
     let count = format!("SELECT COUNT(*) FROM emails WHERE status = '{state}'");
     loop {
@@ -117,7 +120,7 @@ async fn drained(config: &Path, sql: &mut MySqlConnection, state: &str, rows: u6
         }
         assert!(product.try_wait().expect("asked").is_none(), "postrider ended early");
     }
-    let rate = rate(rows, begun.elapsed());
+    let rate = rate(rows, started.elapsed());
     stop(&mut product).await;
     rate
 }
@@ -144,8 +147,8 @@ async fn answer(mut stream: TcpStream) {
         }
         if buffer[..held].ends_with(b"}") {
             held = 0;
-            let said = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
-            if stream.write_all(said).await.is_err() {
+            let answer_text = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
+            if stream.write_all(answer_text).await.is_err() {
                 return;
             }
         }

@@ -79,6 +79,6 @@ async fn empty_topic(servers: &str) {
     // There is none in the first round.
     let _ = admin.delete_topics(&[TOPIC], &options).await;
     let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1));
-    let made = admin.create_topics(&[topic], &options).await.expect("the broker answers");
-    assert!(made.iter().all(Result::is_ok), "the topic could not be made: {made:?}");
+    let created = admin.create_topics(&[topic], &options).await.expect("the broker answers");
+    assert!(created.iter().all(Result::is_ok), "the topic could not be created: {created:?}");
 }

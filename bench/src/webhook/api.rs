@@ -15,28 +15,28 @@ use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 
 use super::sink::Sink;
-use super::table::{PAYLOAD, Table};
+use super::table::{JobTables, PAYLOAD};
+use crate::binary;
 use crate::lane::rate;
-use crate::product;
 
 /// Jobs per request.
 const BATCH: u64 = 100;
 /// Concurrent requests.
-const AT_ONCE: u64 = 16;
+const CONCURRENT_REQUESTS: u64 = 16;
 
-type Web = Client<HttpConnector, Full<Bytes>>;
+type HttpClient = Client<HttpConnector, Full<Bytes>>;
 
 /// Jobs per second: with one job per request, and with a hundred.
-pub async fn run(table: &Table, sink: &Sink, rows: u64) -> (f64, f64) {
+pub async fn run(table: &JobTables, sink: &Sink, rows: u64) -> (f64, f64) {
     table.empty().await;
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-    let config = table.config(&format!("127.0.0.1:{port}"));
-    let key = product::say(&config, &["key", "create", "bench", "--role", "producer"]).await;
-    let mut server = product::start(&config);
+    let config = table.config_with_listener(&format!("127.0.0.1:{port}"));
+    let key = binary::output_of(&config, &["key", "create", "bench", "--role", "producer"]).await;
+    let mut server = binary::start(&config);
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    let caller = Arc::new(Caller {
+    let caller = Arc::new(JobClient {
         web: Client::builder(TokioExecutor::new()).build(connector),
         url: format!("http://127.0.0.1:{port}/api/v1/dispatch-jobs"),
         key,
@@ -50,21 +50,22 @@ pub async fn run(table: &Table, sink: &Sink, rows: u64) -> (f64, f64) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(server.try_wait().expect("asked").is_none(), "postrider ended early");
     }
-    let single = caller.clone().all(rows, "", caller.job.clone()).await;
+    let single = caller.clone().send_all(rows, "", caller.job.clone()).await;
     let jobs = vec![caller.job.as_str(); usize::try_from(BATCH).expect("a hundred")].join(",");
-    let requests = caller.clone().all(rows.div_ceil(BATCH), "/batch", format!("{{\"jobs\":[{jobs}]}}")).await;
-    product::stop(&mut server).await;
+    let requests =
+        caller.clone().send_all(rows.div_ceil(BATCH), "/batch", format!("{{\"jobs\":[{jobs}]}}")).await;
+    binary::stop(&mut server).await;
     (single, requests * number(BATCH))
 }
 
-struct Caller {
-    web: Web,
+struct JobClient {
+    web: HttpClient,
     url: String,
     key: String,
     job: String,
 }
 
-impl Caller {
+impl JobClient {
     async fn post(&self, path: &str, body: String) -> bool {
         let request = Request::post(format!("{}{path}", self.url))
             .header("content-type", "application/json")
@@ -77,10 +78,10 @@ impl Caller {
     }
 
     /// Sends all requests; returns requests per second.
-    async fn all(self: Arc<Self>, requests: u64, path: &'static str, body: String) -> f64 {
+    async fn send_all(self: Arc<Self>, requests: u64, path: &'static str, body: String) -> f64 {
         let next = Arc::new(AtomicU64::new(0));
         let started = Instant::now();
-        let callers: Vec<_> = (0..AT_ONCE)
+        let callers: Vec<_> = (0..CONCURRENT_REQUESTS)
             .map(|_| {
                 let (caller, next, body) = (Arc::clone(&self), Arc::clone(&next), body.clone());
                 tokio::spawn(async move {

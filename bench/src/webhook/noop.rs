@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::lane;
 
-struct NoOp;
+struct NoOpWebhooks;
 
 #[async_trait]
-impl Transport for NoOp {
+impl Transport for NoOpWebhooks {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(500, 4)
     }
@@ -51,7 +51,7 @@ impl Secrets for NoSecrets {
 /// Drains a filled table; returns jobs per second.
 pub async fn run(url: &str, rows: u64) -> f64 {
     let text = Contract::builtin("dispatch_jobs").expect("a built-in");
-    let contract = Contract::parse("dispatch_jobs.toml", text).expect("a built-in is sound");
+    let contract = Contract::parse("dispatch_jobs.toml", text).expect("a built-in contract is valid");
     let settings = postrider_store_postgres::Settings::new(url.to_owned());
     let database = postrider_store_postgres::Database::connect(&settings).expect("settings are right");
     let store = database.open(contract.clone(), &contract.stages[0].name, "bench").await.expect("opened");
@@ -59,6 +59,7 @@ pub async fn run(url: &str, rows: u64) -> f64 {
         concurrency: 4,
         batch: 500,
         stretch: 500,
+        stretch_distant: 500,
         held: 2000,
         bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(30),
@@ -67,5 +68,5 @@ pub async fn run(url: &str, rows: u64) -> f64 {
         single: false,
     };
     let composer = Arc::new(WebhookComposer::new(Arc::new(NoDirectory), Arc::new(NoSecrets)));
-    lane::drain(lane::lane(&contract, store, composer, Arc::new(NoOp), limits), rows).await
+    lane::drain(lane::lane(&contract, store, composer, Arc::new(NoOpWebhooks), limits), rows).await
 }

@@ -15,9 +15,9 @@ pub fn register_credentials(credentials: &Credentials) {
 
 /// Registers the credentials of another provider, each time it renews them.
 #[derive(Debug)]
-pub struct Registering(pub SharedCredentialsProvider);
+pub struct RegisteringProvider(pub SharedCredentialsProvider);
 
-impl ProvideCredentials for Registering {
+impl ProvideCredentials for RegisteringProvider {
     fn provide_credentials<'a>(&'a self) -> Provided<'a>
     where
         Self: 'a,
@@ -38,7 +38,7 @@ mod tests {
     async fn g07_credentials_of_aws_are_removed_from_texts() {
         let keys =
             Credentials::new("AKIA", "a-secret-access-key", Some("a-session-token".into()), None, "test");
-        let provider = Registering(SharedCredentialsProvider::new(keys));
+        let provider = RegisteringProvider(SharedCredentialsProvider::new(keys));
         provider.provide_credentials().await.unwrap();
         let text = scrub::scrub("no a-secret-access-key, no a-session-token").into_owned();
         assert_eq!(text, "no [redacted], no [redacted]");

@@ -1,9 +1,11 @@
 //! The HTTP client and the credentials of the AWS SDKs, for everything here that calls AWS.
 //!
-//! Owns: TLS, when pooled connections are dropped, and the registration of credentials as secrets. Must not: know a service. Invariant: after a request that got
-//! no answer in time, no connection from that time is used again. If a peer vanished, all its connections are dead,
-//! and each would cost one more timeout.
+//! Owns: TLS, when pooled connections are dropped, the configuration of clients, and the registration of credentials
+//! as secrets. Must not: know a service. Invariant: after a request that got no answer in time, no connection from
+//! that time is used again. If a peer became unreachable, all its connections are dead, and each would cost one more
+//! timeout.
 
+mod client_config;
 mod credentials;
 
 use std::error::Error as _;
@@ -22,42 +24,43 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use hyper_util::client::legacy;
 
-pub use credentials::{Registering, register_credentials};
+pub use client_config::ClientConfig;
+pub use credentials::{RegisteringProvider, register_credentials};
 
 /// Time after which an idle connection is closed. AWS closes them too, and the SDK's connector has no TCP keepalive to
 /// detect that.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Creates a client with its own connection pool.
 pub fn http_client() -> SharedHttpClient {
-    renewable(|| {
+    renewable_client(|| {
         Builder::new()
             .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .build_https()
     })
 }
 
-fn renewable(make: impl Fn() -> SharedHttpClient + Send + Sync + 'static) -> SharedHttpClient {
-    let current = Mutex::new(Current { generation: 0, client: make() });
-    SharedHttpClient::new(Renewable(Arc::new(Shared { make: Box::new(make), current })))
+fn renewable_client(make: impl Fn() -> SharedHttpClient + Send + Sync + 'static) -> SharedHttpClient {
+    let current = Mutex::new(ClientGeneration { generation: 0, client: make() });
+    SharedHttpClient::new(RenewableClient(Arc::new(SharedClient { make: Box::new(make), current })))
 }
 
 #[derive(Debug)]
-struct Renewable(Arc<Shared>);
+struct RenewableClient(Arc<SharedClient>);
 
-struct Shared {
+struct SharedClient {
     make: Box<dyn Fn() -> SharedHttpClient + Send + Sync>,
-    current: Mutex<Current>,
+    current: Mutex<ClientGeneration>,
 }
 
-struct Current {
+struct ClientGeneration {
     generation: u64,
     client: SharedHttpClient,
 }
 
-impl Shared {
-    fn current(&self) -> MutexGuard<'_, Current> {
+impl SharedClient {
+    fn current(&self) -> MutexGuard<'_, ClientGeneration> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,18 +69,18 @@ impl Shared {
         let mut current = self.current();
         // Other requests that timed out must not drop connections that were opened since.
         if current.generation == generation {
-            *current = Current { generation: generation + 1, client: (self.make)() };
+            *current = ClientGeneration { generation: generation + 1, client: (self.make)() };
         }
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
 }
 
-impl HttpClient for Renewable {
+impl HttpClient for RenewableClient {
     fn http_connector(
         &self,
         settings: &HttpConnectorSettings,
@@ -85,7 +88,7 @@ impl HttpClient for Renewable {
     ) -> SharedHttpConnector {
         let current = self.0.current();
         let inner = current.client.http_connector(settings, components);
-        SharedHttpConnector::new(Watched {
+        SharedHttpConnector::new(TimeoutDetector {
             inner,
             generation: current.generation,
             shared: Arc::clone(&self.0),
@@ -99,35 +102,35 @@ impl HttpClient for Renewable {
 
 /// Detects requests that get no answer.
 #[derive(Debug)]
-struct Watched {
+struct TimeoutDetector {
     inner: SharedHttpConnector,
     generation: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SharedClient>,
 }
 
-impl HttpConnector for Watched {
+impl HttpConnector for TimeoutDetector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let answer = self.inner.call(request);
-        let waiting =
-            Waiting { shared: Arc::clone(&self.shared), generation: self.generation, answered: false };
+        let pending =
+            PendingRequest { shared: Arc::clone(&self.shared), generation: self.generation, answered: false };
         HttpConnectorFuture::new(async move {
             // Move the whole value: the block would capture only the field it names, and drop the rest before it runs.
-            let mut waiting = waiting;
+            let mut pending = pending;
             let answer = answer.await;
-            waiting.answered = !answer.as_ref().is_err_and(ConnectorError::is_timeout);
+            pending.answered = !answer.as_ref().is_err_and(ConnectorError::is_timeout);
             answer
         })
     }
 }
 
 /// A request in flight; the SDK drops it when its time is up.
-struct Waiting {
-    shared: Arc<Shared>,
+struct PendingRequest {
+    shared: Arc<SharedClient>,
     generation: u64,
     answered: bool,
 }
 
-impl Drop for Waiting {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if !self.answered {
             self.shared.renew(self.generation);
@@ -137,7 +140,7 @@ impl Drop for Waiting {
 
 /// Whether the connection closed during the request, so that the service may have received it.
 /// False if there was no connection: refused, or an unknown name.
-pub fn is_cut(error: &ConnectorError) -> bool {
+pub fn is_connection_lost(error: &ConnectorError) -> bool {
     // The connector's marker of a response that broke off.
     let broke_off = error.as_other().is_some();
     let mut source = error.source();

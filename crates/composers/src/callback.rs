@@ -41,9 +41,9 @@ impl CallbackComposer {
 
     fn body(&self, row: &Claimed) -> Bytes {
         let reason = row.fields.as_ref().map(|fields| fields.get("reason"));
-        let told = self.settings.keeps_reason || row.counters.attempts == 0;
+        let include_reason = self.settings.keeps_reason || row.counters.attempts == 0;
         let reason = match reason {
-            Some(Value::Text(reason)) if told && !reason.is_empty() => Some(reason.as_str()),
+            Some(Value::Text(reason)) if include_reason && !reason.is_empty() => Some(reason.as_str()),
             _ => None,
         };
         let reached = self.reached(row);
@@ -61,12 +61,12 @@ impl CallbackComposer {
     /// Returns when the row reached its state, in Unix seconds. Without a history entry, the row's waiting time is
     /// used: rows are due when they reach the state, and again after each failed attempt.
     fn reached(&self, row: &Claimed) -> i64 {
-        let known = row.fields.as_ref().and_then(|fields| match fields.get(REACHED) {
+        let recorded = row.fields.as_ref().and_then(|fields| match fields.get(REACHED) {
             Value::Int(millis) => Some(*millis),
             Value::Text(millis) => millis.parse().ok(),
             _ => None,
         });
-        known.map_or_else(
+        recorded.map_or_else(
             || (self.now)() + self.settings.clock.seconds() - row.waited_micros / 1_000_000,
             |millis| millis.div_euclid(1000),
         )
@@ -84,7 +84,7 @@ fn trace(row: &Claimed) -> Vec<(String, String)> {
 #[async_trait]
 impl Composer for CallbackComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
-        let call = |row: &Claimed| {
+        let compose_one = |row: &Claimed| {
             let id = row.lease.id.to_string();
             Ok(Envelope {
                 dedupe: format!("{id}.{}", self.settings.status),
@@ -109,7 +109,7 @@ impl Composer for CallbackComposer {
                 detail: Detail::new(),
             })
         };
-        rows.iter().map(call).collect()
+        rows.iter().map(compose_one).collect()
     }
 
     fn size_limit(&self) -> u64 {

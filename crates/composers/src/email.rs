@@ -14,7 +14,7 @@ use postrider_mail::{Address, LiveTemplates, Mailbox, Signer};
 use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome};
 
 mod bodies;
-pub(crate) mod draft;
+pub(crate) mod compose;
 mod fields;
 mod reason;
 pub(crate) mod sign;
@@ -28,7 +28,7 @@ pub const SIZE_LIMIT: u64 = 25 * 1024 * 1024;
 /// Default limit of recipients per message: To, Cc and Bcc together.
 pub const RECIPIENT_LIMIT: usize = 1000;
 /// Rows composed before yielding to other tasks; one row takes about ten microseconds.
-const TURN: usize = 32;
+const YIELD_EVERY: usize = 32;
 
 /// The settings of one lane's mail.
 #[derive(Debug)]
@@ -85,17 +85,17 @@ impl Composer for EmailComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let now = (self.now)();
         let mut composed = Vec::with_capacity(rows.len());
-        for rows in rows.chunks(TURN) {
+        for rows in rows.chunks(YIELD_EVERY) {
             let chunk = rows
                 .iter()
-                .map(|row| draft::compose(&self.settings, row, now).map_err(|reason| rejected(&reason)));
+                .map(|row| compose::compose(&self.settings, row, now).map_err(|reason| rejected(&reason)));
             composed.extend(chunk);
             tokio::task::yield_now().await;
         }
         if !self.settings.signers.is_empty() {
             composed = sign::sign(&self.settings, composed).await;
         }
-        composed.into_iter().map(|composed| composed.map(draft::Composed::into_envelope)).collect()
+        composed.into_iter().map(|composed| composed.map(compose::ComposedMail::into_envelope)).collect()
     }
 
     fn size_limit(&self) -> u64 {

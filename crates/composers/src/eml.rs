@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_mail::{Draft, Mailbox, message_id};
+use postrider_mail::{Mailbox, MessageParts, message_id};
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome};
 
-use crate::base::{Base, Problem};
+use crate::base_folder::{BaseFolder, FileError};
 
 mod payload;
 mod reason;
@@ -23,7 +23,7 @@ mod tests;
 pub use reason::Reason;
 
 /// Delay before a row is retried whose file system could not be read.
-pub(crate) const AWAY: Duration = Duration::from_secs(30);
+pub(crate) const UNAVAILABLE_DELAY: Duration = Duration::from_secs(30);
 
 /// The settings of one lane's payloads and messages.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Settings {
     /// The first part of every Message-ID.
     pub name: String,
     /// The folder that holds payloads and attachments.
-    pub base: Base,
+    pub base: BaseFolder,
     /// Sender of payloads that have none.
     pub from: Option<Mailbox>,
     /// Right side of Message-IDs. Default: the sender's domain.
@@ -65,7 +65,7 @@ impl Composer for EmlComposer {
             // Sequentially: each row may need as much memory as the size limit.
             let task = tokio::task::spawn_blocking(move || compose(&settings, &row, now));
             composed.push(match task.await {
-                Ok(made) => made.map_err(|reason| refused(&reason)),
+                Ok(result) => result.map_err(|reason| to_outcome(&reason)),
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             });
         }
@@ -77,10 +77,10 @@ impl Composer for EmlComposer {
     }
 }
 
-fn refused(reason: &Reason) -> Outcome {
+fn to_outcome(reason: &Reason) -> Outcome {
     match reason {
         Reason::File(problem) | Reason::Attachment { problem, .. } if !problem.is_final() => {
-            Outcome::Deferred(Failure { after: Some(AWAY), ..Failure::new(reason.to_string()) })
+            Outcome::Deferred(Failure { after: Some(UNAVAILABLE_DELAY), ..Failure::new(reason.to_string()) })
         }
         _ => Outcome::Rejected(Failure::new(crate::shortened(&reason.to_string()))),
     }
@@ -94,7 +94,7 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
     let mail = payload::read(settings, &id, &text)?;
     let sender = &mail.from.address;
     let message_id = message_id(&settings.name, &id, settings.domain.as_deref().unwrap_or(sender.domain()));
-    let draft = Draft {
+    let parts = MessageParts {
         from: &mail.from,
         to: &mail.to,
         cc: &mail.cc,
@@ -107,13 +107,13 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
         message_id: &message_id,
         date: now,
     };
-    let mut message = blind(&mail.bcc);
-    message.extend(draft.write().map_err(|problem| Reason::Message(problem.to_string()))?);
+    let mut message = bcc_header(&mail.bcc);
+    message.extend(parts.write().map_err(|problem| Reason::Message(problem.to_string()))?);
     let size = message.len() as u64;
     if size > settings.size_limit {
         return Err(Reason::TooLarge { size, limit: settings.size_limit });
     }
-    let everyone = mail.to.iter().chain(&mail.cc).chain(&mail.bcc);
+    let all_recipients = mail.to.iter().chain(&mail.cc).chain(&mail.bcc);
     Ok(Envelope {
         dedupe: id.clone(),
         row: id,
@@ -121,11 +121,11 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
         lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: sender.as_str().to_owned(),
-            to: everyone.map(|mailbox| mailbox.address.as_str().to_owned()).collect(),
+            to: all_recipients.map(|mailbox| mailbox.address.as_str().to_owned()).collect(),
             message: message.into(),
             rest: None,
             message_id: message_id.clone(),
-            utf8: draft.needs_utf8(),
+            utf8: parts.needs_utf8(),
             served: Vec::new(),
             metadata: Vec::new(),
         }),
@@ -134,7 +134,7 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
 }
 
 /// Returns the Bcc header, with one address per line.
-fn blind(bcc: &[Mailbox]) -> Vec<u8> {
+fn bcc_header(bcc: &[Mailbox]) -> Vec<u8> {
     if bcc.is_empty() {
         return Vec::new();
     }
@@ -143,8 +143,8 @@ fn blind(bcc: &[Mailbox]) -> Vec<u8> {
     format!("Bcc: {}\r\n", addresses.join(",\r\n ")).into_bytes()
 }
 
-impl From<Problem> for Reason {
-    fn from(problem: Problem) -> Self {
+impl From<FileError> for Reason {
+    fn from(problem: FileError) -> Self {
         Self::File(problem)
     }
 }

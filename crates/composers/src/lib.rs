@@ -2,7 +2,7 @@
 //!
 //! Owns the meaning of a row's fields. Must not send, store, or decide what happens to a row.
 
-pub mod base;
+pub mod base_folder;
 pub mod callback;
 pub mod email;
 pub mod eml;

@@ -19,8 +19,8 @@ use postrider_mail::{Address, LiveTemplates};
 use postrider_seams::{Claimed, Composer, Envelope, Outcome};
 
 mod job;
-mod letter;
 mod links;
+mod message;
 mod preferences;
 mod row;
 mod schema;
@@ -29,25 +29,25 @@ mod tests;
 mod verdict;
 mod window;
 
-use self::job::{Parts, Snapshot};
+use self::job::{EventSnapshot, JobParts};
 use self::preferences::Metadata;
-use self::row::Row;
-use self::verdict::Verdict;
+use self::row::NotificationRow;
+use self::verdict::NotComposed;
 use crate::email;
-use crate::email::draft::Composed;
+use crate::email::compose::ComposedMail;
 
 pub use chrono_tz::Tz as Zone;
-pub use links::Pattern;
-pub use schema::{SCHEMA, VERSION, read};
+pub use links::UrlPattern;
+pub use schema::{SCHEMA, VERSION, validate_job};
 
 /// Shortest lock TTL that the schema allows.
-pub const LEAST_LOCK_TTL: Duration = Duration::from_secs(30);
+pub const MIN_LOCK_TTL: Duration = Duration::from_secs(30);
 /// Largest number of entries in a job's retry schedule.
-pub const LISTED_TRIES: u32 = 100;
+pub const MAX_RETRY_ENTRIES: u32 = 100;
 /// Time that a row waits while another row with the same key and subscription is being sent.
 const DUPLICATE_WAIT: Duration = Duration::from_secs(5);
 /// Rows composed before yielding to other tasks.
-const TURN: usize = 16;
+const YIELD_EVERY: usize = 16;
 
 /// The settings of one lane's notifications.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ pub struct Settings {
     pub locale: String,
     /// Time zone of delivery windows.
     pub zone: Tz,
-    pub manage_url: Pattern,
-    pub unsubscribe_url: Option<Pattern>,
+    pub manage_url: UrlPattern,
+    pub unsubscribe_url: Option<UrlPattern>,
     pub policy: Policy,
     /// Age at which the lane expires a waiting row; no row is deferred beyond it.
     pub expires: Option<Duration>,
@@ -93,15 +93,15 @@ impl MailJobComposer {
 impl Composer for MailJobComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
-        for rows in rows.chunks(TURN) {
-            let one = |row| compose(&self.settings, row, self.now).map_err(Verdict::into_outcome);
+        for rows in rows.chunks(YIELD_EVERY) {
+            let one = |row| compose(&self.settings, row, self.now).map_err(NotComposed::into_outcome);
             composed.extend(rows.iter().map(one));
             tokio::task::yield_now().await;
         }
         if !self.settings.mail.signers.is_empty() {
             composed = email::sign::sign(&self.settings.mail, composed).await;
         }
-        composed.into_iter().map(|composed| composed.map(Composed::into_envelope)).collect()
+        composed.into_iter().map(|composed| composed.map(ComposedMail::into_envelope)).collect()
     }
 
     fn size_limit(&self) -> u64 {
@@ -117,42 +117,48 @@ impl Composer for MailJobComposer {
     }
 }
 
-fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<Composed, Verdict> {
+fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<ComposedMail, NotComposed> {
     let fields =
-        claimed.fields.as_ref().ok_or_else(|| Verdict::invalid("the row's fields were not loaded"))?;
-    let row = Row::read(fields)?;
+        claimed.fields.as_ref().ok_or_else(|| NotComposed::invalid("the row's fields were not loaded"))?;
+    let row = NotificationRow::read(fields)?;
     let now = row.clock().unwrap_or_else(now);
     let now = DateTime::<Utc>::from_timestamp_millis(now)
-        .ok_or_else(|| Verdict::invalid("the database's clock is beyond all dates"))?;
+        .ok_or_else(|| NotComposed::invalid("the database's clock is beyond all dates"))?;
 
-    subscribed(&row)?;
+    check_subscription(&row)?;
     let metadata = Metadata::parse(row.text("subscription.metadata").as_deref());
-    wanted(&row, metadata.as_ref().ok())?;
-    not_a_duplicate(&row)?;
+    check_preferences(&row, metadata.as_ref().ok())?;
+    check_duplicate(&row)?;
     let contact = row.text("subscription.contact_value").unwrap_or_default();
     let recipient = Address::parse(&contact)
-        .map_err(|error| Verdict::skip(verdict::INVALID_RECIPIENT, error.to_string()))?;
+        .map_err(|error| NotComposed::skip(verdict::INVALID_RECIPIENT, error.to_string()))?;
 
-    let metadata = metadata.map_err(Verdict::invalid)?;
-    let snapshot = Snapshot::parse(row.text("event.payload").as_deref()).map_err(Verdict::invalid)?;
-    if row.lacks_all(&["event.term_id", "event.index_number", "event.status_after", "event.event_at"]) {
-        return Err(Verdict::invalid(format!("there is no open event {}", row.open_event)));
+    let metadata = metadata.map_err(NotComposed::invalid)?;
+    let snapshot =
+        EventSnapshot::parse(row.text("event.payload").as_deref()).map_err(NotComposed::invalid)?;
+    if row.all_null(&["event.term_id", "event.index_number", "event.status_after", "event.event_at"]) {
+        return Err(NotComposed::invalid(format!("there is no open event {}", row.open_event)));
     }
-    if settings.manage_url.needs_token() && row.filled("subscription.unsubscribe_token").is_none() {
+    if settings.manage_url.needs_token() && row.non_blank("subscription.unsubscribe_token").is_none() {
         let id = row.subscription;
         let missing =
             format!("subscription {id} has no unsubscribe_token, which mail.manage_url needs for {{token}}");
-        return Err(Verdict::invalid(missing));
+        return Err(NotComposed::invalid(missing));
     }
-    let parts = Parts { row: &row, snapshot: &snapshot, metadata: &metadata, recipient: &recipient };
-    let job = read(job::build(settings, &parts)).map_err(Verdict::invalid)?;
-    if let Some(nonsense) = metadata.nonsense() {
-        return Err(Verdict::invalid(nonsense));
+    let parts = JobParts { row: &row, snapshot: &snapshot, metadata: &metadata, recipient: &recipient };
+    let job = validate_job(job::build(settings, &parts)).map_err(NotComposed::invalid)?;
+    if let Some(out_of_range) = metadata.out_of_range() {
+        return Err(NotComposed::invalid(out_of_range));
     }
 
-    let order =
-        letter::Order { claimed, row: &row, job: &job, recipient: recipient.clone(), now: now.timestamp() };
-    let composed = letter::write(settings, order)?;
+    let input = message::MessageInput {
+        claimed,
+        row: &row,
+        job: &job,
+        recipient: recipient.clone(),
+        now: now.timestamp(),
+    };
+    let composed = message::compose(settings, input)?;
     match metadata.not_before(now, settings.zone) {
         Some(until) => Err(wait(settings, &row, now, until)),
         None => Ok(composed),
@@ -160,63 +166,68 @@ fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<C
 }
 
 /// Checks the contact type, then the subscription's status.
-fn subscribed(row: &Row<'_>) -> Result<(), Verdict> {
-    if row.lacks_all(&["subscription.status", "subscription.contact_type", "subscription.contact_value"]) {
+fn check_subscription(row: &NotificationRow<'_>) -> Result<(), NotComposed> {
+    if row.all_null(&["subscription.status", "subscription.contact_type", "subscription.contact_value"]) {
         let gone = format!("there is no subscription {}", row.subscription);
-        return Err(Verdict::skip(verdict::SUBSCRIPTION_MISSING, gone));
+        return Err(NotComposed::skip(verdict::SUBSCRIPTION_MISSING, gone));
     }
     let contact = row.text("subscription.contact_type").unwrap_or_default();
     if contact != "email" {
         let message = format!("the contact type is {contact:?}, not \"email\"");
-        return Err(Verdict::skip(verdict::UNSUPPORTED_CONTACT, message));
+        return Err(NotComposed::skip(verdict::UNSUPPORTED_CONTACT, message));
     }
     let status = row.text("subscription.status").unwrap_or_default();
     match status.as_ref() {
         "active" => Ok(()),
-        "unsubscribed" => Err(Verdict::skip(verdict::UNSUBSCRIBED, "the subscriber has unsubscribed")),
+        "unsubscribed" => Err(NotComposed::skip(verdict::UNSUBSCRIBED, "the subscriber has unsubscribed")),
         other => {
             let message = format!("the subscription is {other:?}, not \"active\"");
-            Err(Verdict::skip(verdict::SUBSCRIPTION_INACTIVE, message))
+            Err(NotComposed::skip(verdict::SUBSCRIPTION_INACTIVE, message))
         }
     }
 }
 
 /// Checks the subscriber's preferences. Invalid ones pass here; the schema rejects them later in the order.
-fn wanted(row: &Row<'_>, metadata: Option<&Metadata>) -> Result<(), Verdict> {
+fn check_preferences(row: &NotificationRow<'_>, metadata: Option<&Metadata>) -> Result<(), NotComposed> {
     let Some(metadata) = metadata else { return Ok(()) };
     if let Some(status) = row.text("event.status_after").filter(|status| !metadata.wants(status)) {
         let message = format!("the subscriber does not want to hear of {status:?}");
-        return Err(Verdict::skip(verdict::NOTIFY_ON, message));
+        return Err(NotComposed::skip(verdict::NOTIFY_ON, message));
     }
     let sent = row.count("history.sent");
-    if let Some(most) = metadata.most().filter(|most| *most >= 0 && sent >= *most) {
+    if let Some(most) = metadata.max_notifications().filter(|most| *most >= 0 && sent >= *most) {
         let message = format!("{sent} mails were sent, and the subscriber wants at most {most}");
-        return Err(Verdict::skip(verdict::MAX_NOTIFICATIONS, message));
+        return Err(NotComposed::skip(verdict::MAX_NOTIFICATIONS, message));
     }
     Ok(())
 }
 
 /// Checks that no row with the same key and subscription was sent within the window or is being sent (rule N8).
-fn not_a_duplicate(row: &Row<'_>) -> Result<(), Verdict> {
+fn check_duplicate(row: &NotificationRow<'_>) -> Result<(), NotComposed> {
     if row.count("history.duplicates") > 0 {
         let message = "a mail with this dedupe key went to this subscription within the window";
-        return Err(Verdict::skip(verdict::DUPLICATE, message));
+        return Err(NotComposed::skip(verdict::DUPLICATE, message));
     }
     if row.count("history.in_flight") > 0 {
         let message = "another row with this dedupe key and subscription is being sent".to_owned();
-        return Err(Verdict::Wait { after: DUPLICATE_WAIT, message });
+        return Err(NotComposed::Wait { after: DUPLICATE_WAIT, message });
     }
     Ok(())
 }
 
 /// Defers a row without using an attempt, but never beyond the time at which the row expires.
-fn wait(settings: &Settings, row: &Row<'_>, now: DateTime<Utc>, until: DateTime<Utc>) -> Verdict {
+fn wait(
+    settings: &Settings,
+    row: &NotificationRow<'_>,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> NotComposed {
     let age = row.seconds("created").and_then(|created| u64::try_from(now.timestamp() - created).ok());
     let left =
         age.zip(settings.expires).map(|(age, expires)| expires.saturating_sub(Duration::from_secs(age)));
     let after = (until - now).to_std().unwrap_or_default();
     let after = left.map_or(after, |left| after.min(left));
-    Verdict::Wait {
+    NotComposed::Wait {
         after,
         message: format!("the subscriber is not to be disturbed before {}", until.to_rfc3339()),
     }

@@ -2,7 +2,8 @@
 //!
 //! Fields of joined tables and of counts have a dot in their name; the contract crate checks these.
 
-use postrider_contract::{Contract, MessageField, Problem};
+use postrider_config::{Mistake, Place};
+use postrider_contract::{Contract, MessageField};
 
 /// The fields that one composer reads.
 struct Reads {
@@ -77,10 +78,10 @@ const COMPOSERS: [Reads; 7] = [
 
 /// Returns the fields that `[message]` lacks for the composers of its stages, and those that no composer reads. Unknown
 /// composers are not checked.
-pub fn verify(contract: &Contract, origin: &str) -> Vec<Problem> {
+pub fn verify(contract: &Contract, origin: &str) -> Vec<Mistake> {
     let mut found = Vec::new();
     let mut wrong = |key: String, what: String, remedy: String| {
-        found.push(Problem { origin: origin.to_owned(), place: None, key, what, remedy });
+        found.push(Mistake { place: Place::new(origin), key, what, remedy });
     };
     let mut known: Vec<&str> = Vec::new();
     for stage in &contract.stages {
@@ -116,9 +117,11 @@ pub fn verify(contract: &Contract, origin: &str) -> Vec<Problem> {
 mod tests {
     use super::*;
 
+    const PAGE: &str = include_str!("../../../docs/reference/contract.md");
+
     const TABLE: &str = "[table]\nname = \"t\"\nid = \"id\"\n[columns]\nstatus = \"s\"\nattempts = \"n\"\n\
         claimed_at = \"c\"\ndue = \"d\"\n[[stage]]\nname = \"go\"\nready = \"a\"\nclaimed = \"b\"\ndelivered = \"e\"\n\
-        retry = \"a\"\ndead = \"x\"\n[retry]\nbase = \"1s\"\n";
+        retryable = \"a\"\ndead = \"x\"\n[retry]\nbase = \"1s\"\n";
 
     fn found(composer: &str, message: &str) -> Vec<String> {
         let text = format!(
@@ -136,6 +139,48 @@ mod tests {
         for name in Contract::builtin_names() {
             let contract = Contract::parse(name, Contract::builtin(name).unwrap()).unwrap();
             assert_eq!(verify(&contract, name), [], "{name}");
+        }
+    }
+
+    /// The rows of the table of one composer in the reference: field, and whether it is required.
+    fn documented(composer: &str) -> Vec<(String, String)> {
+        let heading = format!("### Composer `{composer}`\n");
+        let (_, section) = PAGE.split_once(&heading).unwrap_or_else(|| panic!("no section of {composer}"));
+        let rows = section.lines().take_while(|line| !line.starts_with('#'));
+        rows.filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            Some((cells.next()?.trim_end_matches('`').to_owned(), cells.next()?.to_owned()))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_reference_lists_every_field_of_every_composer() {
+        assert_eq!(PAGE.matches("\n### Composer `").count(), COMPOSERS.len());
+        for reads in &COMPOSERS {
+            let alternatives: Vec<String> = reads.one_of.iter().map(|field| format!("`{field}`")).collect();
+            let one_of = format!("one of {}", alternatives.join(", "));
+            let with = |fields: &'static [&'static str], required: &str| -> Vec<(String, String)> {
+                fields.iter().map(|field| ((*field).to_owned(), required.to_owned())).collect()
+            };
+            let mut expected = with(reads.required, "yes");
+            expected.extend(with(reads.one_of, &one_of));
+            expected.extend(with(reads.optional, "no"));
+            let mut listed = documented(reads.composer);
+            listed.sort();
+            expected.sort();
+            assert_eq!(listed, expected, "{}", reads.composer);
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_reference_have_what_their_composers_read() {
+        for reads in &COMPOSERS {
+            let example = format!("```toml\ncomposer = \"{}\"\n\n[message]\n", reads.composer);
+            let (_, rest) =
+                PAGE.split_once(&example).unwrap_or_else(|| panic!("no example of {}", reads.composer));
+            let (message, _) = rest.split_once("```").expect("the end of the example");
+            assert_eq!(found(reads.composer, message), Vec::<String>::new(), "{}", reads.composer);
         }
     }
 

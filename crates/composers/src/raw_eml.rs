@@ -15,8 +15,8 @@ use postrider_mail::{Address, message_id};
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest};
 
-use crate::base::{Base, Problem};
-use crate::eml::AWAY;
+use crate::base_folder::{BaseFolder, FileError};
+use crate::eml::UNAVAILABLE_DELAY;
 use crate::recipients;
 
 mod headers;
@@ -24,18 +24,18 @@ mod headers;
 mod tests;
 
 /// Largest file, in bytes, that is read into memory; larger files are read while they are sent.
-const WHOLE: u64 = 256 * 1024;
+const MAX_IN_MEMORY: u64 = 256 * 1024;
 
 /// Bytes read at once when only the header is needed; most headers fit.
-const HEADER: u64 = 16 * 1024;
+const HEADER_READ: u64 = 16 * 1024;
 
 /// Time limit for reading the recipients of all files of a claim.
-const LOOK_AHEAD: Duration = Duration::from_secs(2);
+const RECIPIENTS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of one lane's .eml files.
 #[derive(Debug)]
 pub struct Settings {
-    pub base: Base,
+    pub base: BaseFolder,
     /// Envelope sender, to which bounces go. Default: the file's sender.
     pub bounces: Option<Address>,
     pub size_limit: u64,
@@ -47,9 +47,9 @@ enum Reason {
     #[error("eml: the row names no .eml file")]
     NoPath,
     #[error("eml: {0}")]
-    File(Problem),
-    #[error("eml: the file has no header that could be read: it is no message")]
-    NoMessage,
+    File(FileError),
+    #[error("eml: the file has no readable header, so it is not a message")]
+    NoHeader,
     #[error("eml: {0}")]
     Address(String),
     #[error("eml: the message has no sender")]
@@ -58,12 +58,10 @@ enum Reason {
     NoRecipients,
     #[error("eml: every recipient has accepted this message already")]
     AllServed,
-    #[error("eml: what is remembered of its recipients can't be read: {0}")]
-    Remembered(serde_json::Error),
-    #[error(
-        "eml: the header field {0} names blind recipients who would get nothing: name them in a Bcc field"
-    )]
-    UnreadBlind(String),
+    #[error("eml: the recorded results of its recipients are invalid: {0}")]
+    EarlierResults(serde_json::Error),
+    #[error("eml: the header field {0} names blind recipients that are not supported there: use a Bcc field")]
+    UnsupportedBcc(String),
     #[error("eml: {found} recipients, more than the limit of {limit}")]
     ManyRecipients { found: usize, limit: usize },
 }
@@ -89,7 +87,7 @@ impl Composer for RawEmlComposer {
             let (settings, row) = (Arc::clone(&self.settings), row.clone());
             let task = tokio::task::spawn_blocking(move || compose(&settings, &row));
             composed.push(match task.await {
-                Ok(made) => made.map_err(|reason| refused(&reason)),
+                Ok(result) => result.map_err(|reason| to_outcome(&reason)),
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             });
         }
@@ -107,11 +105,11 @@ impl Composer for RawEmlComposer {
             .collect();
         let settings = Arc::clone(&self.settings);
         let read = tokio::task::spawn_blocking(move || {
-            let one = |path: Option<String>| path.and_then(|path| addressed(&settings, &path));
+            let one = |path: Option<String>| path.and_then(|path| read_recipients(&settings, &path));
             paths.into_iter().map(|path| one(path).unwrap_or_default()).collect()
         });
         // A hanging file system must not block the claim: the recipients of these rows are read when they are sent.
-        match tokio::time::timeout(LOOK_AHEAD, read).await {
+        match tokio::time::timeout(RECIPIENTS_TIMEOUT, read).await {
             Ok(Ok(recipients)) => recipients,
             _ => vec![Vec::new(); rows.len()],
         }
@@ -119,61 +117,61 @@ impl Composer for RawEmlComposer {
 }
 
 /// Returns the recipients of a file; `None` if they cannot be read, for which `compose` returns the reason.
-fn addressed(settings: &Settings, path: &str) -> Option<Vec<String>> {
+fn read_recipients(settings: &Settings, path: &str) -> Option<Vec<String>> {
     let (file, _) = settings.base.open(path).ok()?;
     let mut head = Vec::new();
-    let mut file = file.take(WHOLE);
-    while headers::end(&head).is_none() {
-        if file.by_ref().take(HEADER).read_to_end(&mut head).ok()? == 0 {
+    let mut file = file.take(MAX_IN_MEMORY);
+    while headers::header_end(&head).is_none() {
+        if file.by_ref().take(HEADER_READ).read_to_end(&mut head).ok()? == 0 {
             break;
         }
     }
-    let message = headers::Message::split(headers::begin(&head));
+    let message = headers::SplitMessage::split(headers::skip_preamble(&head));
     headers::read(&message.header).ok().map(|found| found.to)
 }
 
-fn refused(reason: &Reason) -> Outcome {
+fn to_outcome(reason: &Reason) -> Outcome {
     match reason {
         Reason::File(problem) if !problem.is_final() => {
-            Outcome::Deferred(Failure { after: Some(AWAY), ..Failure::new(reason.to_string()) })
+            Outcome::Deferred(Failure { after: Some(UNAVAILABLE_DELAY), ..Failure::new(reason.to_string()) })
         }
         _ => Outcome::Rejected(Failure::new(crate::shortened(&reason.to_string()))),
     }
 }
 
 /// A file in two parts: the part that the composer reads, and the part that the transport streams.
-struct Text {
+struct EmlFile {
     head: Vec<u8>,
     rest: Option<Rest>,
 }
 
 /// Reads a small file as a whole, and only the header of a large one.
-fn text(settings: &Settings, path: &str) -> Result<Text, Reason> {
+fn open_file(settings: &Settings, path: &str) -> Result<EmlFile, Reason> {
     let (mut file, size) = settings.base.open(path).map_err(Reason::File)?;
     let limit = settings.size_limit;
     if size > limit {
-        return Err(Reason::File(Problem::TooLarge { name: path.to_owned(), size, limit }));
+        return Err(Reason::File(FileError::TooLarge { name: path.to_owned(), size, limit }));
     }
-    let away = |source| Reason::File(Problem::Away { name: path.to_owned(), source });
+    let unavailable = |source| Reason::File(FileError::Unavailable { name: path.to_owned(), source });
     let mut head = Vec::new();
-    std::io::Read::by_ref(&mut file).take(WHOLE + 1).read_to_end(&mut head).map_err(away)?;
-    if head.len() as u64 <= WHOLE {
-        return Ok(Text { head, rest: None });
+    std::io::Read::by_ref(&mut file).take(MAX_IN_MEMORY + 1).read_to_end(&mut head).map_err(unavailable)?;
+    if head.len() as u64 <= MAX_IN_MEMORY {
+        return Ok(EmlFile { head, rest: None });
     }
     // No relay accepts a header of that size.
-    let end = headers::end(&head).ok_or(Reason::NoMessage)?;
+    let end = headers::header_end(&head).ok_or(Reason::NoHeader)?;
     head.truncate(end);
-    let rest = Rest::open(file, end as u64).map_err(away)?;
-    Ok(Text { head, rest: Some(rest) })
+    let rest = Rest::open(file, end as u64).map_err(unavailable)?;
+    Ok(EmlFile { head, rest: Some(rest) })
 }
 
 fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
-    let text = text(settings, path)?;
-    let mut message = headers::Message::split(headers::begin(&text.head));
-    if let Some(name) = message.unread_blind {
-        return Err(Reason::UnreadBlind(name));
+    let text = open_file(settings, path)?;
+    let mut message = headers::SplitMessage::split(headers::skip_preamble(&text.head));
+    if let Some(name) = message.unsupported_bcc {
+        return Err(Reason::UnsupportedBcc(name));
     }
     let found = headers::read(&message.header)?;
     let limit = settings.recipient_limit;
@@ -189,24 +187,26 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     }
     let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let earlier = fields.get(RESULTS).as_text().filter(|text| !text.is_empty());
-    let earlier = recipients::earlier(earlier, &found.to).map_err(Reason::Remembered)?;
-    let chosen = recipients::choose(found.to, earlier);
-    if chosen.now.is_empty() {
+    let earlier = recipients::earlier_results(earlier, &found.to).map_err(Reason::EarlierResults)?;
+    let recipients_chosen = recipients::choose(found.to, earlier);
+    if recipients_chosen.pending.is_empty() {
         return Err(Reason::AllServed);
     }
-    let utf8 = std::iter::once(&from).chain(&chosen.now).any(|address| recipients::needs_utf8(address));
+    let utf8 = std::iter::once(&from)
+        .chain(&recipients_chosen.pending)
+        .any(|address| recipients::needs_utf8(address));
     Ok(Envelope {
         dedupe: id.clone(),
         attempt: row.counters.attempts + 1,
         lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from,
-            to: chosen.now,
+            to: recipients_chosen.pending,
             message: message.without_bcc().into(),
             rest: text.rest,
             message_id,
             utf8,
-            served: chosen.served,
+            served: recipients_chosen.served,
             metadata: Vec::new(),
         }),
         row: id,

@@ -7,7 +7,7 @@ use postrider_seams::envelope::{Recipient, RecipientResult};
 #[derive(Debug, Default)]
 pub(crate) struct Recipients {
     /// Recipients of this attempt; empty only if all have accepted the mail.
-    pub now: Vec<String>,
+    pub pending: Vec<String>,
     /// Recipients that an earlier attempt settled; they are not in this attempt.
     pub served: Vec<Recipient>,
 }
@@ -17,25 +17,25 @@ pub(crate) struct Recipients {
 /// tried again.
 pub(crate) fn choose(all: Vec<String>, earlier: Vec<Recipient>) -> Recipients {
     if earlier.is_empty() {
-        return Recipients { now: all, served: earlier };
+        return Recipients { pending: all, served: earlier };
     }
-    let settled = |address: &str, wanted: RecipientResult| {
+    let has_result = |address: &str, wanted: RecipientResult| {
         earlier.iter().any(|one| one.result == wanted && one.address == address)
     };
-    let open: Vec<String> =
-        all.into_iter().filter(|address| !settled(address, RecipientResult::Accepted)).collect();
-    let unasked = open.iter().filter(|address| !settled(address, RecipientResult::Refused));
-    let mut now: Vec<String> = unasked.cloned().collect();
-    if now.is_empty() {
-        now = open;
+    let not_accepted: Vec<String> =
+        all.into_iter().filter(|address| !has_result(address, RecipientResult::Accepted)).collect();
+    let not_refused = not_accepted.iter().filter(|address| !has_result(address, RecipientResult::Refused));
+    let mut pending: Vec<String> = not_refused.cloned().collect();
+    if pending.is_empty() {
+        pending = not_accepted;
     }
     let served = earlier.into_iter().filter(|one| match one.result {
         RecipientResult::Accepted => true,
-        RecipientResult::Refused => !now.contains(&one.address),
+        RecipientResult::Refused => !pending.contains(&one.address),
         RecipientResult::Deferred => false,
     });
     let served = served.collect();
-    Recipients { now, served }
+    Recipients { pending, served }
 }
 
 /// Whether the address needs SMTPUTF8. Domains are already ASCII here.
@@ -45,7 +45,7 @@ pub(crate) fn needs_utf8(address: &str) -> bool {
 
 /// Recipient results that are stored outside the table.
 #[derive(serde::Deserialize)]
-struct Kept {
+struct StoredResults {
     recipients: Vec<Recipient>,
 }
 
@@ -53,16 +53,19 @@ struct Kept {
 /// used only if it lists the same recipients and leaves one of them to be tried: otherwise it belongs to a deleted row
 /// whose id was reused, or the row was changed, and the mail is sent to all recipients. A mail that leaves no recipient
 /// is sent, and is never claimed again.
-pub(crate) fn earlier(json: Option<&str>, all: &[String]) -> Result<Vec<Recipient>, serde_json::Error> {
+pub(crate) fn earlier_results(
+    json: Option<&str>,
+    all: &[String],
+) -> Result<Vec<Recipient>, serde_json::Error> {
     match json {
         None => Ok(Vec::new()),
         Some(list) if !list.trim_start().starts_with('{') => serde_json::from_str(list),
         Some(object) => {
-            let kept = serde_json::from_str::<Kept>(object)?.recipients;
-            let known: HashSet<&str> = kept.iter().map(|one| one.address.as_str()).collect();
-            let same = known == all.iter().map(String::as_str).collect();
-            let waits = kept.iter().any(|one| one.result == RecipientResult::Deferred);
-            Ok(if same && waits { kept } else { Vec::new() })
+            let stored = serde_json::from_str::<StoredResults>(object)?.recipients;
+            let stored_addresses: HashSet<&str> = stored.iter().map(|one| one.address.as_str()).collect();
+            let same_recipients = stored_addresses == all.iter().map(String::as_str).collect();
+            let has_deferred = stored.iter().any(|one| one.result == RecipientResult::Deferred);
+            Ok(if same_recipients && has_deferred { stored } else { Vec::new() })
         }
     }
 }
@@ -75,21 +78,21 @@ mod tests {
     fn m09_what_is_remembered_of_another_mail_does_not_count() {
         let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let list = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
-        let kept = format!(r#"{{"recipients":{list}}}"#);
-        let sent = kept.replace("deferred", "refused");
+        let stored = format!(r#"{{"recipients":{list}}}"#);
+        let sent = stored.replace("deferred", "refused");
         for (json, to, expected) in [
             (list, &["a@x", "b@x"][..], &["b@x"][..]),
             (list, &["a@x", "c@x"], &["c@x"]),
-            (kept.as_str(), &["b@x", "a@x"], &["b@x"]),
-            (kept.as_str(), &["a@x", "c@x"], &["a@x", "c@x"]),
-            (kept.as_str(), &["a@x", "b@x", "c@x"], &["a@x", "b@x", "c@x"]),
-            (kept.as_str(), &["a@x"], &["a@x"]),
+            (stored.as_str(), &["b@x", "a@x"], &["b@x"]),
+            (stored.as_str(), &["a@x", "c@x"], &["a@x", "c@x"]),
+            (stored.as_str(), &["a@x", "b@x", "c@x"], &["a@x", "b@x", "c@x"]),
+            (stored.as_str(), &["a@x"], &["a@x"]),
             (sent.as_str(), &["a@x", "b@x"], &["a@x", "b@x"]),
         ] {
             let to = all(to);
-            let chosen = choose(to.clone(), earlier(Some(json), &to).unwrap());
-            assert_eq!(chosen.now, expected, "{json} {to:?}");
+            let chosen = choose(to.clone(), earlier_results(Some(json), &to).unwrap());
+            assert_eq!(chosen.pending, expected, "{json} {to:?}");
         }
-        assert!(earlier(Some(r#"{"recipients":1}"#), &[]).is_err());
+        assert!(earlier_results(Some(r#"{"recipients":1}"#), &[]).is_err());
     }
 }

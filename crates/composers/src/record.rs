@@ -12,16 +12,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Outcome, Record, row::Detail};
 
-mod events;
+mod cloud_events;
+mod dead_letters;
 mod fields;
 mod headers;
-mod letters;
 mod reason;
 #[cfg(test)]
 mod tests;
 
-pub use events::CloudEvents;
-pub use letters::DeadLetters;
+pub use cloud_events::CloudEvents;
+pub use dead_letters::DeadLetters;
 pub use reason::Reason;
 
 /// Default payload limit: 1 MiB, the default of SQS and NATS and slightly below Kafka's.
@@ -32,7 +32,7 @@ const REST_LIMIT: u64 = 64 * 1024;
 const TOPIC_LIMIT: usize = 1024;
 const KEY_LIMIT: usize = 16 * 1024;
 /// Rows composed before yielding to other tasks.
-const TURN: usize = 128;
+const YIELD_EVERY: usize = 128;
 
 /// The settings of one lane's records.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl RecordComposer {
 impl Composer for RecordComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
-        for rows in rows.chunks(TURN) {
+        for rows in rows.chunks(YIELD_EVERY) {
             composed.extend(rows.iter().map(|row| {
                 compose(&self.settings, row)
                     .map_err(|reason| Outcome::Rejected(Failure::new(reason.to_string())))
@@ -83,7 +83,7 @@ impl Composer for RecordComposer {
     }
 
     fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
-        self.settings.dead_letters.as_ref()?.write(envelope, reason)
+        self.settings.dead_letters.as_ref()?.dead_letter(envelope, reason)
     }
 }
 
@@ -95,9 +95,9 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let key = fields::key(fields, "key", KEY_LIMIT)?;
     let payload = fields::payload(fields, settings.payload_limit)?;
     let dedupe = fields::key(fields, "dedupe", KEY_LIMIT)?.unwrap_or_else(|| id.clone());
-    let mut headers = headers::of_the_row(fields)?;
+    let mut headers = headers::from_row(fields)?;
     if let Some(events) = &settings.cloud_events {
-        events.describe(fields, &topic, key.as_deref(), &dedupe, &mut headers)?;
+        events.add_headers(fields, &topic, key.as_deref(), &dedupe, &mut headers)?;
     }
     headers::set(&mut headers, "id", &id);
     headers::set(&mut headers, "idempotency-key", &dedupe);

@@ -19,34 +19,36 @@ use postrider_seams::{
 };
 use tokio::time::Instant;
 
+mod batched_lookups;
 mod credentials;
 mod directory;
 mod event;
 mod fields;
 mod headers;
 mod reason;
-mod rounds;
-mod standing;
+mod recheck;
 #[cfg(test)]
 mod tests;
 
-pub use directory::{Account, Asked, Auth, Away, Directory, Found, NoDirectory, Subscription};
+use batched_lookups::BatchedLookups;
+pub use directory::{
+    Account, Auth, Directory, DirectoryUnavailable, LookupRequest, LookupResult, NoDirectory, Subscription,
+};
 pub use headers::check as check_header;
 pub use reason::Reason;
-use rounds::Rounds;
-use standing::Standing;
+use recheck::WebhookRecheck;
 
 /// Default payload limit: 1 MiB.
 pub const PAYLOAD_LIMIT: u64 = 1024 * 1024;
 /// Size limit, in bytes, of the other columns together.
 const REST_LIMIT: u64 = 64 * 1024;
 /// Delay before a row is retried whose account or secret is unavailable.
-const WAIT: Duration = Duration::from_secs(30);
+const UNAVAILABLE_DELAY: Duration = Duration::from_secs(30);
 
 /// Composes one webhook per row.
 #[derive(Clone)]
 pub struct WebhookComposer {
-    rounds: Arc<Rounds>,
+    lookups: Arc<BatchedLookups>,
     clock: Arc<ClockOffset>,
     secrets: Arc<dyn Secrets>,
     payload_limit: u64,
@@ -55,8 +57,8 @@ pub struct WebhookComposer {
 impl WebhookComposer {
     /// Creates a composer with the default payload limit that dates signatures by the system clock.
     pub fn new(directory: Arc<dyn Directory>, secrets: Arc<dyn Secrets>) -> Self {
-        let rounds = Arc::new(Rounds::new(directory));
-        Self { rounds, clock: Arc::default(), secrets, payload_limit: PAYLOAD_LIMIT }
+        let lookups = Arc::new(BatchedLookups::new(directory));
+        Self { lookups, clock: Arc::default(), secrets, payload_limit: PAYLOAD_LIMIT }
     }
 
     /// Dates signatures by this clock instead of the system clock.
@@ -73,15 +75,15 @@ impl WebhookComposer {
         self
     }
 
-    async fn one(&self, row: &Claimed) -> Result<Envelope, Outcome> {
+    async fn compose_one(&self, row: &Claimed) -> Result<Envelope, Outcome> {
         let fields = row.fields.as_ref().ok_or_else(|| rejected(&Reason::NotLoaded))?;
         let id = row.lease.id.to_string();
         let dedupe = fields::text(fields, "dedupe").map_err(|reason| rejected(&reason))?.unwrap_or(id);
-        let mut webhook = draft(fields, &dedupe, self.payload_limit).map_err(|reason| rejected(&reason))?;
+        let mut webhook = request(fields, &dedupe, self.payload_limit).map_err(|reason| rejected(&reason))?;
         let account = fields::text(fields, "account").map_err(|reason| rejected(&reason))?;
         let since = Instant::now();
-        let found = self.rounds.look_up(account.as_deref(), webhook.subscription.as_deref()).await;
-        let found = found.map_err(|Away(why)| deferred(why))?;
+        let found = self.lookups.look_up(account.as_deref(), webhook.subscription.as_deref()).await;
+        let found = found.map_err(|DirectoryUnavailable(reason)| deferred(reason))?;
         if let Some(account) = &account {
             let known = found.accounts.get(account);
             let credentials = self.credentials(account, known, webhook.client.as_deref()).await?;
@@ -98,7 +100,8 @@ impl WebhookComposer {
         }
         webhook.clock_offset = self.clock.seconds();
         webhook.recheck =
-            Standing::of(&self.rounds, account, webhook.subscription.clone(), &found, since).map(Recheck);
+            WebhookRecheck::for_row(&self.lookups, account, webhook.subscription.clone(), &found, since)
+                .map(Recheck);
         let detail = Detail::from([("signed".to_owned(), Value::Bool(!webhook.signing.is_empty()))]);
         let attempt = row.counters.attempts.saturating_add(1);
         let content = Content::Webhook(Box::new(webhook));
@@ -118,7 +121,7 @@ impl Composer for WebhookComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for row in rows {
-            composed.push(self.one(row).await);
+            composed.push(self.compose_one(row).await);
         }
         composed
     }
@@ -129,7 +132,7 @@ impl Composer for WebhookComposer {
 }
 
 /// Builds the request from the row's fields, without credentials.
-fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, Reason> {
+fn request(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, Reason> {
     let url = fields::text(fields, "url")?.ok_or(Reason::Missing { field: "url" })?;
     let payload = fields::payload(fields, payload_limit)?;
     let content_type = fields::text(fields, "content_type")?.unwrap_or_else(|| "application/json".to_owned());
@@ -142,7 +145,7 @@ fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, R
     };
     Ok(Webhook {
         url,
-        headers: headers::of_the_row(fields)?,
+        headers: headers::from_row(fields)?,
         content_type,
         body,
         timeout: fields::seconds(fields, "timeout")?,
@@ -169,10 +172,13 @@ fn rejected(reason: &Reason) -> Outcome {
 }
 
 /// Defers a row because something outside it is unavailable; this uses no attempt.
-fn deferred(why: impl Into<String>) -> Outcome {
-    Outcome::Deferred(Failure { after: Some(WAIT), ..Failure::new(why) })
+fn deferred(reason: impl Into<String>) -> Outcome {
+    Outcome::Deferred(Failure { after: Some(UNAVAILABLE_DELAY), ..Failure::new(reason) })
 }
 
 fn paused(subscription: &str) -> Failure {
-    Failure { after: Some(WAIT), ..Failure::new(format!("subscription {subscription} is paused")) }
+    Failure {
+        after: Some(UNAVAILABLE_DELAY),
+        ..Failure::new(format!("subscription {subscription} is paused"))
+    }
 }

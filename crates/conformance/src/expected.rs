@@ -14,7 +14,7 @@ pub struct Expected {
     pub tries: u32,
     /// Seconds before the second attempt, the third, … without jitter.
     pub delays: &'static [u64],
-    pub counts: Counts,
+    pub counts: CountedEvents,
     /// Whether an expired lease costs an attempt.
     pub recovery_counts: bool,
     /// A message column that accepts a large text.
@@ -23,7 +23,7 @@ pub struct Expected {
 
 /// The events that increment the attempt counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
+pub enum CountedEvents {
     GoingBack,
     Failure,
     CompletedTry,
@@ -34,7 +34,7 @@ const ALL: [Expected; 5] = [
         contract: "mail_outbox",
         tries: 5,
         delays: &[60, 120, 240, 480],
-        counts: Counts::Failure,
+        counts: CountedEvents::Failure,
         recovery_counts: true,
         large: Some("body_text"),
     },
@@ -42,7 +42,7 @@ const ALL: [Expected; 5] = [
         contract: "dispatch_jobs",
         tries: 3,
         delays: &[30, 60],
-        counts: Counts::CompletedTry,
+        counts: CountedEvents::CompletedTry,
         recovery_counts: true,
         large: Some("payload"),
     },
@@ -50,7 +50,7 @@ const ALL: [Expected; 5] = [
         contract: "open_event_notifications",
         tries: 3,
         delays: &[0, 2],
-        counts: Counts::CompletedTry,
+        counts: CountedEvents::CompletedTry,
         recovery_counts: false,
         large: None,
     },
@@ -58,7 +58,7 @@ const ALL: [Expected; 5] = [
         contract: "emails",
         tries: 5,
         delays: &[30, 60, 120, 240],
-        counts: Counts::Failure,
+        counts: CountedEvents::Failure,
         recovery_counts: true,
         large: None,
     },
@@ -66,7 +66,7 @@ const ALL: [Expected; 5] = [
         contract: "outbox",
         tries: 3,
         delays: &[1, 2],
-        counts: Counts::GoingBack,
+        counts: CountedEvents::GoingBack,
         recovery_counts: true,
         large: Some("payload"),
     },
@@ -83,15 +83,17 @@ impl Expected {
     pub fn counts(&self, transition: Transition) -> bool {
         use Transition::{Dead, Delivered, Rejected, Retry, Skipped};
         match self.counts {
-            Counts::GoingBack => transition == Retry,
-            Counts::Failure => matches!(transition, Retry | Dead | Rejected | Skipped),
-            Counts::CompletedTry => matches!(transition, Retry | Dead | Rejected | Skipped | Delivered),
+            CountedEvents::GoingBack => transition == Retry,
+            CountedEvents::Failure => matches!(transition, Retry | Dead | Rejected | Skipped),
+            CountedEvents::CompletedTry => {
+                matches!(transition, Retry | Dead | Rejected | Skipped | Delivered)
+            }
         }
     }
 
     /// Returns the value of the counter after the last attempt has failed.
     pub fn spent(&self) -> u32 {
-        if self.counts == Counts::GoingBack { self.tries - 1 } else { self.tries }
+        if self.counts == CountedEvents::GoingBack { self.tries - 1 } else { self.tries }
     }
 
     /// Whether the stage writes the error column. A callback keeps the error that says why a mail failed, or who

@@ -1,4 +1,4 @@
-//! The implementations of the laws, by theme. Each function is one law, with its name in the table.
+//! The conformance tests ("laws"), by theme. Each function is one test, with its name in the table.
 
 pub(crate) mod attempts;
 pub(crate) mod claim;
@@ -8,8 +8,9 @@ pub(crate) mod effects;
 pub(crate) mod fence;
 pub(crate) mod foreign;
 pub(crate) mod group_ends;
-pub(crate) mod group_fire;
 pub(crate) mod group_keys;
+mod group_rows;
+pub(crate) mod group_stress;
 pub(crate) mod groups;
 pub(crate) mod handoff;
 pub(crate) mod locks;

@@ -5,19 +5,21 @@
 //! store's own answers; the harness reads rows back with its own queries. Invariant: no law waits for time to pass;
 //! rows are aged instead.
 
-pub mod arena;
 pub mod cell;
+pub mod docs_page;
 mod expected;
 pub mod law;
 mod laws;
 mod row;
 pub mod sim;
 pub mod subject;
-pub mod table;
-pub mod trial;
+pub mod test_case;
+pub mod test_table;
 
-pub use arena::{Arena, CREATE_POOLS, ColumnKind, Foreign, Kind, PoolLimits, TableColumn};
 pub use cell::{Cell, Row};
 pub use law::{LAWS, Law};
 pub use subject::Subject;
-pub use trial::Trial;
+pub use test_case::TestCase;
+pub use test_table::{
+    CREATE_POOLS, ColumnKind, OtherProgram, TableColumn, TestPoolLimits, TestTable, TestedStore,
+};

@@ -2,9 +2,9 @@
 
 use postrider_contract::{Condition, Literal, Role, StateId};
 
-use crate::arena::{ColumnKind, TableColumn};
 use crate::cell::{Cell, Row};
-use crate::subject::{FOREIGN, Subject};
+use crate::subject::{Subject, UNMAPPED_COLUMN};
+use crate::test_table::{ColumnKind, TableColumn};
 
 pub(crate) const SECOND: i64 = 1_000_000;
 pub(crate) const HOUR: i64 = 3600 * SECOND;
@@ -47,7 +47,7 @@ pub(crate) fn bare(columns: &[TableColumn], subject: &Subject, n: usize, now: i6
     let needed = columns.iter().filter(|column| column.required && !column.generated);
     let mut row: Row = needed.map(|column| (column.name.clone(), filler(column, n, now))).collect();
     row.insert(subject.contract.table.id.clone(), key(columns, subject, n));
-    row.insert(FOREIGN.to_owned(), Cell::text(format!("kept {n}")));
+    row.insert(UNMAPPED_COLUMN.to_owned(), Cell::text(format!("kept {n}")));
     // Laws about groups set the group themselves.
     if let Some(by) = subject.contract.group.as_ref().and_then(|group| row.get_mut(&group.by)) {
         *by = Cell::Null;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use postrider_contract::{Claimed, Condition, Contract, Layer, Role, Stage, StateId, When};
 
-use crate::arena::Kind;
+use crate::test_table::TestedStore;
 
 /// A column that no contract maps; the harness adds it to every table.
-pub const FOREIGN: &str = "not_ours";
+pub const UNMAPPED_COLUMN: &str = "not_ours";
 
 fn parse(name: &str, layers: &[Layer]) -> Contract {
     let text = Contract::builtin(name).expect("its name is from the list");
@@ -51,8 +51,8 @@ impl Subject {
     }
 
     /// Returns the stage as this store runs it; `None` if it cannot: DynamoDB has the layout of one contract only.
-    pub fn on(self, kind: Kind) -> Option<Self> {
-        if kind != Kind::DynamoDb {
+    pub fn on(self, kind: TestedStore) -> Option<Self> {
+        if kind != TestedStore::DynamoDb {
             return Some(self);
         }
         postrider_store_dynamodb::adapted(self.contract).ok().map(|contract| Self { contract, ..self })
@@ -86,7 +86,7 @@ impl Subject {
 
     /// Returns the state of a row that is released or deferred before its first attempt.
     pub fn untried(&self) -> StateId {
-        self.stage().untried.unwrap_or(self.stage().retry)
+        self.stage().untried.unwrap_or(self.stage().retryable)
     }
 
     /// Returns the state of a claimed row; the ready state if a claim does not change it.

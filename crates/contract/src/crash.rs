@@ -1,4 +1,5 @@
-//! The cost of a worker crash to a row. Pure; every store calls the same functions.
+//! Decides what happens to a row whose worker crashed: it is retried, released or dead. Pure functions that all stores
+//! share.
 //!
 //! A row is *begun* when it is about to be handed to the transport. Only begun rows are counted when their worker dies;
 //! rows that were merely held come back at no cost. Crashes are counted apart from attempts: after
@@ -22,7 +23,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// Microseconds by which a crash time may be ahead of the clock and still count. A clock that was set back must not
-/// hold back a row for ever.
+/// hold back a row forever.
 const MOST_AHEAD: i64 = 60_000_000;
 
 /// The error text of a row that ended dead because of its crashes.
@@ -78,7 +79,7 @@ mod tests {
 
     fn stage(contract: &str) -> Stage {
         let text = Contract::builtin(contract).expect("a built-in");
-        Contract::parse(contract, text).expect("a sound contract").stages[0].clone()
+        Contract::parse(contract, text).expect("a valid contract").stages[0].clone()
     }
 
     #[test]

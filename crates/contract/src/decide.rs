@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use crate::{Asked, Power, Schedule, Stage, Transition, Uncertain};
+use crate::{Power, RetryAfter, Schedule, Stage, Transition, Uncertain};
 
 /// The longest wait after a failure that a target can ask for; longer ones are cut to it.
-pub const LONGEST_WISH: Duration = Duration::from_hours(24);
+pub const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// The longest delay. Added to the current time, the result still fits into every database's time type.
 const LONGEST_DELAY: Duration = Duration::from_hours(3_650 * 24);
@@ -94,11 +94,12 @@ impl Stage {
             return Decision::now(Transition::Dead);
         }
         let planned = self.delay(row, chance);
-        let delay = match (verdict.after.map(|after| after.min(LONGEST_WISH)), self.retry_rule.asked) {
-            (None, _) | (Some(_), Asked::Ignore) => planned,
-            (Some(after), Asked::Least) => planned.max(after),
-            (Some(after), Asked::Exact) => after,
-        };
+        let delay =
+            match (verdict.after.map(|after| after.min(LONGEST_RETRY_AFTER)), self.retry_rule.retry_after) {
+                (None, _) | (Some(_), RetryAfter::Ignore) => planned,
+                (Some(after), RetryAfter::Minimum) => planned.max(after),
+                (Some(after), RetryAfter::Exact) => after,
+            };
         Decision { transition: Transition::Retry, delay }
     }
 

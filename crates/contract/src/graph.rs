@@ -10,7 +10,7 @@ pub type Edge = (StateId, Transition, StateId);
 
 impl Transition {
     /// Whether only an operator makes this transition.
-    pub fn is_by_hand(self) -> bool {
+    pub fn is_by_operator(self) -> bool {
         matches!(self, Self::Requeued | Self::Cancelled | Self::Completed)
     }
 }
@@ -25,12 +25,12 @@ impl Contract {
         for sweep in &self.sweeps {
             edges.extend(sweep.from.iter().map(|from| (*from, Transition::Swept, sweep.to)));
         }
-        for (by_hand, transition) in [
+        for (operator_move, transition) in [
             (&self.requeue, Transition::Requeued),
             (&self.cancel, Transition::Cancelled),
             (&self.complete, Transition::Completed),
         ] {
-            let moves = by_hand.iter().flat_map(|by_hand| &by_hand.moves);
+            let moves = operator_move.iter().flat_map(|operator_move| &operator_move.moves);
             edges.extend(moves.map(|(from, to)| (*from, transition, *to)));
         }
         edges.into_iter().collect()
@@ -53,7 +53,7 @@ impl Contract {
                     edges.extend(stage.untried.filter(|_| back).map(|kept| (*from, transition, kept)));
                 }
             }
-            edges.insert((*from, Transition::Reclaimed, stage.retry));
+            edges.insert((*from, Transition::Reclaimed, stage.retryable));
             if stage.lease.spend || stage.lease.poison.is_some() {
                 edges.insert((*from, Transition::Reclaimed, stage.dead));
             }
@@ -74,7 +74,7 @@ impl Contract {
     /// Whether only an operator moves a row out of this state. The ready state of an optional stage counts as not final
     /// here, although it is final on a lane without that stage.
     pub fn is_final(&self, state: StateId) -> bool {
-        !self.edges().iter().any(|(from, transition, _)| *from == state && !transition.is_by_hand())
+        !self.edges().iter().any(|(from, transition, _)| *from == state && !transition.is_by_operator())
     }
 
     /// Returns the state machine as a Mermaid diagram. Labels in brackets are an operator's transitions.
@@ -102,13 +102,13 @@ impl Contract {
             .edges()
             .iter()
             .any(|(_, transition, to)| *to == state && *transition == Transition::Delivered);
-        self.producer.contains(&state) || (self.is_ready(state) && !reached && !self.tells_of_failure(state))
+        self.producer.contains(&state) || (self.is_ready(state) && !reached && !self.keeps_error(state))
     }
 
     fn labelled(&self) -> Vec<((StateId, StateId), String)> {
         let mut found: Vec<((StateId, StateId), Vec<String>)> = Vec::new();
         for (from, transition, to) in self.edges() {
-            let label = if transition.is_by_hand() {
+            let label = if transition.is_by_operator() {
                 format!("[{transition}]")
             } else {
                 transition.name().to_owned()

@@ -1,9 +1,9 @@
-//! Hand-off to an external queue: which sweeps publish and take back rows, and which column records the publication.
+//! Hand-off to an external queue: which sweeps publish and recall rows, and which column records the publication.
 //!
 //! Invariant of a contract that is `queued`: the mark of a ready row is NULL exactly while the queue is assumed to have
 //! no pointer to the row. Transitions back to a ready state clear the mark; the queue publisher sets it.
 
-use crate::assign::{Assignment, List};
+use crate::assign::{Assignment, Assignments};
 use crate::{Contract, Move, Role, Set, Stage, StateId, Sweep, Transition, When};
 
 /// The parts of a contract that concern an external queue.
@@ -11,7 +11,7 @@ use crate::{Contract, Move, Role, Set, Stage, StateId, Sweep, Transition, When};
 pub struct Handoff<'a> {
     /// The sweep that publishes rows: an index into `contract.sweeps`.
     pub offer: usize,
-    /// The sweep that takes back rows whose pointers the queue seems to have lost: an index into `contract.sweeps`.
+    /// The sweep that recalls rows whose pointers the queue seems to have lost: an index into `contract.sweeps`.
     pub stale: usize,
     /// The column with the time at which the row was last published.
     pub mark: &'a str,
@@ -27,7 +27,7 @@ impl Contract {
         let (to, from) = (self.sweeps[offer].to, &self.sweeps[offer].from);
         self.sweeps.iter().enumerate().find_map(|(stale, sweep)| match &sweep.when {
             When::OlderThan { since, .. }
-                if sweep.only_queued && sweep.from == [to] && from.contains(&sweep.to) =>
+                if sweep.only_with_queue && sweep.from == [to] && from.contains(&sweep.to) =>
             {
                 Some(Handoff { offer, stale, mark: since })
             }
@@ -61,7 +61,7 @@ impl Contract {
 
     /// Returns the assignments that set the mark (`published`) or clear it.
     pub fn marks(&self, mark: &str, published: bool) -> Vec<Assignment> {
-        let mut list = List::default();
+        let mut list = Assignments::default();
         list.put(mark, if published { Set::Now } else { Set::Null });
         self.put_role(Role::Version, Set::Increment, &mut list);
         self.put_role(Role::Updated, Set::Now, &mut list);
@@ -69,11 +69,11 @@ impl Contract {
     }
 
     /// Clears the mark where the row becomes ready again: the queue has no pointer to it.
-    pub(crate) fn assign_mark(&self, step: &Move<'_>, list: &mut List) {
+    pub(crate) fn assign_published_at(&self, step: &Move<'_>, list: &mut Assignments) {
         let Some(handoff) = self.queue_of(step.stage) else { return };
         let back = match step.transition {
             Transition::Retry | Transition::Deferred | Transition::Released | Transition::Requeued => true,
-            Transition::Reclaimed => step.to == Some(step.stage.retry),
+            Transition::Reclaimed => step.to == Some(step.stage.retryable),
             _ => false,
         };
         if back {

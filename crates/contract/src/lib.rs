@@ -8,35 +8,31 @@ mod assign;
 mod builtin;
 mod crash;
 mod decide;
-mod duration;
 mod graph;
+mod group_order;
 mod handoff;
-mod hold;
+mod identifier;
 mod layer;
 mod message;
 mod model;
+mod moves;
 mod parse;
-mod problem;
-mod raw;
-mod reader;
 mod resolve;
 mod settings;
 mod transition;
 mod verify;
-mod words;
 
 pub use assign::{
-    ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, POISON, POISON_MESSAGE, Set, TAKEOVERS,
+    ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
 pub use crash::{CRASHED, Crash, LEAST_CRASHES, SUSPECT_CRASHES, wait_after_crashes};
-pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
-pub use duration::duration;
+pub use decide::{Counters, Decision, Got, LONGEST_RETRY_AFTER, Verdict};
 pub use graph::Edge;
 pub use handoff::Handoff;
 pub use layer::Layer;
 pub use message::{REMEMBERED, RESULTS};
 pub use model::*;
-pub use problem::{Problem, Problems};
+pub use moves::Move;
 pub use resolve::Missing;
-pub use settings::{LaneSettings, Outside};
+pub use settings::{ExternalSettings, LaneSettings};
 pub use transition::Transition;

@@ -1,6 +1,6 @@
 //! The fields that a composer reads, and how the results of single recipients are stored.
 
-use crate::{Column, Contract, Expr, MessageField, Stage, Transition, Write};
+use crate::{Absent, Column, Contract, Expr, MessageField, Stage, Transition, Write};
 
 /// The composer field with the result of each recipient so far.
 pub const RESULTS: &str = "results";
@@ -65,7 +65,7 @@ impl Contract {
         self.message.insert(RESULTS.to_owned(), MessageField::Column(column.clone()));
         let tries = Transition::SETTLES.into_iter();
         let on = tries.filter(|settles| *settles == Transition::Delivered || settles.is_failure()).collect();
-        let value = Expr::Outcome { field: REMEMBERED.to_owned(), optional: true };
+        let value = Expr::Outcome { field: REMEMBERED.to_owned(), absent: Absent::Keep };
         self.writes.push(Write { on, column, value });
         self
     }

@@ -28,10 +28,10 @@ pub struct Contract {
     /// States that the application inserts rows in, in addition to the ready ones.
     pub producer: Vec<StateId>,
     pub stages: Vec<Stage>,
-    pub due: Due,
-    pub claim: Claim,
+    pub due: DueRule,
+    pub claim: ClaimRule,
     pub group: Option<Group>,
-    pub pool: Option<Pool>,
+    pub pool: Option<PoolTable>,
     pub sweeps: Vec<Sweep>,
     pub cancel: Option<OperatorMove>,
     pub requeue: Option<OperatorMove>,
@@ -143,8 +143,8 @@ pub struct Stage {
     pub ready: Vec<StateId>,
     pub claimed: Claimed,
     pub delivered: StateId,
-    /// The state after a retry; also after a release, deferral or reclaim.
-    pub retry: StateId,
+    /// The state of rows that wait for another attempt: after a retry, and after a release, deferral or reclaim.
+    pub retryable: StateId,
     /// The state after a release or deferral of a row without any attempt, so that it keeps its state.
     pub untried: Option<StateId>,
     pub dead: StateId,
@@ -153,9 +153,9 @@ pub struct Stage {
     pub uncertain: Uncertain,
     /// The stage may have no transport; its ready state is then final.
     pub optional: bool,
-    pub attempts: Attempts,
-    pub retry_rule: Retry,
-    pub lease: Lease,
+    pub attempts: AttemptsRule,
+    pub retry_rule: RetryRule,
+    pub lease: LeaseRule,
 }
 
 /// The state of a claimed row.
@@ -223,7 +223,7 @@ impl Stage {
             },
             Transition::Delivered => self.delivered,
             Transition::Retry | Transition::Deferred | Transition::Released | Transition::Reclaimed => {
-                self.retry
+                self.retryable
             }
             Transition::Dead => self.dead,
             Transition::Rejected => self.rejected,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{
-    Column, Condition, Contract, Defer, Expr, MessageField, OnError, OperatorMove, Order, Role, Schedule,
-    Stage, StateId, When,
+    Absent, ClaimOrder, Column, Condition, Contract, Defer, Expr, MessageField, OnError, OperatorMove, Role,
+    Schedule, Stage, StateId, When,
 };
 
 /// A column that the contract requires and the table lacks.
@@ -26,7 +26,7 @@ impl Contract {
     /// Returns the contract as this table can run it: without the absent optional columns and everything that needs
     /// them.
     ///
-    /// Without `lease_until` a lease lasts [`crate::Lease::without`]; without a due column rows are due by the time of
+    /// Without `lease_until` a lease lasts [`crate::LeaseRule::without`]; without a due column rows are due by the time of
     /// their last change; without an attempts column attempts are counted in the history. An optional stage whose
     /// states are no longer distinct is dropped, unless an attempts column distinguishes its dead rows from its ready
     /// ones. Returns the missing required columns as the error.
@@ -54,7 +54,7 @@ impl Contract {
         let mut found = vec![(self.table.id.clone(), "table.id".to_owned())];
         let mut need = |column: &str, key: String| found.push((column.to_owned(), key));
         for (role, column) in &self.columns.0 {
-            // If no history counts attempts either, a row would be retried for ever without this column.
+            // If no history counts attempts either, a row would be retried forever without this column.
             let counts = *role == Role::Attempts && self.history.is_none();
             if !column.optional || counts {
                 need(&column.name, format!("columns.{role}"));
@@ -122,19 +122,21 @@ impl Contract {
         }
         for write in self.writes.iter().filter(|write| !write.column.optional) {
             found.push((write.column.name.clone(), "write".to_owned()));
-            rows(&write.value, "write", found);
+            row_columns(&write.value, "write", found);
         }
         for (index, effect) in self.effects.iter().enumerate() {
             effect
                 .values
                 .iter()
-                .for_each(|(_, value)| rows(value, &format!("effect.{}.values", index + 1), found));
+                .for_each(|(_, value)| row_columns(value, &format!("effect.{}.values", index + 1), found));
         }
         for tally in &self.tallies {
             let own = tally.same.iter().chain(tally.within.iter().map(|(_, since)| since));
             found.extend(own.map(|column| (column.clone(), format!("count.{}", tally.field))));
         }
-        found.extend(self.due.wish.iter().map(|wish| (wish.column.clone(), "due.wish".to_owned())));
+        found.extend(
+            self.due.retry_after.iter().map(|asked| (asked.column.clone(), "due.retry_after".to_owned())),
+        );
         for join in &self.joins {
             for (_, (side, column)) in join.on.iter().filter(|(_, (side, _))| side == "row") {
                 found.push((column.clone(), format!("join.{}.on.{side}", join.alias)));
@@ -189,7 +191,7 @@ impl Contract {
         let columns = self.columns.clone();
         self.claim.order.retain(|order| order.role == Role::Id || columns.get(order.role).is_some());
         if !self.claim.order.iter().any(|order| order.role == Role::Id) {
-            self.claim.order.push(Order { role: Role::Id, descending: false });
+            self.claim.order.push(ClaimOrder { role: Role::Id, descending: false });
         }
     }
 
@@ -224,7 +226,7 @@ impl Contract {
         if impossible.is_empty() {
             return;
         }
-        self.stand_in(&impossible);
+        self.merge_dead_states(&impossible);
         let states = &self.states;
         self.stages.retain(|stage| {
             let Some((state, column)) = impossible.iter().find(|(state, _)| stage.uses(*state)) else {
@@ -244,10 +246,10 @@ impl Contract {
 
     /// Replaces a dead state that is no longer distinct from the state before it by that state. Only the attempts
     /// column then shows that a row is finished, and no lane claims it. A requeue leads from the state to itself.
-    fn stand_in(&mut self, impossible: &[(StateId, String)]) {
+    fn merge_dead_states(&mut self, impossible: &[(StateId, String)]) {
         let gone = |state: StateId| impossible.iter().any(|(known, _)| *known == state);
-        for stage in self.stages.iter_mut().filter(|stage| stage.optional && !gone(stage.retry)) {
-            let back = stage.retry;
+        for stage in self.stages.iter_mut().filter(|stage| stage.optional && !gone(stage.retryable)) {
+            let back = stage.retryable;
             for end in [&mut stage.dead, &mut stage.rejected, &mut stage.skipped] {
                 if !gone(*end) {
                     continue;
@@ -273,8 +275,8 @@ impl Contract {
             sweep.to = to.unwrap_or(sweep.to);
             to.is_some() && !sweep.from.is_empty()
         });
-        for by_hand in [&mut self.cancel, &mut self.requeue, &mut self.complete] {
-            *by_hand = by_hand.take().map(|moves| OperatorMove {
+        for operator_move in [&mut self.cancel, &mut self.requeue, &mut self.complete] {
+            *operator_move = operator_move.take().map(|moves| OperatorMove {
                 moves: moves
                     .moves
                     .iter()
@@ -303,7 +305,7 @@ impl Stage {
             crate::Claimed::Same => None,
         };
         let ends =
-            [&mut self.delivered, &mut self.retry, &mut self.dead, &mut self.rejected, &mut self.skipped];
+            [&mut self.delivered, &mut self.retryable, &mut self.dead, &mut self.rejected, &mut self.skipped];
         self.ready.iter_mut().chain(claimed).chain(ends)
     }
 
@@ -319,10 +321,10 @@ impl Stage {
 }
 
 /// Collects the columns of the row that a value reads and that must exist.
-fn rows(value: &Expr, key: &str, found: &mut Vec<(String, String)>) {
+fn row_columns(value: &Expr, key: &str, found: &mut Vec<(String, String)>) {
     match value {
-        Expr::Row { column, optional: false } => found.push((column.clone(), key.to_owned())),
-        Expr::Json(members) => members.iter().for_each(|(_, value)| rows(value, key, found)),
+        Expr::Row { column, absent: Absent::Required } => found.push((column.clone(), key.to_owned())),
+        Expr::Json(members) => members.iter().for_each(|(_, value)| row_columns(value, key, found)),
         _ => {}
     }
 }

@@ -1,60 +1,52 @@
 //! Existing setting names (`DISPATCH_MAX_ATTEMPTS`, `app.outbox.batchSize`) and the contract keys that they set.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::problem::Problem;
-use crate::{Contract, Layer, words};
+use postrider_config::{Mistake, Node, Place, Report, Scope, Value, suggestion};
 
-/// The type of a key's value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Whole,
-    Fraction,
-    Duration,
-}
+use crate::{Contract, Layer};
 
 /// Every key that a contract's `[settings]` may name. `lane.…` keys belong to the lane that runs the contract.
-const TARGETS: [(&str, Kind); 15] = [
-    ("table.name", Kind::Text),
-    ("attempts.max", Kind::Whole),
-    ("retry.base", Kind::Duration),
-    ("retry.factor", Kind::Fraction),
-    ("retry.cap", Kind::Duration),
-    ("retry.jitter", Kind::Fraction),
-    ("claim.batch", Kind::Whole),
-    ("claim.min_age", Kind::Duration),
-    ("group.run", Kind::Whole),
-    ("lease.for", Kind::Duration),
-    ("lease.without", Kind::Duration),
-    ("lane.poll", Kind::Duration),
-    ("lane.timeout", Kind::Duration),
-    ("lane.concurrency", Kind::Whole),
-    ("lane.batch", Kind::Whole),
+const TARGETS: [&str; 15] = [
+    "table.name",
+    "attempts.max",
+    "retry.base",
+    "retry.factor",
+    "retry.cap",
+    "retry.jitter",
+    "claim.batch",
+    "claim.min_age",
+    "group.run",
+    "lease.for",
+    "lease.without",
+    "lane.poll",
+    "lane.timeout",
+    "lane.concurrency",
+    "lane.batch",
 ];
 
+/// The targets that are durations, as well as `retention.STATE`.
+const DURATIONS: [&str; 7] =
+    ["retry.base", "retry.cap", "claim.min_age", "lease.for", "lease.without", "lane.poll", "lane.timeout"];
+
 pub(crate) fn is_target(key: &str) -> bool {
-    kind(key).is_some()
+    TARGETS.contains(&key) || is_retention(key)
+}
+
+fn is_retention(key: &str) -> bool {
+    key.strip_prefix("retention.").is_some_and(|state| !state.is_empty())
 }
 
 /// Returns the remedy for an unknown key.
 pub(crate) fn targets(wrong: &str) -> String {
-    words::meant(wrong, TARGETS.iter().map(|(key, _)| *key))
-}
-
-fn kind(key: &str) -> Option<Kind> {
-    if key.strip_prefix("retention.").is_some_and(|state| !state.is_empty()) {
-        return Some(Kind::Duration);
-    }
-    TARGETS.iter().find(|(known, _)| *known == key).map(|(_, kind)| *kind)
+    suggestion(wrong, TARGETS)
 }
 
 /// The values of external settings, split into those of the contract and those of the lane.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outside {
-    /// Values for [`Contract::parse_with`], which checks their ranges and reports them under the external names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExternalSettings {
+    /// Values for [`Contract::parse_with`], which checks their types and ranges.
     pub layer: Layer,
     /// Values for the lane.
     pub lane: LaneSettings,
@@ -74,25 +66,39 @@ impl Contract {
     ///
     /// A dotted name is also found as an environment variable: `app.outbox.pollInterval` as `APP_OUTBOX_POLL_INTERVAL`
     /// and `APP_OUTBOX_POLLINTERVAL`. A plain number for a duration means seconds, or milliseconds if the name says so;
-    /// under a dotted name it needs a unit. Returns the valid settings and the problems of the others, so that a caller
-    /// can report every mistake at once.
-    pub fn outside(&self, origin: &str, lookup: impl Fn(&str) -> Option<String>) -> (Outside, Vec<Problem>) {
-        let mut found = Outside { layer: Layer::new(origin, "", toml::Table::new()), ..Outside::default() };
-        let mut problems = Vec::new();
+    /// under a dotted name it needs a unit. Returns the valid settings and the mistakes in the others, each at the name
+    /// of its setting, so that a caller can report every mistake at once.
+    pub fn external_settings(
+        &self,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> (ExternalSettings, Vec<Mistake>) {
+        let empty = || Node::table(Place::new("external settings"));
+        let (mut values, mut lane, mut mistakes) = (empty(), empty(), Vec::new());
         for (setting, key) in &self.settings {
-            let said = forms(setting).into_iter().find_map(|name| lookup(&name).map(|text| (name, text)));
-            let Some((name, text)) = said else { continue };
-            if let Err((what, remedy)) = found.take(key, &name, Unit::of(setting), text.trim()) {
-                problems.push(Problem { origin: origin.to_owned(), place: None, key: name, what, remedy });
+            let given = spellings(setting).into_iter().find_map(|name| Some((lookup(&name)?, name)));
+            let Some((text, name)) = given else { continue };
+            let (place, text) = (Place::new(name), text.trim());
+            let is_duration = DURATIONS.contains(&key.as_str()) || is_retention(key);
+            let text = if is_duration { with_unit(setting, text) } else { Ok(text.to_owned()) };
+            match (text, key.strip_prefix("lane.")) {
+                (Ok(text), Some(key)) => lane.set_at(&[key], &place, Value::Untyped(text)),
+                (Ok(text), None) => {
+                    let path: Vec<&str> = key.splitn(2, '.').collect();
+                    values.set_at(&path, &place, Value::Untyped(text));
+                }
+                (Err((what, remedy)), _) => mistakes.push(Mistake { place, key: key.clone(), what, remedy }),
             }
         }
-        (found, problems)
+        let report = Report::new(&lane);
+        let lane = LaneSettings::read(&Scope::new(&report, "lane".to_owned(), &lane));
+        mistakes.extend(report.finish().err().into_iter().flat_map(postrider_config::Mistakes::into_vec));
+        (ExternalSettings { layer: Layer::of("", values), lane }, mistakes)
     }
 }
 
 /// Returns the name; for a dotted one also its two spellings as an environment variable.
-fn forms(setting: &str) -> Vec<String> {
-    let mut forms = vec![setting.to_owned()];
+fn spellings(setting: &str) -> Vec<String> {
+    let mut spellings = vec![setting.to_owned()];
     if setting.contains('.') {
         let mut snake = String::new();
         for c in setting.chars() {
@@ -101,35 +107,10 @@ fn forms(setting: &str) -> Vec<String> {
             }
             snake.extend(if matches!(c, '.' | '-') { '_' } else { c }.to_uppercase());
         }
-        forms.push(snake);
-        forms.push(setting.replace(['.', '-'], "_").to_uppercase());
+        spellings.push(snake);
+        spellings.push(setting.replace(['.', '-'], "_").to_uppercase());
     }
-    forms
-}
-
-type Wrong = (String, String);
-
-impl Outside {
-    fn take(&mut self, key: &str, name: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
-        let kind = kind(key).expect("parse refused every other target");
-        if let Some(key) = key.strip_prefix("lane.") {
-            return self.lane.take(key, unit, text);
-        }
-        let value = match kind {
-            Kind::Text => toml::Value::String(text.to_owned()),
-            Kind::Whole => toml::Value::Integer(whole(text)?),
-            Kind::Fraction => toml::Value::Float(fraction(text)?),
-            Kind::Duration => toml::Value::String(format!("{}ms", duration(unit, text)?.as_millis())),
-        };
-        let (section, field) = key.split_once('.').expect("every target has two parts");
-        let section =
-            self.layer.values.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        if let toml::Value::Table(section) = section {
-            section.insert(field.to_owned(), value);
-        }
-        self.layer.names.insert(key.to_owned(), name.to_owned());
-        Ok(())
-    }
+    spellings
 }
 
 impl LaneSettings {
@@ -142,70 +123,31 @@ impl LaneSettings {
     /// The allowed batch sizes.
     pub const BATCHES: RangeInclusive<u32> = 1..=1000;
 
-    fn take(&mut self, key: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
-        match key {
-            "poll" => self.poll = Some(within(&Self::POLLS, duration(unit, text)?)?),
-            "timeout" => self.timeout = Some(within(&Self::TIMEOUTS, duration(unit, text)?)?),
-            "concurrency" => self.concurrency = Some(within(&Self::CONCURRENCIES, whole(text)?)?),
-            _ => self.batch = Some(within(&Self::BATCHES, whole(text)?)?),
-        }
-        Ok(())
-    }
-}
-
-fn whole(text: &str) -> Result<i64, Wrong> {
-    text.parse().map_err(|_| (format!("{text:?} is no whole number"), "write for example 5".to_owned()))
-}
-
-/// Returns the value if it is in the range.
-fn within<T: PartialOrd + fmt::Debug, G: TryInto<T> + fmt::Debug + Copy>(
-    range: &RangeInclusive<T>,
-    given: G,
-) -> Result<T, Wrong> {
-    given.try_into().ok().filter(|value| range.contains(value)).ok_or_else(|| {
-        (format!("{given:?} is out of range"), format!("allowed: {:?} to {:?}", range.start(), range.end()))
-    })
-}
-
-fn fraction(text: &str) -> Result<f64, Wrong> {
-    let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| (format!("{text:?} is no number"), "write for example 0.2".to_owned()))
-}
-
-/// The unit of a plain number for a duration.
-#[derive(Clone, Copy)]
-enum Unit {
-    Seconds,
-    Millis,
-    /// A dotted name comes from a framework where a plain number may mean milliseconds: reject it rather than be wrong
-    /// by a factor of a thousand.
-    Unsaid,
-}
-
-impl Unit {
-    fn of(setting: &str) -> Self {
-        let lower = setting.to_lowercase();
-        if ["_ms", "millis", "milliseconds"].iter().any(|unit| lower.ends_with(unit)) {
-            Self::Millis
-        } else if setting.contains('.') && !lower.ends_with("seconds") {
-            Self::Unsaid
-        } else {
-            Self::Seconds
+    fn read(scope: &Scope<'_>) -> Self {
+        Self {
+            poll: scope.get("poll").and_then(|item| item.duration(Self::POLLS)),
+            timeout: scope.get("timeout").and_then(|item| item.duration(Self::TIMEOUTS)),
+            concurrency: scope.get("concurrency").and_then(|item| item.number(Self::CONCURRENCIES)),
+            batch: scope.get("batch").and_then(|item| item.number(Self::BATCHES)),
         }
     }
 }
 
-/// Parses a duration with its unit, or a plain number if the unit is known.
-fn duration(unit: Unit, text: &str) -> Result<Duration, Wrong> {
-    let Ok(number) = text.parse::<i64>() else {
-        return crate::duration(text)
-            .map_err(|remedy| (format!("{text:?} is no duration"), remedy.to_owned()));
-    };
-    let number = u64::try_from(number)
-        .map_err(|_| (format!("{number} is out of range"), "a duration can't be negative".to_owned()))?;
-    match unit {
-        Unit::Seconds => Ok(Duration::from_secs(number)),
-        Unit::Millis => Ok(Duration::from_millis(number)),
-        Unit::Unsaid => Err((format!("{number} has no unit"), format!("write {number}ms or {number}s"))),
+/// Adds the unit that the setting's name implies to a plain number. The error is what is wrong, and how to fix it.
+fn with_unit(setting: &str, text: &str) -> Result<String, (String, String)> {
+    let Ok(number) = text.parse::<i64>() else { return Ok(text.to_owned()) };
+    let lower = setting.to_lowercase();
+    if number < 0 {
+        return Err((format!("invalid value `{number}`"), "a duration can't be negative".to_owned()));
     }
+    if ["_ms", "millis", "milliseconds"].iter().any(|unit| lower.ends_with(unit)) {
+        return Ok(format!("{number}ms"));
+    }
+    // A dotted name comes from a framework where a plain number may mean milliseconds: reject it rather than be wrong
+    // by a factor of a thousand.
+    if setting.contains('.') && !lower.ends_with("seconds") {
+        let what = format!("invalid value `{number}`: a duration needs a unit");
+        return Err((what, format!("write {number}ms or {number}s")));
+    }
+    Ok(format!("{number}s"))
 }

@@ -77,7 +77,7 @@ impl Transition {
     }
 
     /// Whether this transition ends an attempt, with any result.
-    pub fn ends_a_try(self) -> bool {
+    pub fn ends_attempt(self) -> bool {
         self == Self::Delivered || self.is_failure()
     }
 

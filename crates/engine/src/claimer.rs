@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::batch::{Batch, HeldRow};
 use crate::room::{Place, Source};
 use crate::runner::Runner;
+use crate::sizes::FullClaim;
 use crate::state::Phase;
 use crate::watchdog;
 
@@ -51,7 +52,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
             claimed = Instant::now();
         }
         match turn {
-            Turn::Full => runner.deep.notify_waiters(),
+            Turn::Full => runner.backlog.notify_waiters(),
             Turn::Drained => {
                 let deadline = idle_deadline(&runner).await;
                 tokio::select! {
@@ -101,7 +102,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
     while !is_draining(&runner) {
         tokio::select! {
             biased;
-            () = runner.deep.notified() => {}
+            () = runner.backlog.notified() => {}
             _ = changed.changed() => continue,
         }
         // The leader waits for room on behalf of all claimers.
@@ -143,6 +144,7 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
     let claimed = claim(runner, limit, asked).await;
+    let took = asked.elapsed();
     reserved.fetch_sub(u64::from(limit), Relaxed);
     match claimed {
         Ok(rows) => {
@@ -154,7 +156,9 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
             }
             let full = got >= u64::from(limit);
             if full {
-                runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
+                let row_bytes = rows.iter().map(|held| held.row.inline_bytes()).sum::<u64>() / got.max(1);
+                let claim = FullClaim { took, waiting: runner.waiting.rows(), row_bytes };
+                runner.claim_size.came_full(&runner.lane.limits, &claim);
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
             accept(runner, rows).await;
@@ -196,7 +200,7 @@ pub(crate) async fn accept(runner: &Runner, rows: Vec<HeldRow>) {
     }
 }
 
-/// Looks up the recipients of all rows of a claim at once; a look-up per transport call would cost one database round
+/// Looks up the recipients of all rows of a claim at once: a query for each transport call would cost a database round
 /// trip per call.
 async fn look_up(runner: &Runner, rows: &[HeldRow]) {
     let claimed: Vec<&Claimed> = rows.iter().map(|held| &held.row).collect();
@@ -213,8 +217,8 @@ async fn look_up(runner: &Runner, rows: &[HeldRow]) {
 
 /// Returns how many more rows the lane may hold, at most one claim's worth.
 pub(crate) fn room(runner: &Runner) -> u64 {
-    let bound = runner.reach.held(&runner.lane.limits);
-    let most = u64::from(runner.reach.rows()).min(bound).max(1);
+    let bound = runner.claim_size.held(&runner.lane.limits);
+    let most = u64::from(runner.claim_size.rows()).min(bound).max(1);
     bound.saturating_sub(runner.state.counters.held.load(Relaxed)).min(most)
 }
 
@@ -223,7 +227,7 @@ pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
     if !runner.room.may(Source::Queue) {
         return 0;
     }
-    let bound = runner.reach.held(&runner.lane.limits);
+    let bound = runner.claim_size.held(&runner.lane.limits);
     let held = &runner.state.counters.held;
     let mut now = held.load(Relaxed);
     loop {
@@ -251,8 +255,8 @@ fn reserve(runner: &Runner, room: Room) -> Option<u32> {
     let limits = &runner.lane.limits;
     let all = room == Room::All;
     let contended = runner.room.is_contended(Source::Table);
-    let bound = if all { limits.held as u64 } else { runner.reach.held(limits) };
-    let most = u64::from(if all { limits.batch } else { runner.reach.rows() }).min(bound).max(1);
+    let bound = if all { limits.held as u64 } else { runner.claim_size.held(limits) };
+    let most = u64::from(if all { limits.batch } else { runner.claim_size.rows() }).min(bound).max(1);
     let patient = bound >= 2 * most && !runner.waiting.is_empty();
     let least = if all || contended {
         1
@@ -325,6 +329,6 @@ async fn give_single_lock_back(runner: &Runner) {
     if runner.lane.limits.single
         && let Err(error) = runner.store.unlock(&single_lock(runner)).await
     {
-        tracing::warn!(lane = runner.state.name, %error, "the single-claimer lock could not be given back; it runs out by itself");
+        tracing::warn!(lane = runner.state.name, %error, "the single-claimer lock could not be given back; it expires");
     }
 }

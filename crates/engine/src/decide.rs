@@ -2,10 +2,10 @@
 
 use postrider_contract::{Decision, Got, Transition, Verdict};
 use postrider_seams::row::Detail;
-use postrider_seams::{Envelope, Failure, Outcome, Value};
+use postrider_seams::{Claimed, Envelope, Failure, Outcome, Value};
 
-use crate::batch::HeldRow;
-use crate::ended::Ended;
+use crate::batch::LeaseRef;
+use crate::outcomes::DecidedRow;
 use crate::recipients::{self, Mixed};
 use crate::runner::Runner;
 
@@ -16,17 +16,23 @@ pub(crate) const REASON_LIMIT: usize = 1000;
 const MIXED_LIMIT: usize = 16_000;
 
 /// Decides a row's next move. `envelope` is `None` if the row could not be composed.
-pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, outcome: Outcome) -> Ended {
-    let decision = decision(runner, &held, &outcome, runner.dice.roll());
+pub(crate) fn decided(
+    runner: &Runner,
+    row: &Claimed,
+    lease: LeaseRef,
+    envelope: Option<Envelope>,
+    outcome: Outcome,
+) -> DecidedRow {
+    let decision = decision(runner, row, &outcome, runner.dice.roll());
     let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
-    let (reason, receipt, mut detail) = words(outcome);
+    let (reason, receipt, mut detail) = contents(outcome);
     let mixed = recipients::mixed(&detail);
     let reason = match &mixed {
-        Some(mixed) => said(decision.transition, reason, mixed),
+        Some(mixed) => mixed_reason(decision.transition, reason, mixed),
         None => reason,
     };
-    recipients::remember(&held.row, mixed.as_ref(), &mut detail);
-    log(runner, &held, decision.transition, reason.as_deref());
+    recipients::remember(row, mixed.as_ref(), &mut detail);
+    log(runner, row, decision.transition, reason.as_deref());
     // The log contains the whole list, however long.
     let reason =
         reason.map(|reason| compact(&reason, if mixed.is_some() { MIXED_LIMIT } else { REASON_LIMIT }));
@@ -35,28 +41,28 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
         Transition::Delivered => mixed.is_some(),
         transition => transition != Transition::Released,
     };
-    Ended {
-        lease: held.lease,
+    DecidedRow {
+        lease,
         transition: decision.transition,
         delay: decision.delay,
         reason: reason.filter(|_| keeps_reason),
         receipt,
         envelope,
         outcome: detail,
-        rest: Vec::new(),
+        behind: Vec::new(),
     }
 }
 
 /// Returns the transition that this outcome leads to.
-pub(crate) fn transition(runner: &Runner, held: &HeldRow, outcome: &Outcome) -> Transition {
-    decision(runner, held, outcome, 0.0).transition
+pub(crate) fn transition(runner: &Runner, row: &Claimed, outcome: &Outcome) -> Transition {
+    decision(runner, row, outcome, 0.0).transition
 }
 
 /// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it.
 /// Otherwise a retry would send it to them twice, and calling it delivered would lose the others: the row fails with a
 /// reason that lists who has it.
-fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> Decision {
-    let (stage, counters, verdict) = (runner.stage(), &held.row.counters, outcome.verdict());
+fn decision(runner: &Runner, row: &Claimed, outcome: &Outcome, chance: f64) -> Decision {
+    let (stage, counters, verdict) = (runner.stage(), &row.counters, outcome.verdict());
     let decision = stage.decide(counters, verdict, chance);
     let forgotten = match decision.transition {
         Transition::Retry => verdict.partly,
@@ -82,7 +88,7 @@ fn does_not_fit(outcome: &Outcome) -> bool {
 }
 
 /// Returns the reason of a mail that did not reach all its recipients: once the row ends, it lists each of them.
-fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
+fn mixed_reason(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
     match (transition, reason) {
         (Transition::Delivered, _)
         | (Transition::Dead | Transition::Rejected | Transition::Skipped, None) => Some(mixed.reason()),
@@ -99,10 +105,9 @@ fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option
     }
 }
 
-fn log(runner: &Runner, held: &HeldRow, transition: Transition, reason: Option<&str>) {
-    let (lane, row) = (&runner.state.name, &held.row.lease.id);
+fn log(runner: &Runner, row: &Claimed, transition: Transition, reason: Option<&str>) {
+    let (lane, attempt, row) = (&runner.state.name, row.counters.attempts + 1, &row.lease.id);
     if transition.is_failure() {
-        let attempt = held.row.counters.attempts + 1;
         let (transition, reason) = (transition.name(), reason.unwrap_or_default());
         tracing::info!(lane, %row, attempt, transition, reason, "not delivered");
     } else if let (Transition::Delivered, Some(reason)) = (transition, reason) {
@@ -110,7 +115,8 @@ fn log(runner: &Runner, held: &HeldRow, transition: Transition, reason: Option<&
     }
 }
 
-fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
+/// Returns the reason, the receipt and the details of an outcome.
+fn contents(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
     match outcome {
         Outcome::Delivered(receipt) => {
             let mut detail = receipt.detail;
@@ -119,15 +125,15 @@ fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
             }
             (None, receipt.id, detail)
         }
-        Outcome::Retryable(failure) => told(failure, "provider_error"),
-        Outcome::Rejected(failure) | Outcome::Skipped(failure) => told(failure, "rejected"),
-        Outcome::Refused(failure) => told(failure, "unauthorized"),
-        Outcome::Deferred(failure) | Outcome::Uncertain(failure) => told(failure, "unknown"),
+        Outcome::Retryable(failure) => of_failure(failure, "provider_error"),
+        Outcome::Rejected(failure) | Outcome::Skipped(failure) => of_failure(failure, "rejected"),
+        Outcome::Refused(failure) => of_failure(failure, "unauthorized"),
+        Outcome::Deferred(failure) | Outcome::Uncertain(failure) => of_failure(failure, "unknown"),
     }
 }
 
 /// Adds `$outcome.code`, `message` and `retry_after` for every contract, even if the transport did not set them.
-fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail) {
+fn of_failure(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail) {
     let (reason, mut detail) = (compact(&failure.reason, REASON_LIMIT), failure.detail);
     let code = if failure.unreachable { "network_error" } else { code };
     let code = detail.get("class").cloned().unwrap_or_else(|| Value::Text(code.to_owned()));

@@ -31,7 +31,7 @@ struct Running {
 }
 
 /// A lane's place in the engine before its store is open: the lane appears in the status, with the reason.
-pub struct Berth {
+pub struct AnnouncedLane {
     handle: Handle,
     state: Arc<LaneState>,
     dice: Arc<dyn Dice>,
@@ -66,11 +66,11 @@ impl Engine {
     }
 
     /// Adds a lane to the status while its store is being opened.
-    pub fn announce(&self, lane: &str, contract: &str, stage: &str) -> Berth {
+    pub fn announce(&self, lane: &str, contract: &str, stage: &str) -> AnnouncedLane {
         let state = Arc::new(LaneState::new(lane, contract, stage));
         self.handle.lock().push(Running { state: Arc::clone(&state), ended: None });
         let (dice, suspects) = (Arc::clone(&self.dice), Arc::clone(&self.suspects));
-        Berth { handle: self.handle(), state, dice, suspects }
+        AnnouncedLane { handle: self.handle(), state, dice, suspects }
     }
 
     /// Announces and starts a lane whose store is open.
@@ -118,7 +118,7 @@ impl Handle {
     }
 }
 
-impl Berth {
+impl AnnouncedLane {
     /// Reports why the store cannot be opened yet.
     pub fn waiting_for(&self, error: &store::Error) {
         let trouble = match error.class {

@@ -32,6 +32,10 @@ pub struct Limits {
     pub batch: u32,
     /// Maximum rows per claim while the lane is fast; equal to `batch` if the operator set that.
     pub stretch: u32,
+    /// Maximum rows per claim while the lane is fast and the database distant: each claim takes a round trip. Equal to
+    /// `stretch` if the operator set `batch` or `held`. More than `held` rows are then held, as far as they fit into
+    /// `bytes`.
+    pub stretch_distant: u32,
     /// Rows held at once: waiting, in flight and not yet settled.
     pub held: usize,
     /// Bytes of large rows in memory at once.

@@ -11,12 +11,12 @@ use postrider_seams::store::{self, Class};
 use postrider_seams::{Failure, Lease, Outcome};
 
 use crate::batch::HeldRow;
-use crate::ended::Ended;
+use crate::call::hand_back;
 use crate::runner::Runner;
 use crate::{decide, deliverer};
 
 /// Time for which a row that could not be read is held before it is handed back.
-pub(crate) const UNREADABLE: Duration = Duration::from_secs(1);
+const UNREADABLE: Duration = Duration::from_secs(1);
 
 /// The divisor of the lane's byte budget that limits one load, so that several deliverers can load at once.
 const PART: u64 = 8;
@@ -26,7 +26,10 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     let mut waiting = VecDeque::with_capacity(rows.len());
     for held in rows {
         match too_large(runner, held.row.size) {
-            Some(outcome) => runner.ended.push(vec![decide::ended(runner, held, None, outcome)]),
+            Some(outcome) => {
+                let decided = decide::decided(runner, &held.row, held.lease, None, outcome);
+                runner.outcomes.push(vec![decided]);
+            }
             None => waiting.push_back(held),
         }
     }
@@ -35,7 +38,7 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
         let bytes = part.iter().map(|held| held.row.size).sum();
         let _permit = runner.room_for(bytes).await;
         let loaded = load(runner, part).await;
-        deliverer::deliver(runner, loaded).await;
+        deliverer::deliver_rows(runner, loaded).await;
     }
 }
 
@@ -73,7 +76,7 @@ async fn load(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
                 held.push(row);
                 leases.push(lease);
             }
-            None => runner.ended.push(vec![Ended::released(row.lease)]),
+            None => hand_back(runner, [row]),
         }
     }
     if held.is_empty() {
@@ -107,7 +110,7 @@ fn with_fields(
             held.row.fields = fields;
             loaded.push(held);
         } else {
-            runner.ended.push(vec![Ended::released(held.lease)]);
+            hand_back(runner, [held]);
         }
     }
     loaded
@@ -115,13 +118,19 @@ fn with_fields(
 
 async fn fail(runner: &Runner, rows: Vec<HeldRow>, error: &store::Error) {
     if error.class == Class::Permanent {
-        let ended = rows.into_iter().map(|held| decide::ended(runner, held, None, unreadable(error)));
-        runner.ended.push(ended.collect());
+        let decided = rows
+            .into_iter()
+            .map(|held| decide::decided(runner, &held.row, held.lease, None, unreadable(error)));
+        runner.outcomes.push(decided.collect());
         return;
     }
-    tracing::warn!(lane = runner.state.name, rows = rows.len(), %error, "large rows could not be read; handed back");
-    // Handed back at once they would be claimed at once, and a table that cannot be read would be queried without a
-    // pause.
+    wait_after(runner, rows.len(), error).await;
+    hand_back(runner, rows);
+}
+
+/// Waits before rows that could not be read are handed back. Otherwise they would be claimed at once, and a table that
+/// cannot be read would be queried without a pause.
+pub(crate) async fn wait_after(runner: &Runner, rows: usize, error: &store::Error) {
+    tracing::warn!(lane = runner.state.name, rows, %error, "large rows could not be read; handed back");
     tokio::time::sleep(UNREADABLE).await;
-    runner.ended.push(rows.into_iter().map(|held| Ended::released(held.lease)).collect());
 }

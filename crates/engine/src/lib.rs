@@ -3,42 +3,41 @@
 //! Owns: the loop, and the health of each lane. Must not: know a database, a protocol or a file. Invariant: a claimed
 //! row is settled, handed back, or left to its lease; it is never forgotten while the process lives.
 
-mod aliases;
 mod batch;
-mod begin;
+mod begun;
+mod call;
 mod claimer;
-mod crowd;
+mod compose;
+mod dead_letters;
 mod decide;
 mod deliverer;
-mod ended;
 mod engine;
-mod keeper;
+mod fair_queue;
 pub mod lane;
 mod large;
-mod letters;
-mod nets;
+mod lease_extender;
+mod maintenance;
 mod observed;
-mod offers;
-mod ordered;
-mod pace;
-mod pointers;
+mod outcomes;
 mod prober;
-mod questions;
-mod reach;
+mod queue_publisher;
+mod queue_receiver;
 mod recipients;
+mod retry_timer;
 mod room;
 mod runner;
+mod runs;
+mod send;
 mod settler;
 mod silence;
-mod soon;
+mod sizes;
 mod state;
 pub mod status;
 mod suspect;
-mod turns;
 mod unanswered;
 mod waiting;
 mod watchdog;
 
-pub use engine::{Berth, Drained, Engine, Handle};
+pub use engine::{AnnouncedLane, Drained, Engine, Handle};
 pub use lane::{Lane, Limits};
 pub use status::{Health, LaneStatus};

@@ -1,5 +1,9 @@
 //! Metrics decorators for store and transport: metrics are recorded here, so that no backend instruments itself.
 
+mod metric_aliases;
+mod pending_calls;
+mod transport;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +12,12 @@ use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Transition};
 use postrider_seams::handoff::{Offer, Taken};
 use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{
-    Claimed, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
-};
+use postrider_seams::{Claimed, Fields, Handoff, Lease, RowId, Store, Want};
 use tokio::time::Instant;
 
-use crate::aliases::Aliases;
-use crate::questions::Questions;
+use self::metric_aliases::MetricAliases;
+pub(crate) use self::pending_calls::PendingCalls;
+pub(crate) use self::transport::ObservedTransport;
 
 /// Counts and times the calls of a lane to its store.
 pub(crate) struct ObservedStore {
@@ -26,8 +29,8 @@ pub(crate) struct ObservedStore {
     begin_seconds: Histogram,
     settle_seconds: Histogram,
     settled: Vec<(Transition, Counter)>,
-    aliases: Aliases,
-    questions: Arc<Questions>,
+    aliases: MetricAliases,
+    pending_calls: Arc<PendingCalls>,
 }
 
 impl ObservedStore {
@@ -51,16 +54,16 @@ impl ObservedStore {
             begin_seconds: seconds("begin"),
             settle_seconds: seconds("settle"),
             settled,
-            aliases: Aliases::new(lane, contract),
+            aliases: MetricAliases::new(lane, contract),
             lane: lane.to_owned(),
             inner,
-            questions: Arc::default(),
+            pending_calls: Arc::default(),
         }
     }
 
-    /// Registers pending calls in `questions`, where the watchdog reads them.
-    pub fn counting(self, questions: Arc<Questions>) -> Self {
-        Self { questions, ..self }
+    /// Registers pending calls in `pending_calls`, where the watchdog reads them.
+    pub fn counting(self, pending_calls: Arc<PendingCalls>) -> Self {
+        Self { pending_calls, ..self }
     }
 
     fn came(&self, rows: &[Claimed]) {
@@ -137,7 +140,7 @@ impl Store for ObservedStore {
     }
 
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
-        let _question = self.questions.ask("claim");
+        let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
         let result = self.inner.claim(want).await;
         self.claim_seconds.record(started.elapsed());
@@ -149,12 +152,12 @@ impl Store for ObservedStore {
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
-        let _question = self.questions.ask("load");
+        let _pending = self.pending_calls.begin("load");
         self.failed("load", self.inner.load(leases).await)
     }
 
     async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
-        let _question = self.questions.ask("begin");
+        let _pending = self.pending_calls.begin("begin");
         let started = Instant::now();
         let result = self.inner.begin(begun, others).await;
         self.begin_seconds.record(started.elapsed());
@@ -162,7 +165,7 @@ impl Store for ObservedStore {
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
-        let _question = self.questions.ask("settle");
+        let _pending = self.pending_calls.begin("settle");
         let started = Instant::now();
         let result = self.inner.settle(moves).await;
         self.settle_seconds.record(started.elapsed());
@@ -185,7 +188,7 @@ impl Store for ObservedStore {
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
-        let _question = self.questions.ask("extend");
+        let _pending = self.pending_calls.begin("extend");
         self.failed("extend", self.inner.extend(leases).await)
     }
 
@@ -200,13 +203,13 @@ impl Store for ObservedStore {
         self.failed("reclaim", result)
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        let _question = self.questions.ask("release");
-        let result = self.inner.release_unheld(held).await;
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        let _pending = self.pending_calls.begin("release");
+        let result = self.inner.release_lost_claims(held).await;
         if let Ok(rows) = &result {
             self.rows("postrider_rows_reclaimed_total", "unanswered", *rows);
         }
-        self.failed("release_unheld", result)
+        self.failed("release_lost_claims", result)
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
@@ -230,7 +233,7 @@ impl Store for ObservedStore {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
-        let _question = self.questions.ask("look ahead");
+        let _pending = self.pending_calls.begin("look ahead");
         self.failed("next_due", self.inner.next_due().await)
     }
 
@@ -262,7 +265,7 @@ impl Handoff for ObservedStore {
     }
 
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
-        let _question = self.questions.ask("claim");
+        let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
         let result = self.handing()?.claim_named(rows).await;
         self.claim_seconds.record(started.elapsed());
@@ -273,7 +276,7 @@ impl Handoff for ObservedStore {
     }
 
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
-        let _question = self.questions.ask("claim");
+        let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
         let result = self.handing()?.claim_kept(limit).await;
         self.claim_seconds.record(started.elapsed());
@@ -290,81 +293,5 @@ impl Handoff for ObservedStore {
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
         self.failed("recall", self.handing()?.recall(rows).await)
-    }
-}
-
-/// Counts and times the calls of a lane to its transport.
-pub(crate) struct ObservedTransport {
-    inner: Arc<dyn Transport>,
-    seconds: Histogram,
-    outcomes: [(&'static str, Counter); 7],
-}
-
-impl ObservedTransport {
-    /// Wraps a transport and registers its metrics with the label `lane`.
-    pub fn new(lane: &str, inner: Arc<dyn Transport>) -> Self {
-        let counter = |outcome: &'static str| {
-            let counter = metrics::counter!("postrider_deliveries_total", "lane" => lane.to_owned(), "outcome" => outcome);
-            (outcome, counter)
-        };
-        Self {
-            inner,
-            seconds: metrics::histogram!("postrider_deliver_seconds", "lane" => lane.to_owned()),
-            outcomes: [
-                counter("delivered"),
-                counter("retryable"),
-                counter("rejected"),
-                counter("skipped"),
-                counter("deferred"),
-                counter("refused"),
-                counter("uncertain"),
-            ],
-        }
-    }
-}
-
-#[async_trait]
-impl Transport for ObservedTransport {
-    fn capabilities(&self) -> transport::Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn look_up_claimed(&self, rows: &[transport::Addressed]) {
-        self.inner.look_up_claimed(rows).await;
-    }
-
-    async fn look_up_missing(&self, batch: &[Envelope]) {
-        self.inner.look_up_missing(batch).await;
-    }
-
-    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let started = Instant::now();
-        let outcomes = self.inner.deliver(batch, deadline).await;
-        self.seconds.record(started.elapsed());
-        let mut counts = [0u64; 7];
-        for outcome in &outcomes {
-            counts[index(outcome)] += 1;
-        }
-        for ((_, counter), count) in self.outcomes.iter().zip(counts).filter(|(_, count)| *count > 0) {
-            counter.increment(count);
-        }
-        outcomes
-    }
-
-    async fn probe(&self) -> Result<(), transport::Error> {
-        self.inner.probe().await
-    }
-}
-
-/// Returns the index of an outcome's counter in `ObservedTransport::outcomes`.
-fn index(outcome: &Outcome) -> usize {
-    match outcome {
-        Outcome::Delivered(_) => 0,
-        Outcome::Retryable(_) => 1,
-        Outcome::Rejected(_) => 2,
-        Outcome::Skipped(_) => 3,
-        Outcome::Deferred(_) => 4,
-        Outcome::Refused(_) => 5,
-        Outcome::Uncertain(_) => 6,
     }
 }

@@ -1,9 +1,9 @@
 //! One running lane: the state that its parts share, and how they start and stop together.
 //!
 //! ```text
-//!  claimer ──▶ waiting ──▶ deliverers ──▶ ended ──▶ settlers ──▶ the store
-//!     ▲                                                │
-//!     └────────────── room (rows settled) ◀────────────┘      also: keeper, nets, prober, watchdog
+//!  claimer ──▶ waiting ──▶ deliverers ──▶ outcomes ──▶ settlers ──▶ the store
+//!     ▲                                                   │
+//!     └─────────────── room (rows settled) ◀──────────────┘   also: lease extender, maintenance, prober, watchdog
 //! ```
 
 use std::sync::atomic::AtomicU32;
@@ -16,22 +16,25 @@ use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::batch::{Batch, HeldRow};
-use crate::begin::Begins;
-use crate::ended::{Ended, EndedRows};
+use crate::begun::BegunMarks;
 use crate::lane::Lane;
-use crate::observed::{ObservedStore, ObservedTransport};
-use crate::pace::Pace;
-use crate::questions::Questions;
-use crate::reach::Reach;
+use crate::observed::{ObservedStore, ObservedTransport, PendingCalls};
+use crate::outcomes::{DecidedRow, OutcomeQueue};
+use crate::retry_timer::RetryTimer;
 use crate::room::Room;
 use crate::silence::Silence;
-use crate::soon::Soon;
+use crate::sizes::{CallSize, CallTime, CallsAhead, ClaimSize};
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::suspect::Suspects;
 use crate::unanswered::Unanswered;
 use crate::waiting::{Run, Waiting};
 use crate::watchdog::{Lasting, Moment};
-use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, unanswered, watchdog};
+use crate::{
+    claimer, deliverer, lease_extender, maintenance, prober, queue_receiver, settler, unanswered, watchdog,
+};
+
+/// The minimum time left on a lease when a delivery begins; a quarter of the lease if leases are short.
+const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// The state that the parts of one lane share.
 pub(crate) struct Runner {
@@ -41,7 +44,7 @@ pub(crate) struct Runner {
     pub dice: Arc<dyn Dice>,
     pub state: Arc<LaneState>,
     pub waiting: Waiting,
-    pub ended: EndedRows,
+    pub outcomes: OutcomeQueue,
     /// Batches whose leases are extended; a batch lives as long as one of its rows.
     batches: Mutex<Vec<Weak<Batch>>>,
     /// Settles read, an extension writes: the two never overlap, so no settle uses a fence that is being changed.
@@ -49,7 +52,7 @@ pub(crate) struct Runner {
     /// Claims whose answer was lost.
     pub unanswered: Unanswered,
     /// Marks rows as begun.
-    pub begins: Begins,
+    pub begun_marks: BegunMarks,
     /// Deliveries read; the delivery of a suspect writes, so that it runs alone.
     pub alone: RwLock<()>,
     /// The state about suspects that the lanes of the process share.
@@ -59,23 +62,25 @@ pub(crate) struct Runner {
     /// Notified when the last row of an ordered run, or a row of a pool, was settled: others may be claimable.
     pub freed: Notify,
     /// The retry timer: when to publish rows of a lane with a queue that were deferred or will be retried.
-    pub soon: Soon,
+    pub retry_timer: RetryTimer,
     /// Notified when a full batch was claimed: the assisting claimers should start.
-    pub deep: Notify,
+    pub backlog: Notify,
     /// Consecutive connection failures.
     pub unreachable_in_a_row: AtomicU32,
     /// Records that a broker did not acknowledge.
     pub silence: Silence,
     /// Notified when an outcome suggests that the target may be gone.
     pub doubt: Notify,
-    /// The claim size.
-    pub reach: Reach,
-    /// The call size, from the time that the target needs per envelope.
-    pub pace: Pace,
+    /// Concurrent calls of the transport.
+    pub slots: Semaphore,
+    pub claim_size: ClaimSize,
+    pub call_size: CallSize,
+    pub calls_ahead: CallsAhead,
+    pub settle_time: CallTime,
     /// The byte budget of large rows in memory, in KiB.
     pub bytes: Semaphore,
     /// Store calls that have not been answered yet.
-    pub questions: Arc<Questions>,
+    pub pending_calls: Arc<PendingCalls>,
     /// Since when rows are due but claims do not return them.
     pub passed_over: Lasting,
     /// Since when the queue has messages but none is received although there is room.
@@ -89,13 +94,18 @@ pub(crate) struct Runner {
 impl Runner {
     /// Creates a lane that is not started yet; wraps its store and transport for metrics.
     pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>, suspects: Arc<Suspects>) -> Arc<Self> {
-        let questions = Arc::<Questions>::default();
+        let pending_calls = Arc::<PendingCalls>::default();
         let store = ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store));
-        let store: Arc<dyn Store> = Arc::new(store.counting(Arc::clone(&questions)));
+        let store: Arc<dyn Store> = Arc::new(store.counting(Arc::clone(&pending_calls)));
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
-        let reach = Reach::new(&lane.limits);
-        let waiting = Waiting::with_room(bounded_room(&lane, &*transport));
+        let claim_size = ClaimSize::new(&lane.limits);
+        let outcomes = OutcomeQueue::new(store.capabilities().settle_batch);
+        let workers = workers(&lane, &*transport);
+        let bounded_room = bounded_room(&lane, &*transport);
+        // Where clients share the deliveries, a prepared call would occupy a share of them.
+        let calls_ahead = CallsAhead::new(workers, bounded_room.is_none());
+        let waiting = Waiting::with_room(bounded_room);
         let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             bytes: Semaphore::new(kib.clamp(1, Semaphore::MAX_PERMITS)),
@@ -105,23 +115,26 @@ impl Runner {
             dice,
             state,
             waiting,
-            ended: EndedRows::default(),
+            outcomes,
             batches: Mutex::default(),
             gate: RwLock::new(()),
             unanswered: Unanswered::default(),
-            begins: Begins::default(),
+            begun_marks: BegunMarks::default(),
             alone: RwLock::new(()),
             suspects,
             room: Room::new(),
             freed: Notify::new(),
-            soon: Soon::default(),
-            deep: Notify::new(),
+            retry_timer: RetryTimer::default(),
+            backlog: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
             silence: Silence::default(),
             doubt: Notify::new(),
-            reach,
-            pace: Pace::default(),
-            questions,
+            slots: Semaphore::new(workers),
+            claim_size,
+            call_size: CallSize::default(),
+            calls_ahead,
+            settle_time: CallTime::default(),
+            pending_calls,
             passed_over: Lasting::default(),
             unreceived: Lasting::default(),
             received: Moment::now(),
@@ -180,6 +193,11 @@ impl Runner {
         Duration::from_millis(planned).mul_f64(1.0 + 0.2 * self.dice.roll())
     }
 
+    /// Returns the minimum time left on a lease when a delivery begins.
+    pub fn lease_margin(&self) -> Duration {
+        LEASE_MARGIN.min(self.store.capabilities().lease / 4)
+    }
+
     /// Whether clients share this lane fairly (the contract has a fairness key).
     pub fn is_fair(&self) -> bool {
         self.lane.contract.claim.fair.is_some()
@@ -192,8 +210,11 @@ impl Runner {
 
     /// Hands back rows and runs that were never tried.
     pub fn release(&self, (rows, runs): (Vec<HeldRow>, Vec<Run>)) {
-        let rows = rows.into_iter().map(|row| Ended::released(row.lease));
-        self.ended.push(rows.chain(runs.into_iter().filter_map(ordered::give_back)).collect());
+        let rows = rows.into_iter().map(|row| DecidedRow::released(row.lease));
+        let runs = runs.into_iter().filter_map(|run| {
+            DecidedRow::released_together(run.into_iter().map(|held| held.lease).collect())
+        });
+        self.outcomes.push(rows.chain(runs).collect());
     }
 
     /// Waits until a large row fits into the lane's byte budget.
@@ -214,18 +235,19 @@ impl Runner {
     async fn run(self: Arc<Self>) {
         let facts = self.store.capabilities();
         let mut beside = JoinSet::new();
-        beside.spawn(keeper::run(Arc::clone(&self)));
-        beside.spawn(nets::run(Arc::clone(&self)));
+        beside.spawn(lease_extender::run(Arc::clone(&self)));
+        beside.spawn(maintenance::run(Arc::clone(&self)));
         beside.spawn(prober::run(Arc::clone(&self)));
         beside.spawn(watchdog::run(Arc::clone(&self)));
         beside.spawn(unanswered::run(Arc::clone(&self)));
         let mut settlers = JoinSet::new();
         for _ in 0..facts.settlers.max(1) {
-            settlers.spawn(settler::run(Arc::clone(&self), facts.settle_batch));
+            settlers.spawn(settler::run(Arc::clone(&self)));
+            settlers.spawn(settler::assist(Arc::clone(&self)));
         }
         let mut deliverers = JoinSet::new();
-        for _ in 0..self.workers() {
-            deliverers.spawn(deliverer::run(Arc::clone(&self)));
+        for number in 0..self.workers() + self.calls_ahead.most() {
+            deliverers.spawn(deliverer::run(Arc::clone(&self), number));
         }
         let mut claimers = JoinSet::new();
         if self.claims_from_table() {
@@ -236,7 +258,7 @@ impl Runner {
         }
         if let Some(queue) = &self.lane.queue {
             for _ in 0..queue.receivers().max(1) {
-                claimers.spawn(pointers::receive(Arc::clone(&self), Arc::clone(queue)));
+                claimers.spawn(queue_receiver::receive(Arc::clone(&self), Arc::clone(queue)));
             }
         }
         // Claimers end when the lane drains; then each part ends once the previous one has ended and its queue is
@@ -244,8 +266,9 @@ impl Runner {
         join(claimers).await;
         self.release_waiting();
         self.waiting.close();
+        self.calls_ahead.close();
         join(deliverers).await;
-        self.ended.close();
+        self.outcomes.close();
         join(settlers).await;
         beside.shutdown().await;
         if let Err(error) = self.release_unanswered().await {

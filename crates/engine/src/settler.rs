@@ -7,45 +7,61 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::store::{self, Held, Settlement};
+use tokio::time::Instant;
 
-use crate::ended::Ended;
+use crate::outcomes::DecidedRow;
 use crate::runner::Runner;
 
 /// Wait for more outcomes of a burst: long enough to fill batches, too short to add noticeable latency.
 const LINGER: Duration = Duration::from_millis(3);
 
-pub(crate) async fn run(runner: Arc<Runner>, batch: usize) {
-    while let Some(ended) = runner.ended.take(batch.max(1), LINGER).await {
-        settle(&runner, ended).await;
+/// Settles until the lane has drained.
+pub(crate) async fn run(runner: Arc<Runner>) {
+    while let Some(decided) = runner.outcomes.take(LINGER).await {
+        settle(&runner, decided).await;
+    }
+}
+
+/// Settles whole batches in addition to the settlers, while settles take long because the database is distant. With a
+/// near database more settles at once would only make the batches smaller.
+pub(crate) async fn assist(runner: Arc<Runner>) {
+    while let Some(decided) = runner.outcomes.take_full(|| runner.settle_time.is_distant()).await {
+        settle(&runner, decided).await;
     }
 }
 
 /// Settles all outcomes, with as many retries as needed. If the store cannot write a single row, it leaves that row to
 /// its lease; an error concerns the whole batch, and forgetting its outcomes would send the messages again.
-async fn settle(runner: &Runner, ended: Vec<Ended>) {
+async fn settle(runner: &Runner, decided: Vec<DecidedRow>) {
     let mut failures = 0;
-    while let Err(error) = try_settle(runner, &ended).await {
+    while let Err(error) = try_settle(runner, &decided).await {
         failures += 1;
         let wait = runner.store_failed(&error, failures);
-        tracing::warn!(lane = runner.state.name, %error, rows = ended.len(), "settle failed; the outcomes are kept");
+        tracing::warn!(lane = runner.state.name, %error, rows = decided.len(), "settle failed; the outcomes are kept");
         tokio::time::sleep(wait).await;
     }
     runner.store_is_back();
     if runner.lane.queue.is_some() {
-        ended.iter().filter(|ended| ended.comes_again()).for_each(|ended| runner.soon.falls_due(ended.delay));
+        let again = decided.iter().filter(|one| one.comes_again());
+        again.for_each(|one| runner.retry_timer.falls_due(one.delay));
     }
 }
 
-async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error> {
+async fn try_settle(runner: &Runner, batch: &[DecidedRow]) -> Result<(), store::Error> {
     // The gate excludes extensions, so the fences read here are the rows' current ones.
     let _gate = runner.gate.read().await;
     let mut moves: Vec<Settlement> = Vec::with_capacity(batch.len());
     let mut lost = 0;
-    for ended in batch {
-        lost += u64::from(!ended.lease.is_held());
-        moves.extend(ended.settlements());
+    for decided in batch {
+        lost += u64::from(!decided.lease.is_held());
+        moves.extend(decided.settlements());
     }
-    let answers = if moves.is_empty() { Vec::new() } else { runner.store.settle(&moves).await? };
+    let mut answers = Vec::new();
+    if !moves.is_empty() {
+        let asked = Instant::now();
+        answers = runner.store.settle(&moves).await?;
+        runner.settle_time.note(asked.elapsed());
+    }
     count(runner, &moves, &answers, lost);
     let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == Held::Lost);
     runner.gave_up(given_up.map(|(settlement, _)| &settlement.lease));
@@ -81,9 +97,9 @@ fn count(runner: &Runner, moves: &[Settlement], answers: &[Held], lost_before: u
 }
 
 /// Closes the leases of settled rows and frees their room.
-fn done(runner: &Runner, batch: &[Ended]) {
-    let over = batch.iter().filter(|ended| ended.close()).count();
-    let rows: usize = batch.iter().map(Ended::rows).sum();
+fn done(runner: &Runner, batch: &[DecidedRow]) {
+    let over = batch.iter().filter(|decided| decided.close()).count();
+    let rows: usize = batch.iter().map(DecidedRow::rows).sum();
     runner.state.counters.held.fetch_sub(rows as u64, Relaxed);
     runner.note_progress();
     runner.room.freed();

@@ -13,8 +13,8 @@ use postrider_contract::{Defer, SUSPECT_CRASHES, wait_after_crashes};
 use postrider_seams::{Claimed, Failure, Outcome};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
 
-use crate::deliverer::GRACE;
 use crate::runner::Runner;
+use crate::send::GRACE;
 
 /// Delay of a suspect while another one is being delivered.
 const LATER: Duration = Duration::from_secs(5);

@@ -139,7 +139,7 @@ impl Runner {
         if !self.unanswered.is_due() {
             return Ok(());
         }
-        match self.store.release_unheld(&self.held()).await {
+        match self.store.release_lost_claims(&self.held()).await {
             Ok(rows) => {
                 self.unanswered.looked();
                 self.note_released(rows);
@@ -175,7 +175,7 @@ impl Runner {
         // Wake the claimer or, with a queue, the publisher: the released rows are due.
         self.freed.notify_one();
         if self.lane.queue.is_some() {
-            self.soon.falls_due(Duration::ZERO);
+            self.retry_timer.falls_due(Duration::ZERO);
         }
     }
 }

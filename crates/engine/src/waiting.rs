@@ -1,5 +1,5 @@
 //! The queue of claimed rows that wait for delivery; rows of an ordered group form one run. Clients are served
-//! round-robin (`turns.rs`), and none can occupy all deliveries (`crowd.rs`). Bounded by the claimer, which never holds
+//! round-robin (`fair_queue.rs`), and none can occupy all deliveries (`fair_queue.rs`). Bounded by the claimer, which never holds
 //! more rows than its limit.
 
 use std::collections::{HashMap, VecDeque};
@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::batch::HeldRow;
-use crate::crowd::Crowd;
-use crate::turns::{Share, Shared, Turns};
+use crate::fair_queue::{FairQueue, FairShareLimit, Share, Shared};
 
 /// The rows and runs of one lane that wait for delivery.
 #[derive(Debug, Default)]
@@ -30,10 +29,10 @@ impl Shared for Run {
 
 #[derive(Debug, Default)]
 struct Inner {
-    rows: Turns<HeldRow>,
-    runs: Turns<Run>,
+    rows: FairQueue<HeldRow>,
+    runs: FairQueue<Run>,
     /// The deliveries in flight per share.
-    crowd: Crowd,
+    crowd: FairShareLimit,
     /// Whether runs are taken next; rows and runs alternate if both wait.
     runs_next: bool,
     /// Deliverers that found nothing and wait.
@@ -137,7 +136,7 @@ impl Waiting {
     /// Creates a queue that limits the share of each client in `room` concurrent deliveries of one row each; `None` if
     /// calls carry many rows, or rows have no fairness key.
     pub fn with_room(room: Option<usize>) -> Self {
-        let inner = Inner { crowd: Crowd::with_room(room), ..Inner::default() };
+        let inner = Inner { crowd: FairShareLimit::with_room(room), ..Inner::default() };
         Self { inner: Mutex::new(inner), ..Self::default() }
     }
 

@@ -104,7 +104,7 @@ async fn watch(runner: &Runner) {
 
 /// Returns why the lane does not move although it should; `None` if it is not stalled.
 fn stalled(runner: &Runner) -> Option<String> {
-    if let Some((verb, _)) = runner.questions.oldest().filter(|(_, since)| *since >= UNANSWERED) {
+    if let Some((verb, _)) = runner.pending_calls.oldest().filter(|(_, since)| *since >= UNANSWERED) {
         return Some(format!(
             "the database has not answered ({verb}) for over {} s: is the table locked, or the database overloaded?",
             UNANSWERED.as_secs()

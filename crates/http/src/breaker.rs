@@ -52,11 +52,11 @@ pub enum Admission {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breaker {
     settings: BreakerSettings,
-    state: State,
+    state: BreakerState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum BreakerState {
     Closed { failures: u32 },
     Open { until: Instant, wait: Duration },
     HalfOpen { since: Instant, wait: Duration },
@@ -65,24 +65,24 @@ enum State {
 impl Breaker {
     /// Creates a closed breaker.
     pub fn new(settings: BreakerSettings) -> Self {
-        Self { settings, state: State::Closed { failures: 0 } }
+        Self { settings, state: BreakerState::Closed { failures: 0 } }
     }
 
     /// Asks whether a request may be sent. The first caller after the wait is the probe and must report its result.
     pub fn admit(&mut self, now: Instant) -> Admission {
         match self.state {
-            State::Closed { .. } => Admission::Pass,
-            State::Open { until, .. } if now < until => Admission::Wait(until - now),
-            State::Open { wait, .. } => {
-                self.state = State::HalfOpen { since: now, wait };
+            BreakerState::Closed { .. } => Admission::Pass,
+            BreakerState::Open { until, .. } if now < until => Admission::Wait(until - now),
+            BreakerState::Open { wait, .. } => {
+                self.state = BreakerState::HalfOpen { since: now, wait };
                 Admission::Pass
             }
-            State::HalfOpen { since, wait } => {
-                let forgotten = since + self.settings.probe;
-                if now < forgotten {
-                    return Admission::Wait((forgotten - now).min(wait));
+            BreakerState::HalfOpen { since, wait } => {
+                let probe_expires = since + self.settings.probe;
+                if now < probe_expires {
+                    return Admission::Wait((probe_expires - now).min(wait));
                 }
-                self.state = State::HalfOpen { since: now, wait };
+                self.state = BreakerState::HalfOpen { since: now, wait };
                 Admission::Pass
             }
         }
@@ -91,41 +91,45 @@ impl Breaker {
     /// Returns the remaining wait of an open breaker, `None` if it is closed or half open. Changes nothing.
     pub fn open_for(&self, now: Instant) -> Option<Duration> {
         match self.state {
-            State::Open { until, .. } => until.checked_duration_since(now).filter(|left| !left.is_zero()),
-            State::Closed { .. } | State::HalfOpen { .. } => None,
+            BreakerState::Open { until, .. } => {
+                until.checked_duration_since(now).filter(|left| !left.is_zero())
+            }
+            BreakerState::Closed { .. } | BreakerState::HalfOpen { .. } => None,
         }
     }
 
     /// Records a success: closes the breaker and resets its wait.
     pub fn succeeded(&mut self) {
-        self.state = State::Closed { failures: 0 };
+        self.state = BreakerState::Closed { failures: 0 };
     }
 
     /// Records a failure: opens the breaker at the limit, and doubles the wait after a failed probe.
     pub fn failed(&mut self, now: Instant) {
         self.state = match self.state {
-            State::Closed { failures } if failures + 1 < self.settings.failures => {
-                State::Closed { failures: failures + 1 }
+            BreakerState::Closed { failures } if failures + 1 < self.settings.failures => {
+                BreakerState::Closed { failures: failures + 1 }
             }
-            State::Closed { .. } => State::Open { until: now + self.settings.wait, wait: self.settings.wait },
-            State::HalfOpen { wait, .. } => {
+            BreakerState::Closed { .. } => {
+                BreakerState::Open { until: now + self.settings.wait, wait: self.settings.wait }
+            }
+            BreakerState::HalfOpen { wait, .. } => {
                 let wait = (wait * 2).min(self.settings.longest_wait);
-                State::Open { until: now + wait, wait }
+                BreakerState::Open { until: now + wait, wait }
             }
             // This request was admitted before the breaker opened.
-            open @ State::Open { .. } => open,
+            open @ BreakerState::Open { .. } => open,
         };
     }
 
     /// Records that an admitted probe was not sent, so that another one may start.
-    pub fn withdrawn(&mut self, now: Instant) {
-        if let State::HalfOpen { wait, .. } = self.state {
-            self.state = State::Open { until: now, wait };
+    pub fn probe_not_sent(&mut self, now: Instant) {
+        if let BreakerState::HalfOpen { wait, .. } = self.state {
+            self.state = BreakerState::Open { until: now, wait };
         }
     }
 
     /// Whether the breaker is closed.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed { .. })
+        matches!(self.state, BreakerState::Closed { .. })
     }
 }

@@ -42,24 +42,24 @@ impl FromStr for Cidr {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no range of addresses, such as 10.0.0.0/8 or fd00::/8");
+        let invalid = || format!("`{text}` is not a range of addresses such as 10.0.0.0/8 or fd00::/8");
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let network: IpAddr = address.parse().map_err(|_| wrong())?;
-        let most = if network.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
-        if bits > most {
-            return Err(wrong());
+        let network: IpAddr = address.parse().map_err(|_| invalid())?;
+        let max_bits = if network.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Ok(max_bits), str::parse).map_err(|_| invalid())?;
+        if bits > max_bits {
+            return Err(invalid());
         }
         let lowest = Self { network, bits };
         // Host bits in the network address, as in `10.1.2.3/8`, are more likely a mistake than intended.
-        let beyond = match network {
+        let has_host_bits = match network {
             IpAddr::V4(address) => address.to_bits().checked_shl(u32::from(bits)).unwrap_or(0) != 0,
             IpAddr::V6(address) => address.to_bits().checked_shl(u32::from(bits)).unwrap_or(0) != 0,
         };
-        if beyond { Err(format!("`{text}` has bits beyond its prefix")) } else { Ok(lowest) }
+        if has_host_bits { Err(format!("`{text}` has bits beyond its prefix")) } else { Ok(lowest) }
     }
 }
 
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for wrong in ["", "10.0.0.0/33", "10.0.0.1/8", "fd00::1/8", "ten/8", "10.0.0.0/", "::1/129"] {
-            assert!(wrong.parse::<Cidr>().is_err(), "{wrong}");
+        for invalid in ["", "10.0.0.0/33", "10.0.0.1/8", "fd00::1/8", "ten/8", "10.0.0.0/", "::1/129"] {
+            assert!(invalid.parse::<Cidr>().is_err(), "{invalid}");
         }
     }
 }

@@ -10,19 +10,19 @@ use hyper::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::call::{Answer, Call, Limits};
-use crate::connection::{Connection, Unanswered};
+use crate::connection::{Connection, NoResponse};
+use crate::connection_pool::HttpConnectionPool;
 use crate::dial::Dialer;
-use crate::error::{Error, Fault};
+use crate::error::{Error, ErrorKind};
 use crate::guard::Guard;
 use crate::lookup::Lookups;
-use crate::pool::Pool;
+use crate::message::{HttpRequest, HttpResponse, RequestLimits};
 use crate::resolve::{Resolve, SystemResolver};
 use crate::target::Target;
 use crate::tls::{self, Roots};
 
 /// Pooled connections that may turn out to be closed, one after the other, before a new one is dialled.
-const STALE: usize = 3;
+const MAX_STALE: usize = 3;
 
 /// Settings of a [`Client`]: address guard, trusted roots, connection limit and timeouts.
 #[derive(Clone)]
@@ -54,9 +54,9 @@ impl Default for ClientSettings {
     }
 }
 
-/// The resolved way to a target: see [`Client::route`].
+/// The resolved way to a target: see [`Client::resolved`].
 #[derive(Debug, Clone, Default)]
-pub struct Route {
+pub struct ResolvedTarget {
     client: Option<Arc<str>>,
     /// `None`: the pool had a connection; if it is gone, the name is resolved when the target is dialled.
     addresses: Option<Vec<SocketAddr>>,
@@ -65,7 +65,7 @@ pub struct Route {
 /// Sends HTTP requests. Redirects are returned like any other response, and proxy variables are ignored.
 pub struct Client {
     dialer: Dialer,
-    pool: Arc<Pool>,
+    pool: Arc<HttpConnectionPool>,
 }
 
 impl Client {
@@ -78,7 +78,7 @@ impl Client {
                 connector: tls::connector(&settings.roots)?,
                 connect_timeout: settings.connect_timeout,
             },
-            pool: Pool::new(settings.connections, settings.idle),
+            pool: HttpConnectionPool::new(settings.connections, settings.idle),
         })
     }
 
@@ -90,124 +90,134 @@ impl Client {
 
     /// Resolves the target's name, unless the pool has a connection to it.
     /// The lookup has its own timeout and does not count as request time. `client` is the client whose limits it uses.
-    pub async fn route(&self, client: Option<&str>, target: &Target) -> Result<Route, Error> {
+    pub async fn resolve(&self, client: Option<&str>, target: &Target) -> Result<ResolvedTarget, Error> {
         let client = client.map(Into::into);
-        if self.pool.has(&target.origin) {
-            return Ok(Route { client, addresses: None });
+        if self.pool.has_connection(&target.origin) {
+            return Ok(ResolvedTarget { client, addresses: None });
         }
         let addresses = self.dialer.addresses(client.as_deref(), target).await?;
-        Ok(Route { client, addresses: Some(addresses) })
+        Ok(ResolvedTarget { client, addresses: Some(addresses) })
     }
 
-    /// Resolves and sends a request; unlike in [`Client::send_by`], the DNS lookup counts towards the limits.
-    pub async fn send(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
-        self.send_by(&Route::default(), call, limits).await
+    /// Resolves and sends a request; unlike in [`Client::send_resolved`], the DNS lookup counts towards the limits.
+    pub async fn send(&self, request: &HttpRequest, limits: RequestLimits) -> Result<HttpResponse, Error> {
+        self.send_resolved(&ResolvedTarget::default(), request, limits).await
     }
 
     /// Sends a request once and reads its response.
     /// Another connection is used only if a pooled one turns out to be closed before any of the request was sent.
     /// Cancel-safe in that nothing is left behind; not idempotent.
-    pub async fn send_by(&self, route: &Route, call: &Call, limits: Limits) -> Result<Answer, Error> {
-        let origin = &call.target.origin;
-        let mut stale = 0;
+    pub async fn send_resolved(
+        &self,
+        resolved: &ResolvedTarget,
+        request: &HttpRequest,
+        limits: RequestLimits,
+    ) -> Result<HttpResponse, Error> {
+        let origin = &request.target.origin;
+        let mut stale_connections = 0;
         loop {
-            let mut connection = self.connection(route, &call.target, limits, stale < STALE).await?;
+            let mut connection =
+                self.connection(resolved, &request.target, limits, stale_connections < MAX_STALE).await?;
             let begun = Instant::now();
-            let head = match timeout_at(limits.deadline, connection.send(call)).await {
+            let head = match timeout_at(limits.deadline, connection.send(request)).await {
                 Ok(Ok(head)) => head,
-                Ok(Err(Unanswered::NotSent(_))) if stale <= STALE => {
-                    stale += 1;
+                Ok(Err(NoResponse::NotSent(_))) if stale_connections <= MAX_STALE => {
+                    stale_connections += 1;
                     continue;
                 }
-                Ok(Err(Unanswered::NotSent(error))) => return Err(ended(origin, &error)),
-                Ok(Err(Unanswered::Sent(error))) => return Err(ended(origin, &error).after_sending()),
+                Ok(Err(NoResponse::NotSent(error))) => return Err(connection_error(origin, &error)),
+                Ok(Err(NoResponse::Sent(error))) => {
+                    return Err(connection_error(origin, &error).after_sending());
+                }
                 Err(_) => {
-                    self.pool.close_unproven(origin, begun);
+                    self.pool.close_idle_since(origin, begun);
                     let message = format!("no answer from {origin} in time");
-                    return Err(Error::new(Fault::Timeout, message).after_sending());
+                    return Err(Error::new(ErrorKind::Timeout, message).after_sending());
                 }
             };
-            let answer = read(origin, head, limits).await?;
-            if !answer.cut {
-                self.pool.give_back(origin, connection);
+            let response = read_response(origin, head, limits).await?;
+            if !response.truncated {
+                self.pool.put_back(origin, connection);
             }
-            return Ok(answer);
+            return Ok(response);
         }
     }
 
     async fn connection(
         &self,
-        route: &Route,
+        resolved: &ResolvedTarget,
         target: &Target,
-        limits: Limits,
-        kept: bool,
+        limits: RequestLimits,
+        allow_pooled: bool,
     ) -> Result<Connection, Error> {
         let origin = &target.origin;
-        if kept && let Some(connection) = self.pool.take(origin) {
+        if allow_pooled && let Some(connection) = self.pool.take_connection(origin) {
             return Ok(connection);
         }
-        let late = || Error::new(Fault::Timeout, format!("no connection with {origin} in time"));
-        let turn = self.pool.turn(origin);
-        let _turn = match &turn {
-            Some(turn) => Some(timeout_at(limits.deadline, turn.lock()).await.map_err(|_| late())?),
+        let timed_out = || Error::new(ErrorKind::Timeout, format!("no connection with {origin} in time"));
+        let dial_lock = self.pool.dial_lock(origin);
+        let _dialling = match &dial_lock {
+            Some(dial_lock) => {
+                Some(timeout_at(limits.deadline, dial_lock.lock()).await.map_err(|_| timed_out())?)
+            }
             None => None,
         };
         // While this request waited for its turn, another one may have opened a connection that can be shared.
-        if kept
-            && turn.is_some()
-            && let Some(connection) = self.pool.take(origin)
+        if allow_pooled
+            && dial_lock.is_some()
+            && let Some(connection) = self.pool.take_connection(origin)
         {
             return Ok(connection);
         }
         let permit = timeout_at(limits.deadline, self.pool.permit())
             .await
-            .map_err(|_| Error::new(Fault::Busy, "all connections are in use"))?;
+            .map_err(|_| Error::new(ErrorKind::Busy, "all connections are in use"))?;
         let opening = async {
-            let looked_up;
-            let addresses = if let Some(addresses) = &route.addresses {
+            let addresses_found;
+            let addresses = if let Some(addresses) = &resolved.addresses {
                 addresses
             } else {
-                looked_up = self.dialer.addresses(route.client.as_deref(), target).await?;
-                &looked_up
+                addresses_found = self.dialer.addresses(resolved.client.as_deref(), target).await?;
+                &addresses_found
             };
             Connection::open(self.dialer.dial(target, addresses).await?, permit).await
         };
-        let connection = timeout_at(limits.deadline, opening).await.map_err(|_| late())??;
-        self.pool.opened(origin, &connection);
+        let connection = timeout_at(limits.deadline, opening).await.map_err(|_| timed_out())??;
+        self.pool.record_opened(origin, &connection);
         Ok(connection)
     }
 }
 
-async fn read(
+async fn read_response(
     origin: &crate::target::Origin,
     head: Response<Incoming>,
-    limits: Limits,
-) -> Result<Answer, Error> {
+    limits: RequestLimits,
+) -> Result<HttpResponse, Error> {
     let (parts, mut incoming) = head.into_parts();
     let status = parts.status.as_u16();
-    let (body, cut) = match timeout_at(limits.deadline, body(&mut incoming, limits.body)).await {
+    let (body, truncated) = match timeout_at(limits.deadline, read_body(&mut incoming, limits.body)).await {
         Ok(Ok(read)) => read,
         Ok(Err(error)) => {
-            return Err(Error { status: Some(status), ..ended(origin, &error).after_sending() });
+            return Err(Error { status: Some(status), ..connection_error(origin, &error).after_sending() });
         }
         Err(_) => {
             let message = format!("the answer of {origin} did not end in time");
             return Err(Error {
                 status: Some(status),
-                ..Error::new(Fault::Timeout, message).after_sending()
+                ..Error::new(ErrorKind::Timeout, message).after_sending()
             });
         }
     };
-    Ok(Answer { status, version: parts.version, headers: parts.headers, body, cut })
+    Ok(HttpResponse { status, version: parts.version, headers: parts.headers, body, truncated })
 }
 
-async fn body(incoming: &mut Incoming, cap: usize) -> hyper::Result<(Bytes, bool)> {
+async fn read_body(incoming: &mut Incoming, limit: usize) -> hyper::Result<(Bytes, bool)> {
     let mut body = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
-        let room = cap - body.len();
-        if data.len() > room {
-            body.extend_from_slice(&data[..room]);
+        let remaining = limit - body.len();
+        if data.len() > remaining {
+            body.extend_from_slice(&data[..remaining]);
             return Ok((body.freeze(), true));
         }
         body.extend_from_slice(&data);
@@ -216,9 +226,9 @@ async fn body(incoming: &mut Incoming, cap: usize) -> hyper::Result<(Bytes, bool
 }
 
 /// Converts a connection failure into our error: closed early, or a response that is not HTTP.
-fn ended(origin: &crate::target::Origin, error: &hyper::Error) -> Error {
+fn connection_error(origin: &crate::target::Origin, error: &hyper::Error) -> Error {
     if error.is_parse() || error.is_user() {
-        return Error::new(Fault::Protocol, format!("{origin} does not speak HTTP")).caused_by(error);
+        return Error::new(ErrorKind::Protocol, format!("{origin} does not speak HTTP")).caused_by(error);
     }
-    Error::new(Fault::Closed, format!("{origin} ended the connection")).caused_by(error)
+    Error::new(ErrorKind::Closed, format!("{origin} ended the connection")).caused_by(error)
 }

@@ -12,25 +12,25 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::call::Call;
-use crate::dial::Dialled;
-use crate::error::{Error, Fault};
+use crate::dial::DialledStream;
+use crate::error::{Error, ErrorKind};
+use crate::message::HttpRequest;
 
 /// Maximum bytes of a response head, and of a body that is buffered.
-const BUFFER: usize = 64 * 1024;
-const WINDOW: u32 = 64 * 1024;
+const MAX_BUFFER: usize = 64 * 1024;
+const STREAM_WINDOW: u32 = 64 * 1024;
 /// Interval of HTTP/2 pings. A connection that does not answer its ping is closed, even if TCP reports it open.
-const PING_EVERY: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) enum Connection {
-    One(http1::SendRequest<Full<Bytes>>),
+    Http1(http1::SendRequest<Full<Bytes>>),
     /// HTTP/2: shared by many requests.
-    Two(http2::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 /// The reason why a request got no response.
-pub(crate) enum Unanswered {
+pub(crate) enum NoResponse {
     /// The connection closed before any of the request was sent: another one may be used.
     NotSent(hyper::Error),
     Sent(hyper::Error),
@@ -38,61 +38,61 @@ pub(crate) enum Unanswered {
 
 impl Connection {
     /// Starts HTTP on a dialled stream; the permit is released when the connection closes.
-    pub async fn open(dialled: Dialled, permit: OwnedSemaphorePermit) -> Result<Self, Error> {
+    pub async fn open(dialled: DialledStream, permit: OwnedSemaphorePermit) -> Result<Self, Error> {
         match dialled {
-            Dialled::Plain(stream) => one(TokioIo::new(stream), permit).await,
-            Dialled::Secure(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                two(TokioIo::new(stream), permit).await
+            DialledStream::Plain(stream) => open_http1(TokioIo::new(stream), permit).await,
+            DialledStream::Secure(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                open_http2(TokioIo::new(stream), permit).await
             }
-            Dialled::Secure(stream) => one(TokioIo::new(stream), permit).await,
+            DialledStream::Secure(stream) => open_http1(TokioIo::new(stream), permit).await,
         }
     }
 
     /// Sends one request and returns the response head; the body is read by the caller.
-    pub async fn send(&mut self, call: &Call) -> Result<Response<Incoming>, Unanswered> {
+    pub async fn send(&mut self, request: &HttpRequest) -> Result<Response<Incoming>, NoResponse> {
         let sent = match self {
-            Self::One(sender) => sender.try_send_request(one_request(call)).await,
-            Self::Two(sender) => sender.try_send_request(two_request(call)).await,
+            Self::Http1(sender) => sender.try_send_request(http1_request(request)).await,
+            Self::Http2(sender) => sender.try_send_request(http2_request(request)).await,
         };
         sent.map_err(|mut error: TrySendError<Request<Full<Bytes>>>| {
-            let untouched = error.take_message().is_some();
+            let not_sent = error.take_message().is_some();
             let error = error.into_error();
-            if untouched { Unanswered::NotSent(error) } else { Unanswered::Sent(error) }
+            if not_sent { NoResponse::NotSent(error) } else { NoResponse::Sent(error) }
         })
     }
 }
 
-async fn one<T>(stream: T, permit: OwnedSemaphorePermit) -> Result<Connection, Error>
+async fn open_http1<T>(stream: T, permit: OwnedSemaphorePermit) -> Result<Connection, Error>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
-    let handshake = http1::Builder::new().max_buf_size(BUFFER).handshake(stream);
-    let (sender, connection) = handshake.await.map_err(|error| unusable(&error))?;
-    drive(connection, permit);
-    Ok(Connection::One(sender))
+    let handshake = http1::Builder::new().max_buf_size(MAX_BUFFER).handshake(stream);
+    let (sender, connection) = handshake.await.map_err(|error| handshake_error(&error))?;
+    spawn_driver(connection, permit);
+    Ok(Connection::Http1(sender))
 }
 
-async fn two<T>(stream: T, permit: OwnedSemaphorePermit) -> Result<Connection, Error>
+async fn open_http2<T>(stream: T, permit: OwnedSemaphorePermit) -> Result<Connection, Error>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
     let handshake = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW * 16)
-        .keep_alive_interval(PING_EVERY)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(STREAM_WINDOW * 16)
+        .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
         .handshake(stream);
-    let (sender, connection) = handshake.await.map_err(|error| unusable(&error))?;
-    drive(connection, permit);
-    Ok(Connection::Two(sender))
+    let (sender, connection) = handshake.await.map_err(|error| handshake_error(&error))?;
+    spawn_driver(connection, permit);
+    Ok(Connection::Http2(sender))
 }
 
-fn unusable(error: &hyper::Error) -> Error {
-    Error::new(Fault::Protocol, "no HTTP on the connection").caused_by(error)
+fn handshake_error(error: &hyper::Error) -> Error {
+    Error::new(ErrorKind::Protocol, "no HTTP on the connection").caused_by(error)
 }
 
-fn drive<F>(connection: F, permit: OwnedSemaphorePermit)
+fn spawn_driver<F>(connection: F, permit: OwnedSemaphorePermit)
 where
     F: Future<Output = hyper::Result<()>> + Send + 'static,
 {
@@ -105,23 +105,23 @@ where
     });
 }
 
-fn one_request(call: &Call) -> Request<Full<Bytes>> {
-    let mut request = request(call, uri(&call.target.path));
-    request.headers_mut().insert(HOST, header(&call.target.authority));
-    request
+fn http1_request(request: &HttpRequest) -> Request<Full<Bytes>> {
+    let mut built = hyper_request(request, uri(&request.target.path));
+    built.headers_mut().insert(HOST, header(&request.target.authority));
+    built
 }
 
-fn two_request(call: &Call) -> Request<Full<Bytes>> {
-    let scheme = if call.target.is_secure() { "https" } else { "http" };
-    request(call, uri(&format!("{scheme}://{}{}", call.target.authority, call.target.path)))
+fn http2_request(request: &HttpRequest) -> Request<Full<Bytes>> {
+    let scheme = if request.target.is_secure() { "https" } else { "http" };
+    hyper_request(request, uri(&format!("{scheme}://{}{}", request.target.authority, request.target.path)))
 }
 
-fn request(call: &Call, uri: Uri) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(call.body.clone()));
-    *request.method_mut() = call.method.clone();
-    *request.uri_mut() = uri;
-    *request.headers_mut() = call.headers.clone();
-    request
+fn hyper_request(request: &HttpRequest, uri: Uri) -> Request<Full<Bytes>> {
+    let mut built = Request::new(Full::new(request.body.clone()));
+    *built.method_mut() = request.method.clone();
+    *built.uri_mut() = uri;
+    *built.headers_mut() = request.headers.clone();
+    built
 }
 
 fn uri(text: &str) -> Uri {

@@ -14,16 +14,16 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, ErrorKind};
 use crate::guard::Guard;
 use crate::lookup::{Lookups, Unresolved};
 use crate::target::Target;
 use crate::tls;
 
 /// Time after which the next address is tried in parallel (RFC 8305).
-const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
+const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
 /// Maximum number of addresses of one name that are tried.
-const ADDRESSES: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 pub(crate) struct Dialer {
     pub guard: Guard,
@@ -33,7 +33,7 @@ pub(crate) struct Dialer {
     pub connect_timeout: Duration,
 }
 
-pub(crate) enum Dialled {
+pub(crate) enum DialledStream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
 }
@@ -50,7 +50,7 @@ impl Dialer {
             found.map_err(|unresolved| unresolved_name(&origin.host, &unresolved))?
         };
         if found.is_empty() {
-            return Err(Error::new(Fault::Dns, format!("{} has no address", origin.host)));
+            return Err(Error::new(ErrorKind::Dns, format!("{} has no address", origin.host)));
         }
         let mut refused = None;
         let mut allowed = Vec::with_capacity(found.len());
@@ -67,34 +67,35 @@ impl Dialer {
                 } else {
                     format!("{} is {address}, which may not be dialled: {why}", origin.host)
                 };
-                Err(Error::new(Fault::Address, named))
+                Err(Error::new(ErrorKind::Address, named))
             }
             _ => Ok(allowed),
         }
     }
 
     /// Connects to one of these addresses, which [`Dialer::addresses`] returned.
-    pub async fn dial(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Dialled, Error> {
+    pub async fn dial(&self, target: &Target, addresses: &[SocketAddr]) -> Result<DialledStream, Error> {
         let limit = |what: &str| {
             let waited = self.connect_timeout.as_millis();
-            Error::new(Fault::Connect, format!("no {what} with {} within {waited} ms", target.origin))
+            Error::new(ErrorKind::Connect, format!("no {what} with {} within {waited} ms", target.origin))
         };
         let stream = timeout(self.connect_timeout, connect(addresses))
             .await
             .map_err(|_| limit("connection"))?
             .map_err(|error| {
-                let fault = if is_exhausted(&error) { Fault::Exhausted } else { Fault::Connect };
-                Error::new(fault, format!("no connection with {}", target.origin)).caused_by(&error)
+                let kind = if is_exhausted(&error) { ErrorKind::Exhausted } else { ErrorKind::Connect };
+                Error::new(kind, format!("no connection with {}", target.origin)).caused_by(&error)
             })?;
         if !target.origin.secure {
-            return Ok(Dialled::Plain(stream));
+            return Ok(DialledStream::Plain(stream));
         }
         let secured = timeout(self.connect_timeout, self.connector.connect(server_name(target)?, stream));
         match secured.await.map_err(|_| limit("TLS"))? {
-            Ok(stream) => Ok(Dialled::Secure(Box::new(stream))),
+            Ok(stream) => Ok(DialledStream::Secure(Box::new(stream))),
             Err(error) => {
-                let fault = if tls::is_certificate_error(&error) { Fault::Certificate } else { Fault::Tls };
-                Err(Error::new(fault, format!("no TLS with {}", target.origin)).caused_by(&error))
+                let kind =
+                    if tls::is_certificate_error(&error) { ErrorKind::Certificate } else { ErrorKind::Tls };
+                Err(Error::new(kind, format!("no TLS with {}", target.origin)).caused_by(&error))
             }
         }
     }
@@ -102,19 +103,20 @@ impl Dialer {
 
 fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
     match unresolved {
-        Unresolved::Busy => {
-            Error::new(Fault::Lookups, format!("too many name look-ups are under way to resolve {host} now"))
-        }
+        Unresolved::Busy => Error::new(
+            ErrorKind::TooManyLookups,
+            format!("too many DNS lookups are running to resolve {host} now"),
+        ),
         Unresolved::TimedOut => {
-            Error::new(Fault::Unanswered, format!("{host} could not be resolved: no answer in time"))
+            Error::new(ErrorKind::DnsTimeout, format!("{host} could not be resolved: no answer in time"))
         }
         Unresolved::Failed(error) => {
-            let fault = match () {
-                () if is_exhausted(error) => Fault::Exhausted,
-                () if is_temporary(error) => Fault::Unanswered,
-                () => Fault::Dns,
+            let kind = match () {
+                () if is_exhausted(error) => ErrorKind::Exhausted,
+                () if is_temporary(error) => ErrorKind::DnsTimeout,
+                () => ErrorKind::Dns,
             };
-            Error::new(fault, format!("{host} could not be resolved")).caused_by(&**error)
+            Error::new(kind, format!("{host} could not be resolved")).caused_by(&**error)
         }
     }
 }
@@ -128,19 +130,19 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, Error> {
     match target.literal {
         Some(address) => Ok(ServerName::IpAddress(address.into())),
         None => ServerName::try_from(target.origin.host.to_string())
-            .map_err(|_| Error::new(Fault::Url, "the target URL's host is no name that TLS knows")),
+            .map_err(|_| Error::new(ErrorKind::Url, "the target URL's host is not a name that TLS allows")),
     }
 }
 
 /// Connects to the first address that answers; the next attempt starts when the last one fails or takes too long.
 async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    let mut left = addresses.iter().take(ADDRESSES);
-    let mut under_way = FuturesUnordered::new();
-    under_way.extend(left.next().map(|address| TcpStream::connect(*address)));
+    let mut remaining = addresses.iter().take(MAX_ADDRESSES);
+    let mut attempts = FuturesUnordered::new();
+    attempts.extend(remaining.next().map(|address| TcpStream::connect(*address)));
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     loop {
         tokio::select! {
-            answered = under_way.next() => match answered {
+            finished = attempts.next() => match finished {
                 Some(Ok(stream)) => {
                     // Head and body may go in two writes, and the second must not wait for the first's acknowledgement.
                     stream.set_nodelay(true)?;
@@ -153,9 +155,9 @@ async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
                 Some(Err(_)) => {}
                 None => return Err(last),
             },
-            () = sleep(NEXT_ADDRESS_AFTER), if left.len() > 0 => {}
+            () = sleep(NEXT_ADDRESS_DELAY), if remaining.len() > 0 => {}
         }
-        under_way.extend(left.next().map(|address| TcpStream::connect(*address)));
+        attempts.extend(remaining.next().map(|address| TcpStream::connect(*address)));
     }
 }
 
@@ -165,24 +167,24 @@ mod tests {
 
     use super::*;
 
-    fn fault(error: io::Error) -> Fault {
-        unresolved_name("hooks.example", &Unresolved::Failed(Arc::new(error))).fault
+    fn kind(error: io::Error) -> ErrorKind {
+        unresolved_name("hooks.example", &Unresolved::Failed(Arc::new(error))).kind
     }
 
     #[test]
-    fn a_look_up_without_an_answer_is_told_from_a_name_that_does_not_exist() {
+    fn a_lookup_without_an_answer_differs_from_a_missing_name() {
         let words = "failed to lookup address information: Name or service not known";
-        assert_eq!(fault(io::Error::other(words)), Fault::Dns);
+        assert_eq!(kind(io::Error::other(words)), ErrorKind::Dns);
         let words = "failed to lookup address information: Temporary failure in name resolution";
-        assert_eq!(fault(io::Error::other(words)), Fault::Unanswered);
-        assert_eq!(unresolved_name("hooks.example", &Unresolved::TimedOut).fault, Fault::Unanswered);
+        assert_eq!(kind(io::Error::other(words)), ErrorKind::DnsTimeout);
+        assert_eq!(unresolved_name("hooks.example", &Unresolved::TimedOut).kind, ErrorKind::DnsTimeout);
         for code in [12, 23, 24, 105] {
-            assert_eq!(fault(io::Error::from_raw_os_error(code)), Fault::Exhausted, "{code}");
+            assert_eq!(kind(io::Error::from_raw_os_error(code)), ErrorKind::Exhausted, "{code}");
         }
     }
 
     #[tokio::test]
-    async fn a_peer_that_vanishes_is_noticed() {
+    async fn a_vanished_peer_is_detected() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let stream = connect(&[listener.local_addr().expect("its address")]).await.expect("a connection");
         let socket = socket2::SockRef::from(&stream);

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The kind of failure, as far as a caller's decision may depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum ErrorKind {
     /// The URL is invalid or cannot be dialled.
     Url,
     /// The guard refuses the address, or plain HTTP to it.
@@ -13,11 +13,11 @@ pub enum Fault {
     /// Every permitted connection is in use; no request was sent.
     Busy,
     /// Too many DNS lookups are running; no request was sent.
-    Lookups,
+    TooManyLookups,
     /// This machine has no descriptors, memory or local ports left; no request was sent.
     Exhausted,
     /// The resolver did not answer, so it is unknown whether the name exists; no request was sent.
-    Unanswered,
+    DnsTimeout,
     /// The name does not exist, or has no address.
     Dns,
     /// No TCP connection could be made.
@@ -37,7 +37,7 @@ pub enum Fault {
 /// A failed request. Contains no secret: no headers, path or query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    pub fault: Fault,
+    pub kind: ErrorKind,
     pub message: String,
     /// The chain of causes, the nearest first.
     pub causes: Vec<String>,
@@ -48,16 +48,16 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { fault, message: message.into(), causes: Vec::new(), sent: false, status: None }
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), sent: false, status: None }
     }
 
     pub(crate) fn caused_by(mut self, cause: &(dyn StdError + 'static)) -> Self {
         let mut next = Some(cause);
         while let Some(cause) = next {
-            let words = cause.to_string();
-            if self.causes.last() != Some(&words) {
-                self.causes.push(words);
+            let text = cause.to_string();
+            if self.causes.last() != Some(&text) {
+                self.causes.push(text);
             }
             next = cause.source();
         }

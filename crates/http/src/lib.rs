@@ -8,26 +8,26 @@
 //! before; and no response is read beyond its size limit or its deadline.
 
 mod breaker;
-mod call;
 mod cidr;
 mod client;
 mod connection;
+mod connection_pool;
 mod dial;
 mod error;
 mod guard;
 mod lookup;
-mod pool;
+mod message;
 mod resolve;
 mod target;
 mod tls;
 
 pub use breaker::{Admission, Breaker, BreakerSettings};
-pub use call::{Answer, Call, Limits};
 pub use cidr::Cidr;
-pub use client::{Client, ClientSettings, Route};
-pub use error::{Error, Fault};
+pub use client::{Client, ClientSettings, ResolvedTarget};
+pub use error::{Error, ErrorKind};
 pub use guard::{Guard, PlainHttp};
 pub use lookup::{Lookups, Unresolved};
+pub use message::{HttpRequest, HttpResponse, RequestLimits};
 pub use resolve::{Resolve, SystemResolver};
 pub use target::Target;
 pub use tls::Roots;

@@ -19,22 +19,22 @@ use crate::resolve::Resolve;
 mod tests;
 
 /// Maximum number of running lookups over all clients, and of one client.
-const TOTAL: usize = 128;
-const PER_CLIENT: usize = 16;
+const MAX_LOOKUPS: usize = 128;
+const MAX_PER_CLIENT: usize = 16;
 /// The last slots, reserved for clients that have fewer than two lookups running.
-const RESERVED: usize = 32;
-const SMALL: usize = 2;
+const RESERVED_SLOTS: usize = 32;
+const FEW_LOOKUPS: usize = 2;
 /// Maximum number of callers of one client that wait for a slot, and for how long.
-const WAITING: usize = 16;
-const WAIT: Duration = Duration::from_millis(500);
+const MAX_WAITING: usize = 16;
+const SLOT_WAIT: Duration = Duration::from_millis(500);
 /// Time for which an answer is cached.
-const FRESH: Duration = Duration::from_secs(5);
+const CACHE_TIME: Duration = Duration::from_secs(5);
 /// Maximum number of cached answers.
-const KEPT: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
-type Client = Option<Arc<str>>;
-type Name = (Arc<str>, u16);
-type Answer = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
+type ClientKey = Option<Arc<str>>;
+type NameKey = (Arc<str>, u16);
+type ResolveResult = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
 
 /// The reason why a lookup returned no addresses.
 #[derive(Debug)]
@@ -49,46 +49,46 @@ pub enum Unresolved {
 /// Looks up names for clients; clones share slots and cached answers.
 #[derive(Clone)]
 pub struct Lookups {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLookups>,
     timeout: Duration,
 }
 
-struct Shared {
+struct SharedLookups {
     resolver: Arc<dyn Resolve>,
-    state: Mutex<State>,
+    state: Mutex<LookupState>,
     ended: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    names: HashMap<Name, Known>,
+struct LookupState {
+    names: HashMap<NameKey, NameState>,
     running: usize,
-    clients: HashMap<Client, Load>,
+    clients: HashMap<ClientKey, ClientLoad>,
 }
 
-enum Known {
-    Found(Instant, Arc<[SocketAddr]>),
-    Running(Instant, watch::Receiver<Option<Answer>>),
+enum NameState {
+    Cached(Instant, Arc<[SocketAddr]>),
+    Running(Instant, watch::Receiver<Option<ResolveResult>>),
 }
 
 #[derive(Default)]
-struct Load {
+struct ClientLoad {
     running: usize,
     waiting: usize,
 }
 
-enum Start {
-    Found(Arc<[SocketAddr]>),
-    Running(Instant, watch::Receiver<Option<Answer>>),
+enum StartResult {
+    Cached(Arc<[SocketAddr]>),
+    Running(Instant, watch::Receiver<Option<ResolveResult>>),
     /// The lookup of this name has been running for longer than its timeout.
-    Hangs,
-    Full,
+    Hanging,
+    NoSlot,
 }
 
 impl Lookups {
     /// Creates lookups that use this resolver; `timeout` limits each of them.
     pub fn new(resolver: Arc<dyn Resolve>, timeout: Duration) -> Self {
-        let shared = Shared { resolver, state: Mutex::default(), ended: Notify::new() };
+        let shared = SharedLookups { resolver, state: Mutex::default(), ended: Notify::new() };
         Self { shared: Arc::new(shared), timeout }
     }
 
@@ -99,77 +99,79 @@ impl Lookups {
         host: &str,
         port: u16,
     ) -> Result<Vec<SocketAddr>, Unresolved> {
-        let (client, name): (Client, Name) = (client.map(Into::into), (host.into(), port));
-        let (started, mut answer) = match self.place(&client, &name).await? {
-            Start::Found(addresses) => return Ok(addresses.to_vec()),
-            Start::Running(started, answer) => (started, answer),
-            Start::Hangs => return Err(Unresolved::TimedOut),
-            Start::Full => return Err(Unresolved::Busy),
+        let (client, name): (ClientKey, NameKey) = (client.map(Into::into), (host.into(), port));
+        let (started, mut answer) = match self.start_or_wait(&client, &name).await? {
+            StartResult::Cached(addresses) => return Ok(addresses.to_vec()),
+            StartResult::Running(started, answer) => (started, answer),
+            StartResult::Hanging => return Err(Unresolved::TimedOut),
+            StartResult::NoSlot => return Err(Unresolved::Busy),
         };
         let answered = timeout_at(started + self.timeout, answer.wait_for(Option::is_some)).await;
         match answered.map_err(|_| Unresolved::TimedOut)?.as_deref() {
             Ok(Some(Ok(addresses))) => Ok(addresses.to_vec()),
             Ok(Some(Err(error))) => Err(Unresolved::Failed(Arc::clone(error))),
             Ok(None) | Err(_) => {
-                Err(Unresolved::Failed(Arc::new(io::Error::other("the look-up was given up"))))
+                Err(Unresolved::Failed(Arc::new(io::Error::other("the lookup was cancelled"))))
             }
         }
     }
 
     /// Starts the lookup or joins a running one; waits for a slot if none is free.
-    async fn place(&self, client: &Client, name: &Name) -> Result<Start, Unresolved> {
+    async fn start_or_wait(&self, client: &ClientKey, name: &NameKey) -> Result<StartResult, Unresolved> {
         match self.start(client, name) {
-            Start::Full => {}
+            StartResult::NoSlot => {}
             other => return Ok(other),
         }
-        let _waiting = Waiting::begin(&self.shared, client).ok_or(Unresolved::Busy)?;
-        let until = Instant::now() + WAIT;
+        let _waiting = WaitingCaller::begin(&self.shared, client).ok_or(Unresolved::Busy)?;
+        let until = Instant::now() + SLOT_WAIT;
         loop {
             let ended = self.shared.ended.notified();
             match self.start(client, name) {
-                Start::Full => {}
+                StartResult::NoSlot => {}
                 other => return Ok(other),
             }
             timeout_at(until, ended).await.map_err(|_| Unresolved::Busy)?;
         }
     }
 
-    fn start(&self, client: &Client, name: &Name) -> Start {
+    fn start(&self, client: &ClientKey, name: &NameKey) -> StartResult {
         let now = Instant::now();
         let mut state = self.shared.lock();
         match state.names.get(name) {
-            Some(Known::Found(since, addresses)) if now - *since < FRESH => {
-                return Start::Found(Arc::clone(addresses));
+            Some(NameState::Cached(since, addresses)) if now - *since < CACHE_TIME => {
+                return StartResult::Cached(Arc::clone(addresses));
             }
-            Some(Known::Running(since, _)) if now - *since >= self.timeout => return Start::Hangs,
-            Some(Known::Running(since, answer)) => return Start::Running(*since, answer.clone()),
-            Some(Known::Found(..)) | None => {}
+            Some(NameState::Running(since, _)) if now - *since >= self.timeout => {
+                return StartResult::Hanging;
+            }
+            Some(NameState::Running(since, answer)) => return StartResult::Running(*since, answer.clone()),
+            Some(NameState::Cached(..)) | None => {}
         }
         let own = state.clients.get(client).map_or(0, |load| load.running);
-        let total = if own < SMALL { TOTAL } else { TOTAL - RESERVED };
-        if own >= PER_CLIENT || state.running >= total {
-            return Start::Full;
+        let total = if own < FEW_LOOKUPS { MAX_LOOKUPS } else { MAX_LOOKUPS - RESERVED_SLOTS };
+        if own >= MAX_PER_CLIENT || state.running >= total {
+            return StartResult::NoSlot;
         }
         state.running += 1;
         state.clients.entry(client.clone()).or_default().running += 1;
         let (sender, answer) = watch::channel(None);
-        state.names.insert(name.clone(), Known::Running(now, answer.clone()));
+        state.names.insert(name.clone(), NameState::Running(now, answer.clone()));
         drop(state);
         let running =
-            Running { shared: Arc::clone(&self.shared), client: client.clone(), name: name.clone() };
+            RunningLookup { shared: Arc::clone(&self.shared), client: client.clone(), name: name.clone() };
         tokio::spawn(running.resolve(sender));
-        Start::Running(now, answer)
+        StartResult::Running(now, answer)
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedLookups {
+    fn lock(&self) -> MutexGuard<'_, LookupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn change(&mut self, client: &Client, change: impl FnOnce(&mut Load)) {
+impl LookupState {
+    fn update_load(&mut self, client: &ClientKey, change: impl FnOnce(&mut ClientLoad)) {
         let load = self.clients.entry(client.clone()).or_default();
         change(load);
         if load.running == 0 && load.waiting == 0 {
@@ -177,44 +179,46 @@ impl State {
         }
     }
 
-    fn keep(&mut self, name: Name, addresses: Arc<[SocketAddr]>) {
+    fn cache(&mut self, name: NameKey, addresses: Arc<[SocketAddr]>) {
         let now = Instant::now();
-        if self.names.len() >= KEPT {
-            self.names.retain(|_, known| !matches!(known, Known::Found(since, _) if now - *since >= FRESH));
+        if self.names.len() >= MAX_CACHED {
+            self.names.retain(
+                |_, state| !matches!(state, NameState::Cached(since, _) if now - *since >= CACHE_TIME),
+            );
         }
-        if self.names.len() < KEPT {
-            self.names.insert(name, Known::Found(now, addresses));
+        if self.names.len() < MAX_CACHED {
+            self.names.insert(name, NameState::Cached(now, addresses));
         }
     }
 }
 
 /// A running lookup; its slot is freed when this is dropped.
-struct Running {
-    shared: Arc<Shared>,
-    client: Client,
-    name: Name,
+struct RunningLookup {
+    shared: Arc<SharedLookups>,
+    client: ClientKey,
+    name: NameKey,
 }
 
-impl Running {
-    async fn resolve(self, answer: watch::Sender<Option<Answer>>) {
+impl RunningLookup {
+    async fn resolve(self, answer: watch::Sender<Option<ResolveResult>>) {
         let (host, port) = &self.name;
         let found = self.shared.resolver.resolve(host, *port).await;
         let found = found.map(Arc::from).map_err(Arc::new);
         if let Ok(addresses) = &found {
-            self.shared.lock().keep(self.name.clone(), Arc::clone(addresses));
+            self.shared.lock().cache(self.name.clone(), Arc::clone(addresses));
         }
         // Every caller may have given up.
         let _ = answer.send(Some(found));
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningLookup {
     fn drop(&mut self) {
         {
             let mut state = self.shared.lock();
             state.running -= 1;
-            state.change(&self.client, |load| load.running -= 1);
-            if let Some(Known::Running(..)) = state.names.get(&self.name) {
+            state.update_load(&self.client, |load| load.running -= 1);
+            if let Some(NameState::Running(..)) = state.names.get(&self.name) {
                 state.names.remove(&self.name);
             }
         }
@@ -223,16 +227,16 @@ impl Drop for Running {
 }
 
 /// A caller of a client that waits for a slot.
-struct Waiting<'a> {
-    shared: &'a Shared,
-    client: &'a Client,
+struct WaitingCaller<'a> {
+    shared: &'a SharedLookups,
+    client: &'a ClientKey,
 }
 
-impl<'a> Waiting<'a> {
-    fn begin(shared: &'a Shared, client: &'a Client) -> Option<Self> {
+impl<'a> WaitingCaller<'a> {
+    fn begin(shared: &'a SharedLookups, client: &'a ClientKey) -> Option<Self> {
         let mut state = shared.lock();
         let load = state.clients.entry(client.clone()).or_default();
-        if load.waiting >= WAITING {
+        if load.waiting >= MAX_WAITING {
             return None;
         }
         load.waiting += 1;
@@ -240,8 +244,8 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
-        self.shared.lock().change(self.client, |load| load.waiting -= 1);
+        self.shared.lock().update_load(self.client, |load| load.waiting -= 1);
     }
 }

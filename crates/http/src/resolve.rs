@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 /// Maximum number of running lookups. One that hangs keeps a thread long after its caller gave up.
-const LOOKUPS: usize = 128;
+const MAX_LOOKUPS: usize = 128;
 
 /// Resolves the addresses of a name. Cancel-safe.
 #[async_trait]
@@ -24,7 +24,7 @@ pub struct SystemResolver {
 
 impl Default for SystemResolver {
     fn default() -> Self {
-        Self { lookups: Arc::new(Semaphore::new(LOOKUPS)) }
+        Self { lookups: Arc::new(Semaphore::new(MAX_LOOKUPS)) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use url::{Host, Url};
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, ErrorKind};
 
 /// Scheme, host and port: the key of pooled connections, breakers and limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub(crate) struct Origin {
 }
 
 /// Maximum length of a URL in bytes.
-const LONGEST: usize = 2048;
+const MAX_URL_LENGTH: usize = 2048;
 
 /// A parsed `http` or `https` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,35 +36,35 @@ impl Target {
     /// Parses an absolute `http` or `https` URL with a host and without credentials.
     /// The error never repeats the URL: its query may contain a token.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = |what: &str| Error::new(Fault::Url, format!("the target URL {what}"));
-        if text.len() > LONGEST {
-            return Err(wrong("has more than 2048 characters"));
+        let invalid = |what: &str| Error::new(ErrorKind::Url, format!("the target URL {what}"));
+        if text.len() > MAX_URL_LENGTH {
+            return Err(invalid("has more than 2048 characters"));
         }
         // The URL library would silently drop these characters and dial another URL than the row has.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(wrong("holds a blank or a control character"));
+            return Err(invalid("contains a blank or a control character"));
         }
-        let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
+        let url = Url::parse(text).map_err(|error| invalid(&format!("is not a URL: {error}")))?;
         let secure = match url.scheme() {
             "https" => true,
             "http" => false,
-            _ => return Err(wrong("must begin with https:// or http://")),
+            _ => return Err(invalid("must begin with https:// or http://")),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("holds credentials, which belong to a service account"));
+            return Err(invalid("contains credentials, which belong to a service account"));
         }
         let (host, literal) = match url.host() {
             Some(Host::Domain(name)) if !name.is_empty() => (name.to_owned(), None),
             Some(Host::Ipv4(address)) => (address.to_string(), Some(address.into())),
             Some(Host::Ipv6(address)) => (address.to_string(), Some(address.into())),
-            _ => return Err(wrong("has no host")),
+            _ => return Err(invalid("has no host")),
         };
-        let port = url.port_or_known_default().ok_or_else(|| wrong("has no port"))?;
+        let port = url.port_or_known_default().ok_or_else(|| invalid("has no port"))?;
         if port == 0 {
-            return Err(wrong("has port 0"));
+            return Err(invalid("has port 0"));
         }
-        let shown = url.host_str().unwrap_or_default();
-        let authority = url.port().map_or_else(|| shown.to_owned(), |port| format!("{shown}:{port}"));
+        let host_text = url.host_str().unwrap_or_default();
+        let authority = url.port().map_or_else(|| host_text.to_owned(), |port| format!("{host_text}:{port}"));
         let path =
             url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
         Ok(Self { origin: Origin { secure, host: host.into(), port }, literal, authority, path })
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_can_not_be_dialled_is_refused_without_being_repeated() {
-        for wrong in [
+        for invalid in [
             "",
             "example.com",
             "/relative",
@@ -137,9 +137,9 @@ mod tests {
             "https://[::1",
             "gopher://a.example/hunter2",
         ] {
-            let error = Target::parse(wrong).unwrap_err();
-            assert_eq!(error.fault, Fault::Url, "{wrong}");
-            assert!(!error.message.contains("hunter2"), "{wrong}");
+            let error = Target::parse(invalid).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Url, "{invalid}");
+            assert!(!error.message.contains("hunter2"), "{invalid}");
         }
     }
 }

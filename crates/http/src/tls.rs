@@ -33,9 +33,9 @@ pub(crate) fn connector(roots: &Roots) -> Result<TlsConnector, String> {
         Roots::BuiltIn => store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         Roots::BuiltInAnd(pem) => {
             store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-            let own: Result<Vec<CertificateDer<'_>>, _> = CertificateDer::pem_slice_iter(pem).collect();
-            let own = own.map_err(|error| format!("the root certificates are not PEM: {error}"))?;
-            let (added, refused) = store.add_parsable_certificates(own);
+            let extra: Result<Vec<CertificateDer<'_>>, _> = CertificateDer::pem_slice_iter(pem).collect();
+            let extra = extra.map_err(|error| format!("the root certificates are not PEM: {error}"))?;
+            let (added, refused) = store.add_parsable_certificates(extra);
             if added == 0 || refused > 0 {
                 return Err("the root certificates can't be read: they must be PEM".to_owned());
             }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::Error;
 
 pub(crate) use key::hex;
-pub use key::{ApiKey, ClientId, NewKey, REQUESTED, ShownKey};
+pub use key::{ApiKey, ApiKeyWithSecret, ClientId, KEY_REQUEST, NewKey};
 pub use session::{Session, SignedIn};
 
 /// The permissions of an API key. Each role includes the roles before it.
@@ -82,7 +82,7 @@ impl Scope {
     }
 
     /// Returns a text that identifies the scope in the signature of a cursor.
-    pub(crate) fn mark(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         match self {
             Self::All => "*".to_owned(),
             Self::Only(clients) => clients.join("\n"),
@@ -102,17 +102,27 @@ pub struct Actor {
 
 impl Actor {
     /// The actor of commands run at the command line: an admin of all clients.
-    pub fn at_the_console() -> Self {
+    pub fn command_line() -> Self {
         Self { key: String::new(), name: "command line".to_owned(), role: Role::Admin, scope: Scope::All }
     }
 
     /// Whether the actor may read a resource created by this key. A producer reads only what its own key created.
-    pub(crate) fn may_read_what(&self, made_by: Option<&str>) -> bool {
+    pub(crate) fn may_read_created_by(&self, made_by: Option<&str>) -> bool {
         self.role != Role::Producer || made_by == Some(self.key.as_str())
     }
 
     pub(crate) fn key_id(&self) -> Option<String> {
         (!self.key.is_empty()).then(|| self.key.clone())
+    }
+
+    /// Returns the clients of a resource that this actor creates; without any, those of the actor's scope.
+    pub(crate) fn clients_for(&self, clients: &[ClientId]) -> Result<Vec<String>, Error> {
+        let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
+        match &self.scope {
+            Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
+            scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
+            _ => Err(Error::ClientNotAllowed("clientIds")),
+        }
     }
 
     /// Returns the client of a resource that this actor creates, or an error if the actor may not act for it.
@@ -122,7 +132,7 @@ impl Actor {
             return Ok(client);
         }
         match client {
-            Some(_) => Err(Error::NotYours("clientId")),
+            Some(_) => Err(Error::ClientNotAllowed("clientId")),
             None => Err(Error::invalid("clientId", "is missing: this API key has several clients")),
         }
     }

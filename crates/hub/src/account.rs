@@ -4,17 +4,18 @@
 //! one, which is shown once. Invariant: after a regeneration the previous secret stays valid for 24 hours (J10).
 
 mod change;
+mod reencrypt;
 mod request;
-mod reseal;
 mod view;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use reencrypt::Reencrypted;
 pub use request::{
-    AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount,
+    AccountChange, AllowedHost, CredentialsChange, NewAccount, NewCredentials, NewRole,
+    ServiceAccountWithSecret,
 };
-pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 
 /// The authentication of webhook requests: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends `user:password`

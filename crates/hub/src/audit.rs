@@ -1,31 +1,17 @@
 //! The audit log: who changed what, and when. An entry is written in the transaction of its change.
 
-use postrider_sql::Dialect;
-use postrider_sql::bind::tsid;
-use postrider_sql::plain::Statement;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::{Actor, Scope};
-use crate::draft::Draft;
+use crate::access::Actor;
+use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, given};
+use crate::sql::{Dialect, Insert, NewRow, RowReader, Statement, Table, columns, source_column, tsid};
 use crate::{Error, Hub, Moment};
 
-const SHEET: Sheet = Sheet {
-    table: "postrider_audit",
-    columns: &[
-        ("id", Kind::Text),
-        ("at", Kind::Time),
-        ("key_id", Kind::Text),
-        ("key_name", Kind::Text),
-        ("role", Kind::Text),
-        ("action", Kind::Text),
-        ("entity", Kind::Text),
-        ("entity_id", Kind::Text),
-        ("client_id", Kind::Text),
-        ("detail", Kind::Text),
-    ],
+const TABLE: Table = Table {
+    name: "postrider_audit",
+    columns: columns![id, at: Time, key_id, key_name, role, action, entity, entity_id, client_id, detail],
 };
 
 /// One entry of the audit log.
@@ -85,38 +71,37 @@ impl Change {
         self
     }
 
-    pub(crate) fn by(self, dialect: Dialect, actor: &Actor) -> Statement {
-        lines(dialect, vec![self.row(Some(actor))], None)
+    /// Returns the statement that writes the entry.
+    pub(crate) fn entry(self, dialect: Dialect, actor: &Actor) -> Statement {
+        insert_entries(dialect, vec![self.row(Some(actor))], None)
     }
 
-    /// An entry that is written only if the row exists, for an insert in the same transaction that may have been
-    /// skipped.
-    pub(crate) fn if_made(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
-        lines(dialect, vec![self.row(Some(actor))], Some(format!("EXISTS {}", same(dialect, table))))
+    /// Returns an entry that is written only if the row exists, for an insert in the same transaction that may have
+    /// been skipped.
+    pub(crate) fn entry_if_exists(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
+        self.entry_if(dialect, actor, table, "1 = 1")
     }
 
-    /// An entry that is written only if the row now fulfils the condition `is` on `m`, so that a late change leaves
-    /// none.
-    pub(crate) fn if_now(self, dialect: Dialect, actor: &Actor, table: &str, is: &str) -> Statement {
-        let row = format!(
-            "EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {} AND {is})",
-            given(dialect, "entity_id")
-        );
-        lines(dialect, vec![self.row(Some(actor))], Some(row))
+    /// Returns an entry that is written only if the row now fulfils the `condition` on `m`, so that a late change
+    /// leaves none.
+    pub(crate) fn entry_if(self, dialect: Dialect, actor: &Actor, table: &str, condition: &str) -> Statement {
+        insert_entries(dialect, vec![self.row(Some(actor))], Some(exists(dialect, table, condition)))
     }
 
-    /// An entry that is written only if the row no longer exists, for a delete in the same transaction.
-    pub(crate) fn if_gone(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
-        lines(dialect, vec![self.row(Some(actor))], Some(format!("NOT EXISTS {}", same(dialect, table))))
+    /// Returns an entry that is written only if the row no longer exists, for a delete in the same transaction.
+    pub(crate) fn entry_if_deleted(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
+        let deleted = format!("NOT {}", exists(dialect, table, "1 = 1"));
+        insert_entries(dialect, vec![self.row(Some(actor))], Some(deleted))
     }
 
-    pub(crate) fn by_nobody(self, dialect: Dialect) -> Statement {
-        lines(dialect, vec![self.row(None)], None)
+    /// Returns the statement that writes the entry of a change that no caller requested.
+    pub(crate) fn system_entry(self, dialect: Dialect) -> Statement {
+        insert_entries(dialect, vec![self.row(None)], None)
     }
 
-    fn row(self, actor: Option<&Actor>) -> Fresh {
+    fn row(self, actor: Option<&Actor>) -> NewRow {
         let detail = (!self.detail.is_empty()).then(|| serde_json::Value::Object(self.detail).to_string());
-        Fresh::new()
+        NewRow::new()
             .text("id", tsid())
             .text("key_id", actor.and_then(Actor::key_id))
             .text("key_name", actor.map(|actor| actor.name.clone()))
@@ -131,45 +116,44 @@ impl Change {
 
 /// Entries for created rows (actor, id, client), each written only if its row exists: a row whose key was already in
 /// use was not inserted.
-pub(crate) fn made<'a>(
+pub(crate) fn created_entries<'a>(
     dialect: Dialect,
     entity: &'static str,
     table: &str,
-    made: impl Iterator<Item = (&'a Actor, &'a str, Option<&'a str>)>,
+    rows: impl Iterator<Item = (&'a Actor, &'a str, Option<&'a str>)>,
 ) -> Statement {
-    let line = |(actor, id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
-    lines(dialect, made.map(line).collect(), Some(format!("EXISTS {}", same(dialect, table))))
+    let entry = |(actor, id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
+    insert_entries(dialect, rows.map(entry).collect(), Some(exists(dialect, table, "1 = 1")))
 }
 
 /// The SQL condition that the job `m` is due for another attempt.
-pub(crate) const GOES: &str = "m.status = 'ERROR' AND m.next_attempt_at IS NOT NULL";
+pub(crate) const RETRY_IS_DUE: &str = "m.status = 'ERROR' AND m.next_attempt_at IS NOT NULL";
 
 /// Entries for retried jobs, each written only if the job is now due for another attempt.
-pub(crate) fn retried<'a>(
+pub(crate) fn retried_entries<'a>(
     dialect: Dialect,
     actor: &Actor,
     jobs: impl Iterator<Item = (&'a str, Option<&'a str>)>,
 ) -> Statement {
-    let line = |(id, client)| Change::new("retry", "dispatchJob", id).of_client(client).row(Some(actor));
-    let id = given(dialect, "entity_id");
-    let goes = format!("EXISTS (SELECT 1 FROM dispatch_jobs AS m WHERE m.id = {id} AND {GOES})");
-    lines(dialect, jobs.map(line).collect(), Some(goes))
+    let entry = |(id, client)| Change::new("retry", "dispatchJob", id).of_client(client).row(Some(actor));
+    let due = exists(dialect, "dispatch_jobs", RETRY_IS_DUE);
+    insert_entries(dialect, jobs.map(entry).collect(), Some(due))
 }
 
-/// A subquery for the row that an entry is about.
-fn same(dialect: Dialect, table: &str) -> String {
-    format!("(SELECT 1 FROM {table} AS m WHERE m.id = {})", given(dialect, "entity_id"))
+/// The condition that the row `m` that an entry is about exists and fulfils `condition`.
+fn exists(dialect: Dialect, table: &str, condition: &str) -> String {
+    let id = source_column(dialect, "entity_id");
+    format!("EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {id} AND {condition})")
 }
 
-fn lines(dialect: Dialect, rows: Vec<Fresh>, only: Option<String>) -> Statement {
-    let columns: Vec<_> = SHEET.columns.iter().filter(|(name, _)| *name != "at").copied().collect();
-    Insert { table: SHEET.table, columns: &columns, only, ..Insert::default() }.rows(dialect, rows)
+fn insert_entries(dialect: Dialect, rows: Vec<NewRow>, condition: Option<String>) -> Statement {
+    Insert::into(TABLE.name).only(condition).rows(dialect, rows)
 }
 
 impl Hub {
     /// Writes an entry for a change that was made outside the hub, such as pausing a lane.
-    pub async fn note(&self, actor: &Actor, change: Change) -> Result<(), Error> {
-        self.run("write the audit log", vec![change.by(self.dialect(), actor)]).await?;
+    pub async fn write_audit_entry(&self, actor: &Actor, change: Change) -> Result<(), Error> {
+        self.run("write the audit log", vec![change.entry(self.dialect(), actor)]).await?;
         Ok(())
     }
 
@@ -181,40 +165,29 @@ impl Hub {
         entity_id: Option<&str>,
         page: &PageQuery,
     ) -> Result<Page<AuditEntry>, Error> {
-        let dialect = self.dialect();
-        let about = format!("audit\n{}\n{}", entity.unwrap_or_default(), entity_id.unwrap_or_default());
-        let after = self.opened(actor, &about, page)?;
-        let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
-        if let Some(entity) = entity {
-            query = query.push(" AND t.entity = ").text(entity);
-        }
-        if let Some(id) = entity_id {
-            query = query.push(" AND t.entity_id = ").text(id);
-        }
-        if let Scope::Only(clients) = &actor.scope {
-            query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));
-        }
-        if let Some(after) = &after {
-            query = query.push(" AND t.id < ").text(&after.id);
-        }
-        let query = query.push(" ORDER BY t.id DESC LIMIT ").int(page.wanted() + 1);
-        let entries = self.all("read the audit log", query).await?.into_iter().map(read).collect();
-        Ok(self.closed(actor, &about, page, entries, |entry: &AuditEntry| (None, entry.id.clone())))
+        let list = List {
+            doing: "read the audit log",
+            context: &format!("audit\n{}\n{}", entity.unwrap_or_default(), entity_id.unwrap_or_default()),
+            order: ListOrder::Id,
+            read,
+            position: |entry| PagePosition::of_id(&entry.id),
+        };
+        let query = self.select(&TABLE).and_equals("entity", entity).and_equals("entity_id", entity_id);
+        self.read_page(actor, page, query.and_in_scope(&actor.scope), list).await
     }
 }
 
-fn read(row: Vec<postrider_seams::row::Value>) -> AuditEntry {
-    let mut row = Reader::new(row);
+fn read(mut row: RowReader) -> AuditEntry {
     AuditEntry {
-        id: row.word(),
+        id: row.required_text(),
         at: row.time(),
         key_id: row.text(),
         key_name: row.text(),
         role: row.text(),
-        action: row.word(),
-        entity: row.word(),
-        entity_id: row.word(),
+        action: row.required_text(),
+        entity: row.required_text(),
+        entity_id: row.required_text(),
         client_id: row.text(),
-        detail: row.text().and_then(|text| serde_json::from_str(&text).ok()),
+        detail: row.json(),
     }
 }

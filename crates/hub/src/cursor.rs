@@ -1,71 +1,144 @@
-//! Pagination cursors: the position where a page ended, signed, and valid only for the same list and scope.
+//! Pagination by keyset: reads one page of a list, and signs the cursor of the next. A cursor is the position where a
+//! page ended; it is valid only for the same list and scope.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 
 use crate::access::Actor;
-use crate::page::{Page, PageQuery};
+use crate::page::{MAX_PAGE_SIZE, Page, PageQuery};
+use crate::sql::{Dialect, NEWEST, RowReader, SqlBuilder};
 use crate::{Error, Hub, Moment};
 
 /// The position where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct After {
+pub struct PagePosition {
     /// Creation time of the last entry, for lists that are ordered by it.
     pub created: Option<Moment>,
     pub id: String,
 }
 
+impl PagePosition {
+    /// Creates the position of an entry in a list that is ordered by id.
+    pub fn of_id(id: &str) -> Self {
+        Self { created: None, id: id.to_owned() }
+    }
+}
+
+/// The order of a list, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOrder {
+    /// By id. Ids grow with time.
+    Id,
+    /// By creation time and id. `selective`: the list has a filter whose index has the same order.
+    Created { selective: bool },
+}
+
+/// A list that is read page by page.
+pub struct List<'a, T> {
+    /// Completes the error message "could not …".
+    pub doing: &'a str,
+    /// Identifies the list and its filter in the signature of the cursor.
+    pub context: &'a str,
+    pub order: ListOrder,
+    pub read: fn(RowReader) -> T,
+    pub position: fn(&T) -> PagePosition,
+}
+
+impl ListOrder {
+    /// Appends the condition for the rows after this position, and the order.
+    fn append(self, query: SqlBuilder, dialect: Dialect, after: Option<PagePosition>) -> SqlBuilder {
+        let Self::Created { selective } = self else {
+            let query = match after {
+                Some(after) => query.push(" AND t.id < ").text(&after.id),
+                None => query,
+            };
+            return query.push(" ORDER BY t.id DESC");
+        };
+        let query = match after {
+            Some(PagePosition { created, id }) => query
+                // An index can start from this condition.
+                .push(" AND t.created_at <= ")
+                .time(created)
+                .push(" AND (t.created_at < ")
+                .time(created)
+                .push(" OR t.id < ")
+                .text(&id)
+                .push(")"),
+            None => query,
+        };
+        let way = if dialect == Dialect::Postgres && !selective { NEWEST } else { " DESC" };
+        query.push(&format!(" ORDER BY t.created_at{way}, t.id{way}"))
+    }
+}
+
 impl Hub {
-    /// Decodes the cursor of the request; `None` if it has none, an error if it was not issued for this list and scope.
-    pub(crate) fn opened(
+    /// Reads a page of a list; `query` selects all its rows.
+    pub(crate) async fn read_page<T: utoipa::ToSchema>(
         &self,
         actor: &Actor,
-        about: &str,
         page: &PageQuery,
-    ) -> Result<Option<After>, Error> {
-        if page.limit.is_some_and(|limit| limit == 0 || limit > crate::page::MOST) {
-            return Err(Error::parameter("limit", format!("must be from 1 to {}", crate::page::MOST)));
+        query: SqlBuilder,
+        list: List<'_, T>,
+    ) -> Result<Page<T>, Error> {
+        let after = self.decode_cursor(actor, list.context, page)?;
+        let query = list.order.append(query, self.dialect(), after);
+        let rows = self.fetch_all(list.doing, query.push(" LIMIT ").int(page.wanted() + 1)).await?;
+        let items = rows.into_iter().map(list.read).collect();
+        Ok(self.build_page(actor, list.context, page, items, list.position))
+    }
+
+    /// Decodes the cursor of the request; `None` if it has none, an error if it was not issued for this list and scope.
+    pub(crate) fn decode_cursor(
+        &self,
+        actor: &Actor,
+        context: &str,
+        page: &PageQuery,
+    ) -> Result<Option<PagePosition>, Error> {
+        if page.limit.is_some_and(|limit| limit == 0 || limit > MAX_PAGE_SIZE) {
+            return Err(Error::parameter("limit", format!("must be from 1 to {MAX_PAGE_SIZE}")));
         }
         let Some(cursor) = &page.cursor else { return Ok(None) };
-        let wrong = || Error::parameter("cursor", "is not a cursor that this list returned to this API key");
-        let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| wrong())?;
-        let (place, tag) = bytes.split_at_checked(bytes.len().saturating_sub(TAG)).ok_or_else(wrong)?;
-        let place = std::str::from_utf8(place).map_err(|_| wrong())?;
-        let good = self.signature(actor, about, place);
-        if !bool::from(subtle::ConstantTimeEq::ct_eq(&good[..], tag)) {
-            return Err(wrong());
+        let invalid =
+            || Error::parameter("cursor", "is not a cursor that this list returned to this API key");
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| invalid())?;
+        let (position, tag) =
+            bytes.split_at_checked(bytes.len().saturating_sub(TAG_BYTES)).ok_or_else(invalid)?;
+        let position = std::str::from_utf8(position).map_err(|_| invalid())?;
+        let expected = self.signature(actor, context, position);
+        if !bool::from(subtle::ConstantTimeEq::ct_eq(&expected[..], tag)) {
+            return Err(invalid());
         }
-        let (created, id) = place.split_once('|').ok_or_else(wrong)?;
-        Ok(Some(After { created: Moment::parse(created), id: id.to_owned() }))
+        let (created, id) = position.split_once('|').ok_or_else(invalid)?;
+        Ok(Some(PagePosition { created: Moment::parse(created), id: id.to_owned() }))
     }
 
     /// Builds a page from the entries found. One entry more than the limit means that there is a next page.
-    pub(crate) fn closed<T: utoipa::ToSchema>(
+    pub(crate) fn build_page<T: utoipa::ToSchema>(
         &self,
         actor: &Actor,
-        about: &str,
+        context: &str,
         page: &PageQuery,
         mut items: Vec<T>,
-        place: impl Fn(&T) -> (Option<Moment>, String),
+        position: fn(&T) -> PagePosition,
     ) -> Page<T> {
         let wanted = page.wanted() as usize;
         let more = items.len() > wanted;
         items.truncate(wanted);
         let next_cursor = items.last().filter(|_| more).map(|last| {
-            let (created, id) = place(last);
-            let place = format!("{}|{id}", created.map(|created| created.to_string()).unwrap_or_default());
-            let tag = self.signature(actor, about, &place);
-            URL_SAFE_NO_PAD.encode([place.as_bytes(), &tag].concat())
+            let PagePosition { created, id } = position(last);
+            let position = format!("{}|{id}", created.map(|created| created.to_string()).unwrap_or_default());
+            let tag = self.signature(actor, context, &position);
+            URL_SAFE_NO_PAD.encode([position.as_bytes(), &tag].concat())
         });
         Page { items, next_cursor }
     }
 
-    fn signature(&self, actor: &Actor, about: &str, place: &str) -> [u8; TAG] {
-        let text = format!("{}\0{about}\0{place}", actor.scope.mark());
+    fn signature(&self, actor: &Actor, context: &str, position: &str) -> [u8; TAG_BYTES] {
+        let text = format!("{}\0{context}\0{position}", actor.scope.identity());
         let tag = hmac::sign(&self.cursor_key, text.as_bytes());
-        tag.as_ref()[..TAG].try_into().expect("a SHA-256 tag is longer than that")
+        tag.as_ref()[..TAG_BYTES].try_into().expect("a SHA-256 tag is longer than that")
     }
 }
 
-const TAG: usize = 16;
+const TAG_BYTES: usize = 16;

@@ -23,7 +23,7 @@ impl Fault {
     }
 
     /// Creates a mistake outside the body: in a parameter, a header, or the state of a resource.
-    pub fn beside(field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn outside_body(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), pointer: None, message: message.into() }
     }
 }
@@ -44,7 +44,7 @@ fn pointer(field: &str) -> String {
 }
 
 /// The message for a request that names a client outside the scope of its key.
-pub const NOT_YOURS: &str = "this key may not act for that client";
+pub const CLIENT_NOT_ALLOWED: &str = "this key may not act for that client";
 
 /// A failure of an operation of the hub.
 #[derive(Debug, thiserror::Error)]
@@ -54,13 +54,13 @@ pub enum Error {
     Invalid(Vec<Fault>),
     /// The resource does not exist, or the caller may not access it; the error is the same for both.
     #[error("no such {0}")]
-    Absent(&'static str),
+    NotFound(&'static str),
     /// The request is valid, but conflicts with the current state.
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: String },
     /// The request names a client that the caller may not act for.
-    #[error("{0}: {NOT_YOURS}")]
-    NotYours(&'static str),
+    #[error("{0}: {CLIENT_NOT_ALLOWED}")]
+    ClientNotAllowed(&'static str),
     /// The caller may not do this.
     #[error("{message}")]
     Forbidden { field: &'static str, message: String },
@@ -76,7 +76,7 @@ impl Error {
 
     /// Creates an error for an invalid query parameter or header.
     pub fn parameter(name: &str, message: impl Into<String>) -> Self {
-        Self::Invalid(vec![Fault::beside(name, message)])
+        Self::Invalid(vec![Fault::outside_body(name, message)])
     }
 
     /// Whether the store can never execute this request, so that a retry is pointless.
@@ -90,7 +90,7 @@ impl Error {
     }
 
     /// Creates an error for a value in our own table that this version cannot read.
-    pub(crate) fn broken(what: &str) -> Self {
+    pub(crate) fn unreadable(what: &str) -> Self {
         let text = format!("{what}: the table contains values that this version cannot read");
         Self::Store(store::Error::new(store::Class::Permanent, text))
     }
@@ -118,6 +118,6 @@ mod tests {
         ] {
             assert_eq!(Fault::new(field, "").pointer.as_deref(), Some(pointer), "{field}");
         }
-        assert_eq!(Fault::beside("limit", "").pointer, None);
+        assert_eq!(Fault::outside_body("limit", "").pointer, None);
     }
 }

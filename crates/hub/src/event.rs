@@ -7,6 +7,6 @@ mod create;
 mod new;
 mod view;
 
-pub use create::{EventMade, Replayed};
+pub use create::{CreatedEvent, CreatedJobs};
 pub use new::{CloudEvent, NewEvent};
 pub use view::{Event, EventFilter};

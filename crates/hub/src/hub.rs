@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 
 use postrider_http::{Guard, Resolve, SystemResolver};
 use postrider_seams::queue::Handing;
-use postrider_seams::row::{RowId, Value};
-use postrider_sql::Dialect;
-use postrider_sql::plain::{Answer, Plain, Statement};
+use postrider_seams::row::RowId;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::access::hex;
-use crate::draft::Draft;
-use crate::job::Gathering;
-use crate::names::Names;
+use crate::access::{Actor, hex};
+use crate::audit::Change;
+use crate::job::GroupCommit;
 use crate::schema::Validators;
-use crate::sheet::{Fresh, Insert, Kind, Reader};
-use crate::{Error, Moment, Seal};
+use crate::sql::{
+    Answer, Dialect, Insert, NewRow, Plain, RowReader, SqlBuilder, Statement, Table, now, time_text,
+};
+use crate::target::TargetDns;
+use crate::validation::is_id;
+use crate::{EncryptSecret, Error, Moment};
 
 /// Settings of the hub that an operator can change.
 #[derive(Debug, Clone)]
@@ -39,37 +40,37 @@ impl Default for Settings {
 pub struct Hub {
     database: Arc<dyn Plain>,
     pub(crate) settings: Settings,
-    pub(crate) sealer: Option<Arc<dyn Seal>>,
+    pub(crate) encryption: Option<Arc<dyn EncryptSecret>>,
     pub(crate) cursor_key: hmac::Key,
-    pub(crate) used: Used,
-    pub(crate) names: Names,
-    pub(crate) gathering: Arc<Gathering>,
-    pub(crate) handing: Option<Arc<dyn Handing>>,
+    pub(crate) last_use: LastUse,
+    pub(crate) target_dns: TargetDns,
+    pub(crate) group_commit: Arc<GroupCommit>,
+    pub(crate) queue: Option<Arc<dyn Handing>>,
     pub(crate) validators: Arc<Validators>,
 }
 
 impl Hub {
-    /// Opens the hub on a database whose tables exist. `sealer` encrypts generated secrets; without it none can be
+    /// Opens the hub on a database whose tables exist. `encryption` encrypts generated secrets; without it none can be
     /// generated.
     pub async fn open(
         database: Arc<dyn Plain>,
         settings: Settings,
-        sealer: Option<Arc<dyn Seal>>,
+        encryption: Option<Arc<dyn EncryptSecret>>,
     ) -> Result<Self, Error> {
         let key = cursor_key(&*database).await?;
         let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        let names = Names::new(Arc::new(SystemResolver::default()));
-        let gathering = Gathering::new(Arc::clone(&database));
-        let used = Used::default();
+        let target_dns = TargetDns::new(Arc::new(SystemResolver::default()));
+        let group_commit = GroupCommit::new(Arc::clone(&database));
+        let last_use = LastUse::default();
         Ok(Self {
             database,
             settings,
-            sealer,
+            encryption,
             cursor_key,
-            used,
-            names,
-            gathering,
-            handing: None,
+            last_use,
+            target_dns,
+            group_commit,
+            queue: None,
             validators: Arc::default(),
         })
     }
@@ -77,24 +78,24 @@ impl Hub {
     /// Resolves the host names of targets with this resolver instead of the system's.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
-        self.names = Names::new(resolver);
+        self.target_dns = TargetDns::new(resolver);
         self
     }
 
     /// Publishes new jobs to the external queue of the lane that delivers them.
     #[must_use]
-    pub fn with_handing(mut self, handing: Arc<dyn Handing>) -> Self {
-        self.handing = Some(handing);
+    pub fn with_queue(mut self, queue: Arc<dyn Handing>) -> Self {
+        self.queue = Some(queue);
         self
     }
 
     /// Publishes committed jobs to the external queue, if there is one. Returns how many the queue refused; these are
     /// set to PENDING. If that fails too, they stay QUEUED until maintenance finds them stale.
-    pub(crate) async fn hand(&self, ids: Vec<String>) -> u64 {
-        let Some(handing) = self.handing.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
+    pub(crate) async fn publish(&self, ids: Vec<String>) -> u64 {
+        let Some(queue) = self.queue.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
         let rows: Vec<RowId> = ids.into_iter().map(|id| RowId::Text(id.into())).collect();
-        handing.hand(&rows).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, jobs = rows.len(), "cannot yet take back jobs that the queue refused");
+        queue.hand(&rows).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, jobs = rows.len(), "cannot set jobs to PENDING that the queue refused");
             0
         })
     }
@@ -112,29 +113,111 @@ impl Hub {
         Ok(self.database.transact(doing, &statements).await?)
     }
 
-    pub(crate) async fn all(&self, doing: &str, query: Draft) -> Result<Vec<Vec<Value>>, Error> {
-        Ok(self.run(doing, vec![query.done()]).await?.pop().unwrap_or_default().rows)
+    /// Runs the statements in one transaction, and returns the first row of the last one.
+    pub(crate) async fn run_and_read(
+        &self,
+        doing: &str,
+        statements: Vec<Statement>,
+    ) -> Result<Option<RowReader>, Error> {
+        let answer = self.run(doing, statements).await?.pop().unwrap_or_default();
+        Ok(answer.rows.into_iter().next().map(RowReader::new))
+    }
+
+    pub(crate) async fn fetch_all(&self, doing: &str, query: SqlBuilder) -> Result<Vec<RowReader>, Error> {
+        let answer = self.run(doing, vec![query.finish()]).await?.pop().unwrap_or_default();
+        Ok(answer.rows.into_iter().map(RowReader::new).collect())
+    }
+
+    pub(crate) async fn fetch_first(
+        &self,
+        doing: &str,
+        query: SqlBuilder,
+    ) -> Result<Option<RowReader>, Error> {
+        self.run_and_read(doing, vec![query.finish()]).await
+    }
+
+    /// Records when a key or an account was last used, at most once per minute.
+    pub(crate) async fn record_use(&self, doing: &str, table: &str, id: &str) -> Result<(), Error> {
+        if self.last_use.is_due(id) {
+            let update = self.sql(format!("UPDATE {table} SET last_used_at = ")).now();
+            self.run(doing, vec![update.push(" WHERE id = ").text(id).finish()]).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a statement with this SQL text.
+    pub(crate) fn sql(&self, text: impl Into<String>) -> SqlBuilder {
+        SqlBuilder::new(self.dialect(), text)
+    }
+
+    /// Starts a query for all columns of a table, to which conditions can be appended with ` AND …`.
+    pub(crate) fn select(&self, table: &Table) -> SqlBuilder {
+        SqlBuilder::select(self.dialect(), table)
+    }
+
+    /// Starts `UPDATE … SET …` with the values of the row.
+    pub(crate) fn update(&self, table: &Table, row: NewRow) -> SqlBuilder {
+        SqlBuilder::update(self.dialect(), table.name, row)
+    }
+
+    /// Returns the row of a table with this id; `None` if there is none or the id does not have the form of one.
+    pub(crate) async fn fetch_by_id(
+        &self,
+        doing: &str,
+        table: &Table,
+        id: &str,
+    ) -> Result<Option<RowReader>, Error> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        self.fetch_first(doing, self.select(table).and_equals("id", Some(id))).await
+    }
+
+    /// Executes `UPDATE … SET …` for the row with this id, and writes the audit entry.
+    pub(crate) async fn update_by_id(
+        &self,
+        doing: &str,
+        id: &str,
+        update: SqlBuilder,
+        entry: Statement,
+    ) -> Result<(), Error> {
+        let update = update.push(", updated_at = ").now().push(" WHERE id = ").text(id);
+        self.run(doing, vec![update.finish(), entry]).await?;
+        Ok(())
+    }
+
+    /// Inserts one row with a unique `code` and its audit entry; fails with a conflict if the code is in use.
+    pub(crate) async fn insert_with_code(
+        &self,
+        doing: &str,
+        (table, id): (&Table, &str),
+        row: NewRow,
+        actor: &Actor,
+        change: Change,
+    ) -> Result<(), Error> {
+        let dialect = self.dialect();
+        let insert = Insert::into(table.name).skip_duplicates(true).row(dialect, row);
+        let entry = change.entry_if_exists(dialect, actor, table.name);
+        let find = self.sql(format!("SELECT 1 FROM {} WHERE id = ", table.name)).text(id);
+        let answers = self.run(doing, vec![insert, entry, find.finish()]).await?;
+        match answers.last() {
+            Some(answer) if !answer.rows.is_empty() => Ok(()),
+            _ => Err(Error::conflict("code", "is already in use")),
+        }
     }
 
     /// Returns the time of the database.
     pub(crate) async fn clock(&self) -> Result<Moment, Error> {
         clock(&*self.database).await
     }
-
-    pub(crate) async fn first(&self, doing: &str, query: Draft) -> Result<Option<Vec<Value>>, Error> {
-        Ok(self.all(doing, query).await?.into_iter().next())
-    }
 }
 
 async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
-    let text = match database.dialect() {
-        Dialect::Postgres => "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
-        Dialect::Mysql => "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%fZ')",
-        Dialect::Sqlite => "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-    };
-    let answers = database.transact("read the clock", &[Draft::new(database.dialect(), text).done()]).await?;
+    let dialect = database.dialect();
+    let query = SqlBuilder::new(dialect, format!("SELECT {}", time_text(dialect, now(dialect))));
+    let answers = database.transact("read the clock", &[query.finish()]).await?;
     let row = answers.into_iter().next().and_then(|answer| answer.rows.into_iter().next());
-    row.and_then(|row| Reader::new(row).time()).ok_or_else(|| Error::broken("the database's clock"))
+    row.and_then(|row| RowReader::new(row).time()).ok_or_else(|| Error::unreadable("the database's clock"))
 }
 
 /// Returns the microseconds by which the database's clock is ahead of this machine's; negative if it is behind.
@@ -142,9 +225,9 @@ async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
 /// The error is at most half the duration of the query.
 pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
     let before = Moment::now().micros();
-    let theirs = clock(database).await?.micros();
+    let database_time = clock(database).await?.micros();
     let after = Moment::now().micros();
-    Ok(theirs - (before + (after - before) / 2))
+    Ok(database_time - (before + (after - before) / 2))
 }
 
 /// Returns the key that signs cursors. All instances share it; the first one creates it.
@@ -152,43 +235,38 @@ async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
     let dialect = database.dialect();
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
-    let row = Fresh::new().text("name", "cursor_key".to_owned()).text("value", hex(&bytes));
-    let columns = [("name", Kind::Text), ("value", Kind::Text)];
-    let taken = "NOT EXISTS (SELECT 1 FROM postrider_settings AS s WHERE s.name = 'cursor_key')";
-    let insert = Insert {
-        table: "postrider_settings",
-        columns: &columns,
-        only: Some(taken.to_owned()),
-        ..Insert::default()
-    };
-    let find = Draft::new(dialect, "SELECT t.")
-        .name("value")
-        .push(" FROM postrider_settings AS t WHERE t.name = 'cursor_key'");
-    let find = find.done();
+    let row = NewRow::new().text("name", "cursor_key".to_owned()).text("value", hex(&bytes));
+    let missing = "NOT EXISTS (SELECT 1 FROM postrider_settings AS s WHERE s.name = 'cursor_key')";
+    let insert = Insert::into("postrider_settings").only(Some(missing.to_owned())).row(dialect, row);
+    let find = SqlBuilder::new(dialect, "SELECT t.")
+        .column("value")
+        .push(" FROM postrider_settings AS t WHERE t.name = 'cursor_key'")
+        .finish();
     let read = |answers: Vec<Answer>| {
         let row = answers.into_iter().last()?.rows.into_iter().next()?;
         row.into_iter().next()?.as_text().map(str::to_owned)
     };
-    let doing = "prepare the API";
+    let doing = "read the key that signs cursors";
     if let Some(key) = read(database.transact(doing, std::slice::from_ref(&find)).await?) {
         return Ok(key);
     }
     // Another instance may insert its key first; then that key is used.
-    if let Err(error) = database.transact(doing, &[insert.rows(dialect, vec![row])]).await
+    if let Err(error) = database.transact(doing, &[insert]).await
         && read(database.transact(doing, std::slice::from_ref(&find)).await?).is_none()
     {
         return Err(error.into());
     }
-    read(database.transact(doing, &[find]).await?).ok_or_else(|| Error::broken("the key that signs cursors"))
+    read(database.transact(doing, &[find]).await?)
+        .ok_or_else(|| Error::unreadable("the key that signs cursors"))
 }
 
 /// The last recorded use of each key and account, so that it is written at most once per minute.
 #[derive(Debug, Default)]
-pub struct Used(Mutex<HashMap<String, Instant>>);
+pub struct LastUse(Mutex<HashMap<String, Instant>>);
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-impl Used {
+impl LastUse {
     /// Whether the use of this id must be recorded now; if so, it counts as recorded.
     pub fn is_due(&self, id: &str) -> bool {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@
 
 mod attempt;
 mod create;
-mod gather;
+mod group_commit;
 mod list;
 mod moves;
 mod new;
@@ -14,13 +14,12 @@ mod view;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
 pub use create::{Created, Outcome};
-pub(crate) use create::{Known, insert_jobs, lookups};
-pub(crate) use gather::Gathering;
-pub(crate) use list::beyond;
+pub(crate) use create::{JobsByKey, insert_jobs, lookups};
+pub(crate) use group_commit::GroupCommit;
 pub use list::{Filter, MetadataFilter};
-pub use moves::Retried;
-pub(crate) use new::{Draught, Origin, check_content_type};
-pub use new::{Metadatum, NewJob};
+pub use moves::RetryResult;
+pub(crate) use new::{JobDraft, Origin, check_content_type};
+pub use new::{MetadataEntry, NewJob};
 pub use view::{DispatchJob, DispatchJobMetadata};
 
 use serde::{Deserialize, Serialize};
@@ -88,7 +87,7 @@ pub enum DispatchMode {
 }
 
 /// Returns the name of an enum value as the API and the table spell it.
-pub(crate) fn name<T: Serialize>(value: &T) -> String {
+pub(crate) fn enum_name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
         _ => String::new(),
@@ -96,6 +95,6 @@ pub(crate) fn name<T: Serialize>(value: &T) -> String {
 }
 
 /// Returns the enum value of this name; `None` if there is none.
-pub(crate) fn named<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
+pub(crate) fn parse_enum<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(name.to_owned())).ok()
 }

@@ -5,17 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use postrider_seams::hosts::ANY;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::Dialect;
-use postrider_sql::plain::{Plain, Statement};
 use url::Url;
 
-use crate::draft::Draft;
-use crate::sheet::Reader;
+use crate::sql::{Dialect, NEWEST, Plain, RowReader, SqlBuilder, Statement, quoted, status_for_lists};
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
 /// Columns of `dispatch_jobs` that only the API needs; a table created by an application may lack them.
-const ADDED: [(&str, &str); 4] = [
+const API_COLUMNS: [(&str, &str); 4] = [
     ("retry_budget", "{int}"),
     ("request_hash", "{short}"),
     ("created_by", "{id}"),
@@ -25,23 +22,23 @@ const ADDED: [(&str, &str); 4] = [
 /// Returns the missing statements in order. The table of jobs must exist; the migration of its contract creates it.
 pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
     let dialect = database.dialect();
-    let there = There::look(database).await?;
-    let mut statements: Vec<String> = ADDED
+    let existing = ExistingSchema::read(database).await?;
+    let mut statements: Vec<String> = API_COLUMNS
         .iter()
-        .filter(|(name, _)| !there.columns.contains(*name))
+        .filter(|(name, _)| !existing.columns.contains(*name))
         .map(|(name, sql_type)| {
-            format!("ALTER TABLE dispatch_jobs ADD COLUMN {name} {}", filled(dialect, sql_type))
+            format!("ALTER TABLE dispatch_jobs ADD COLUMN {name} {}", for_dialect(dialect, sql_type))
         })
         .collect();
-    if there.tables.contains("service_accounts") && !there.account_columns.contains("allowed_hosts") {
-        let column = filled(dialect, "allowed_hosts {text}");
+    if existing.tables.contains("service_accounts") && !existing.account_columns.contains("allowed_hosts") {
+        let column = for_dialect(dialect, "allowed_hosts {text}");
         statements.push(format!("ALTER TABLE service_accounts ADD COLUMN {column}"));
     }
-    if dialect == Dialect::Mysql && !there.columns.contains("client_key") {
+    if dialect == Dialect::Mysql && !existing.columns.contains("client_key") {
         let rule = "client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL";
         statements.push(format!("ALTER TABLE dispatch_jobs ADD COLUMN {rule}"));
     }
-    statements.extend(all(dialect).into_iter().filter(|statement| !there.has(statement)));
+    statements.extend(all(dialect).into_iter().filter(|statement| !existing.has(statement)));
     Ok(statements)
 }
 
@@ -51,36 +48,36 @@ pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
 /// reported in the result and is no error.
 pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
     let statements = plan(database).await?;
-    let mut ran = Vec::new();
+    let mut executed = Vec::new();
     for text in statements {
         // This query makes the writer of SQLite reload the schema, in case another process has changed it.
-        let look = looks(database.dialect())[0].to_owned();
-        let statements = [look, text.clone()].map(|sql| Statement { sql, args: Vec::new() });
+        let query = catalog_queries(database.dialect())[0].to_owned();
+        let statements = [query, text.clone()].map(|sql| Statement { sql, args: Vec::new() });
         match database.transact("migrate", &statements).await {
-            Ok(_) => ran.push(text),
+            Ok(_) => executed.push(text),
             Err(_) if !plan(database).await?.contains(&text) => {}
             // Existing duplicates prevent the index: report it, but do not fail.
             Err(_) if text.starts_with("CREATE UNIQUE INDEX") => {
-                ran.push(postrider_sql::run::migrate::not_made(&text));
+                executed.push(postrider_sql::run::migrate::not_made(&text));
             }
             Err(error) => return Err(error),
         }
     }
-    allow_hosts(database).await?;
-    Ok(ran)
+    set_missing_allowed_hosts(database).await?;
+    Ok(executed)
 }
 
 /// Sets the allowed hosts of accounts created before that column: the hosts of their subscriptions, or any host.
-async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
+async fn set_missing_allowed_hosts(database: &dyn Plain) -> Result<(), Error> {
     let dialect = database.dialect();
     let query = "SELECT a.id, s.target_url FROM service_accounts AS a LEFT JOIN dispatch_subscriptions AS s \
                  ON s.service_account_id = a.id WHERE a.allowed_hosts IS NULL";
-    let doing = "look for accounts without hosts";
-    let answers = database.transact(doing, &[Draft::new(dialect, query).done()]).await?;
+    let doing = "find accounts without allowed hosts";
+    let answers = database.transact(doing, &[SqlBuilder::new(dialect, query).finish()]).await?;
     let mut accounts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for row in answers.into_iter().flat_map(|answer| answer.rows) {
-        let mut row = Reader::new(row);
-        let hosts = accounts.entry(row.word()).or_default();
+        let mut row = RowReader::new(row);
+        let hosts = accounts.entry(row.required_text()).or_default();
         let url = row.text().and_then(|url| Url::parse(&url).ok());
         hosts.extend(url.and_then(|url| url.host_str().map(str::to_owned)));
     }
@@ -88,11 +85,11 @@ async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
         if hosts.is_empty() {
             hosts.insert(ANY.to_owned());
         }
-        let update = Draft::new(dialect, "UPDATE service_accounts SET allowed_hosts = ")
+        let update = SqlBuilder::new(dialect, "UPDATE service_accounts SET allowed_hosts = ")
             .text(&serde_json::json!(hosts).to_string())
             .push(" WHERE allowed_hosts IS NULL AND id = ")
             .text(&id);
-        database.transact("name the hosts of an account", &[update.done()]).await?;
+        database.transact("set the allowed hosts of an account", &[update.finish()]).await?;
     }
     Ok(())
 }
@@ -100,12 +97,12 @@ async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
 /// Returns all statements of the schema, whether or not they are needed.
 pub fn all(dialect: Dialect) -> Vec<String> {
     let statements = DDL.split(";\n").map(str::trim).filter(|text| !text.is_empty());
-    statements.map(|text| filled(dialect, text)).collect()
+    statements.map(|text| for_dialect(dialect, text)).collect()
 }
 
 /// Replaces the placeholders by the types and names of the dialect.
-fn filled(dialect: Dialect, text: &str) -> String {
-    let words: [(&str, [&str; 3]); 15] = [
+fn for_dialect(dialect: Dialect, text: &str) -> String {
+    let placeholders: [(&str, [&str; 3]); 15] = [
         ("{id}", ["varchar(13)", "VARCHAR(13)", "TEXT"]),
         ("{short}", ["varchar(64)", "VARCHAR(64)", "TEXT"]),
         ("{short128}", ["varchar(128)", "VARCHAR(128)", "TEXT"]),
@@ -124,7 +121,7 @@ fn filled(dialect: Dialect, text: &str) -> String {
             ],
         ),
         ("{options}", ["", " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", ""]),
-        ("{newest}", [crate::sheet::NEWEST, "", ""]),
+        ("{newest}", [NEWEST, "", ""]),
         ("{unless}", ["IF NOT EXISTS", "", "IF NOT EXISTS"]),
         ("{client}", ["coalesce(client_id, '')", "client_key", "coalesce(client_id, '')"]),
         (
@@ -137,23 +134,23 @@ fn filled(dialect: Dialect, text: &str) -> String {
         Dialect::Mysql => 1,
         Dialect::Sqlite => 2,
     };
-    let mut filled = text.replace("{status to list}", crate::sheet::status_to_list(dialect));
-    for (word, forms) in words {
-        filled = filled.replace(word, forms[at]);
+    let mut sql = text.replace("{status to list}", status_for_lists(dialect));
+    for (placeholder, forms) in placeholders {
+        sql = sql.replace(placeholder, forms[at]);
     }
     for name in ["key", "value", "status", "code", "source", "mode", "sequence", "role", "at", "action"] {
-        filled = filled.replace(&format!("{{{name}}}"), &crate::sheet::quoted(dialect, name));
+        sql = sql.replace(&format!("{{{name}}}"), &quoted(dialect, name));
     }
     for column in ["client_id", "event_id", "subscription_id", "idempotency_key"] {
         let partial = format!(" WHERE {column} IS NOT NULL");
         let partial = if dialect == Dialect::Mysql { "" } else { &partial };
-        filled = filled.replace(&format!("{{where {column}}}"), partial);
+        sql = sql.replace(&format!("{{where {column}}}"), partial);
     }
-    filled.replace("INDEX  ", "INDEX ")
+    sql.replace("INDEX  ", "INDEX ")
 }
 
 /// The existing tables, indexes and columns.
-struct There {
+struct ExistingSchema {
     tables: BTreeSet<String>,
     indexes: BTreeSet<String>,
     /// Columns of `dispatch_jobs`.
@@ -161,11 +158,12 @@ struct There {
     account_columns: BTreeSet<String>,
 }
 
-impl There {
-    async fn look(database: &dyn Plain) -> Result<Self, Error> {
-        let statements =
-            looks(database.dialect()).map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
-        let mut answers = database.transact("look at the tables", &statements).await?.into_iter();
+impl ExistingSchema {
+    async fn read(database: &dyn Plain) -> Result<Self, Error> {
+        let statements = catalog_queries(database.dialect())
+            .map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
+        let mut answers =
+            database.transact("read the tables of the database", &statements).await?.into_iter();
         let mut next = || {
             let rows = answers.next().unwrap_or_default().rows.into_iter();
             rows.filter_map(|row| row.first().and_then(Value::as_text).map(str::to_owned)).collect()
@@ -183,7 +181,7 @@ impl There {
     }
 }
 
-fn looks(dialect: Dialect) -> [&'static str; 4] {
+fn catalog_queries(dialect: Dialect) -> [&'static str; 4] {
     match dialect {
         Dialect::Postgres => [
             "SELECT tablename::text FROM pg_tables WHERE schemaname = ANY (current_schemas(false))",

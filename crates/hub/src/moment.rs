@@ -53,7 +53,7 @@ impl Moment {
     /// Parses a time as databases return it; `None` if the text is not valid.
     ///
     /// Accepts RFC 3339, the same with a space and no zone (UTC) or `+00`, and milliseconds since 1970.
-    pub fn found(text: &str) -> Option<Self> {
+    pub fn from_database(text: &str) -> Option<Self> {
         if let Ok(millis) = text.parse::<i64>() {
             return Some(Self::from_micros(millis.saturating_mul(1000)));
         }
@@ -64,7 +64,7 @@ impl Moment {
     }
 
     /// Formats the time for a column of the dialect. SQLite stores milliseconds.
-    pub(crate) fn written(self, dialect: Dialect) -> String {
+    pub(crate) fn for_column(self, dialect: Dialect) -> String {
         let (seconds, micros) = self.parts();
         match dialect {
             Dialect::Postgres => format!("{seconds}.{micros:06}Z"),
@@ -131,11 +131,11 @@ mod tests {
     fn a_moment_is_read_in_every_form_and_written_in_the_databases_own() {
         let moment = Moment::parse("2026-01-31T10:30:00.25+01:00").expect("RFC 3339");
         assert_eq!(moment.to_string(), "2026-01-31T09:30:00.250Z");
-        assert_eq!(moment.written(Dialect::Postgres), "2026-01-31T09:30:00.250000Z");
-        assert_eq!(moment.written(Dialect::Mysql), "2026-01-31 09:30:00.250000");
-        assert_eq!(moment.written(Dialect::Sqlite), "2026-01-31T09:30:00.250Z");
+        assert_eq!(moment.for_column(Dialect::Postgres), "2026-01-31T09:30:00.250000Z");
+        assert_eq!(moment.for_column(Dialect::Mysql), "2026-01-31 09:30:00.250000");
+        assert_eq!(moment.for_column(Dialect::Sqlite), "2026-01-31T09:30:00.250Z");
         for form in ["2026-01-31 09:30:00.250000", "2026-01-31T09:30:00.25Z", "1769851800250"] {
-            assert_eq!(Moment::found(form), Some(moment), "{form}");
+            assert_eq!(Moment::from_database(form), Some(moment), "{form}");
         }
         assert_eq!(
             Moment::parse("2026-01-31T09:30:00Z").map(|moment| moment.to_string()),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_refused() {
         for text in ["", "yesterday", "2026-02-30T00:00:00Z", "2026-01-31", "0000-01-01T00:00:00+23:59"] {
             assert_eq!(Moment::parse(text), None, "{text}");
         }

@@ -13,11 +13,11 @@ pub struct PageQuery {
 }
 
 /// Maximum number of entries on a page.
-pub const MOST: u32 = 200;
+pub const MAX_PAGE_SIZE: u32 = 200;
 
 impl PageQuery {
     pub(crate) fn wanted(&self) -> u32 {
-        self.limit.unwrap_or(50).clamp(1, MOST)
+        self.limit.unwrap_or(50).clamp(1, MAX_PAGE_SIZE)
     }
 }
 

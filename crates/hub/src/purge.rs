@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_sql::Dialect;
-
-use crate::draft::Draft;
-use crate::sheet::{now_and, quoted};
+use crate::sql::{Dialect, SqlBuilder, now_plus, quoted};
 use crate::{Error, Hub};
 
 /// Maximum number of entries per statement, so that a purge does not block writers of the log.
@@ -16,31 +13,31 @@ impl Hub {
     ///
     /// Returns the number of deleted entries. Deletes in small steps and is safe on several instances at once.
     pub async fn purge(&self, audit: Option<Duration>) -> Result<u64, Error> {
-        self.run("forget idempotency keys", vec![self.forget_requests().done()]).await?;
-        let Some(kept) = audit else { return Ok(0) };
+        self.run("delete expired idempotency keys", vec![self.delete_expired_requests().finish()]).await?;
+        let Some(retention) = audit else { return Ok(0) };
         let mut purged = 0;
         loop {
-            let answers = self.run("purge the audit log", vec![self.oldest_lines(kept).done()]).await?;
-            let gone = answers.first().map_or(0, |answer| answer.changed);
-            purged += gone;
-            if gone < u64::from(CHUNK) {
+            let answers =
+                self.run("purge the audit log", vec![self.delete_oldest_entries(retention).finish()]).await?;
+            let deleted = answers.first().map_or(0, |answer| answer.changed);
+            purged += deleted;
+            if deleted < u64::from(CHUNK) {
                 return Ok(purged);
             }
         }
     }
 
     /// The statement that deletes the oldest entries. Ids grow with time, so these are at the start of the primary key.
-    fn oldest_lines(&self, kept: Duration) -> Draft {
+    fn delete_oldest_entries(&self, retention: Duration) -> SqlBuilder {
         let dialect = self.dialect();
-        let seconds = i64::try_from(kept.as_secs()).unwrap_or(i64::MAX);
-        let old = format!("{} < {}", quoted(dialect, "at"), now_and(dialect, -seconds));
+        let seconds = i64::try_from(retention.as_secs()).unwrap_or(i64::MAX);
+        let old = format!("{} < {}", quoted(dialect, "at"), now_plus(dialect, -seconds));
         match dialect {
             Dialect::Mysql => {
-                Draft::new(dialect, format!("DELETE FROM postrider_audit WHERE {old} ORDER BY id LIMIT "))
+                self.sql(format!("DELETE FROM postrider_audit WHERE {old} ORDER BY id LIMIT "))
                     .int(CHUNK)
             }
-            Dialect::Postgres | Dialect::Sqlite => Draft::new(
-                dialect,
+            Dialect::Postgres | Dialect::Sqlite => self.sql(
                 format!(
                     "DELETE FROM postrider_audit WHERE id IN (SELECT id FROM postrider_audit WHERE {old} ORDER BY id LIMIT "
                 ),

@@ -1,8 +1,8 @@
 //! Payload schemas: JSON Schemas by id. The payload of a job that names a registered schema is checked against it.
 
 mod cost;
+mod pattern_cost;
 mod validators;
-mod weight;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,23 +14,15 @@ use self::validators::try_compile;
 pub(crate) use self::validators::{Payload, Validators};
 use crate::access::Actor;
 use crate::audit::Change;
-use crate::check::Faults;
-use crate::draft::Draft;
-use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now};
+use crate::sql::{Insert, NewRow, RowReader, Table, columns};
+use crate::validation::Faults;
 use crate::{Error, Fault, Hub, Moment};
 
-const SHEET: Sheet = Sheet {
-    table: "dispatch_schemas",
-    columns: &[
-        ("id", Kind::Text),
-        ("document", Kind::Text),
-        ("created_at", Kind::Time),
-        ("updated_at", Kind::Time),
-    ],
-};
+const TABLE: Table =
+    Table { name: "dispatch_schemas", columns: columns![id, document, created_at: Time, updated_at: Time] };
 
 /// Maximum size of a schema, in bytes.
-const LARGEST: usize = 256 * 1024;
+const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 
 /// A JSON Schema that payloads of jobs are checked against.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -55,20 +47,15 @@ impl Hub {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let query = Draft::new(self.dialect(), "SELECT id, document FROM dispatch_schemas WHERE id IN ");
-        let rows = self.all("look up payload schemas", query.texts(ids.iter().copied())).await?;
-        let documents: BTreeMap<String, String> = rows
-            .into_iter()
-            .map(|row| {
-                let mut row = Reader::new(row);
-                (row.word(), row.word())
-            })
-            .collect();
+        let query = self.sql("SELECT id, document FROM dispatch_schemas WHERE id IN ");
+        let rows = self.fetch_all("look up payload schemas", query.in_list(ids)).await?;
+        let documents: BTreeMap<String, String> =
+            rows.into_iter().map(|mut row| (row.required_text(), row.required_text())).collect();
         if documents.is_empty() {
             return Ok(checks.iter().map(|_| None).collect());
         }
         let validators = Arc::clone(&self.validators);
-        self.validators.apart(move || validators.check(&documents, &checks)).await
+        self.validators.run_on_thread(move || validators.check(&documents, &checks)).await
     }
 
     /// Registers or replaces a schema. Existing jobs are not checked again.
@@ -83,56 +70,52 @@ impl Hub {
         let mut faults = Faults::default();
         faults.slug("id", id, 128);
         let text = document.to_string();
-        faults.text("schema", &text, LARGEST);
+        faults.text("schema", &text, MAX_SCHEMA_BYTES);
         if !document.is_object() {
-            faults.note("schema", "must be a JSON Schema: an object");
+            faults.add("schema", "must be a JSON Schema: an object");
         }
-        faults.end()?;
+        faults.finish()?;
         let schema = document.clone();
-        if let Err(why) = self.validators.apart(move || try_compile(&schema)).await? {
+        if let Err(why) = self.validators.run_on_thread(move || try_compile(&schema)).await? {
             return Err(Error::invalid("schema", format!("is not accepted: {why}")));
         }
         let dialect = self.dialect();
-        let columns = [("id", Kind::Text), ("document", Kind::Text)];
-        let insert = Insert { table: SHEET.table, columns: &columns, or_nothing: true, ..Insert::default() };
-        let row = Fresh::new().text("id", id.to_owned()).text("document", text.clone());
-        let update = Draft::new(dialect, "UPDATE dispatch_schemas SET document = ")
-            .text(&text)
-            .push(", updated_at = ")
-            .push(now(dialect))
-            .push(" WHERE id = ")
-            .text(id);
-        let change = Change::new("put", "schema", id).by(dialect, actor);
-        let statements = vec![insert.rows(dialect, vec![row]), update.done(), change];
-        self.run("register a payload schema", statements).await?;
+        let row = NewRow::new().text("id", id.to_owned()).text("document", text.clone());
+        let insert = Insert::into(TABLE.name).skip_duplicates(true).row(dialect, row);
+        let update = self.update(&TABLE, NewRow::new().text("document", text));
+        let update = update.push(", updated_at = ").now().push(" WHERE id = ").text(id);
+        let entry = Change::new("put", "schema", id).entry(dialect, actor);
+        self.run("register a payload schema", vec![insert, update.finish(), entry]).await?;
         self.schema(id).await
     }
 
     /// Returns one schema by its id; an error if it is not registered. Schemas belong to no client.
     pub async fn schema(&self, id: &str) -> Result<PayloadSchema, Error> {
-        let query =
-            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
-        self.first("read a payload schema", query).await?.map(read).ok_or(Error::Absent("schema"))
+        let query = self.select(&TABLE).and_equals("id", Some(id));
+        self.fetch_first("read a payload schema", query).await?.map(read).ok_or(Error::NotFound("schema"))
     }
 
     /// Returns all schemas by id, at most 1000.
     pub async fn schemas(&self) -> Result<Vec<PayloadSchema>, Error> {
-        let query =
-            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" ORDER BY t.id LIMIT 1000");
-        Ok(self.all("list payload schemas", query).await?.into_iter().map(read).collect())
+        let query = self.select(&TABLE).push(" ORDER BY t.id LIMIT 1000");
+        Ok(self.fetch_all("list payload schemas", query).await?.into_iter().map(read).collect())
     }
 
     /// Deletes a schema; an error if it is not registered. Jobs that name it are no longer checked.
     pub async fn delete_schema(&self, actor: &Actor, id: &str) -> Result<(), Error> {
         self.schema(id).await?;
-        let delete = Draft::new(self.dialect(), "DELETE FROM dispatch_schemas WHERE id = ").text(id);
-        let change = Change::new("delete", "schema", id).by(self.dialect(), actor);
-        self.run("delete a payload schema", vec![delete.done(), change]).await?;
+        let delete = self.sql("DELETE FROM dispatch_schemas WHERE id = ").text(id);
+        let change = Change::new("delete", "schema", id).entry(self.dialect(), actor);
+        self.run("delete a payload schema", vec![delete.finish(), change]).await?;
         Ok(())
     }
 }
 
-fn read(row: Vec<postrider_seams::row::Value>) -> PayloadSchema {
-    let mut row = Reader::new(row);
-    PayloadSchema { id: row.word(), schema: row.json(), created_at: row.time(), updated_at: row.time() }
+fn read(mut row: RowReader) -> PayloadSchema {
+    PayloadSchema {
+        id: row.required_text(),
+        schema: row.json(),
+        created_at: row.time(),
+        updated_at: row.time(),
+    }
 }

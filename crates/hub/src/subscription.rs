@@ -11,4 +11,4 @@ pub use change::NewSubscription;
 pub use filter::{DataFilter, FilterOp};
 pub(crate) use filter::{is_pattern, matches_code};
 pub use view::Subscription;
-pub(crate) use view::{SHEET, read};
+pub(crate) use view::{TABLE, read};

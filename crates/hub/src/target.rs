@@ -1,10 +1,14 @@
-//! Checks of target URLs. Only the URL itself is checked here. The addresses of host names are checked in `names`, and
+//! Checks of target URLs. Only the URL itself is checked here. The addresses of host names are checked in `dns`, and
 //! again by the same guard when they are dialled, because they may change in between.
+
+mod dns;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use postrider_http::{Guard, PlainHttp};
 use url::{Host, Url};
+
+pub(crate) use dns::TargetDns;
 
 /// Checks the URL of a target; the error says what is wrong and reveals nothing that the caller does not know.
 pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn j15_what_is_allowed_by_range_may_be_named_and_plain() {
+    fn j15_allowed_ranges_accept_names_and_plain_http() {
         let allow = vec!["10.0.0.0/8".parse().expect("a range"), "::1".parse().expect("an address")];
         let guard = Guard { allow, plain_http: PlainHttp::Allowed };
         for url in ["http://10.1.2.3/", "http://[::1]:8080/", "http://localhost/", "https://example.com/"] {

@@ -19,7 +19,7 @@ mod tests {
     use super::traceparent;
 
     #[test]
-    fn a_trace_is_kept_only_if_others_can_read_it() {
+    fn only_valid_traces_are_kept() {
         let fine = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert_eq!(traceparent(&format!(" {fine} ")).as_deref(), Some(fine));
         for wrong in [

@@ -26,7 +26,7 @@ pub const ADDRESS_LIMIT: usize = 320;
 pub enum Error {
     #[error("the address is empty")]
     Empty,
-    #[error("{0} holds a control character (a line break, for example), which no address may")]
+    #[error("{0} contains a control character such as a line break")]
     Control(String),
     #[error("{0} is not an address: there is no @ with something on both sides of it")]
     NoAt(String),

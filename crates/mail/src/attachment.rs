@@ -65,7 +65,7 @@ impl fmt::Display for ContentType {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw<'a> {
+struct RawAttachment<'a> {
     #[serde(borrow, default)]
     filename: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -81,14 +81,15 @@ struct Raw<'a> {
 
 /// Parses `[{filename, content_type?, content, inline?, cid?}]`.
 pub fn parse(json: &str) -> Result<Vec<Attachment>, Error> {
-    let raw: Vec<Raw<'_>> = serde_json::from_str(json).map_err(|error| Error::Json(error.to_string()))?;
+    let raw: Vec<RawAttachment<'_>> =
+        serde_json::from_str(json).map_err(|error| Error::Json(error.to_string()))?;
     if raw.len() > COUNT_LIMIT {
         return Err(Error::Many);
     }
     raw.iter().enumerate().map(|(index, raw)| check(index + 1, raw)).collect()
 }
 
-fn check(n: usize, raw: &Raw<'_>) -> Result<Attachment, Error> {
+fn check(n: usize, raw: &RawAttachment<'_>) -> Result<Attachment, Error> {
     let content = Attachment::decode(n, &raw.content)?;
     let (kind, cid) = (raw.content_type.as_deref(), raw.cid.as_deref());
     Attachment::new(n, &raw.filename, kind, content, raw.inline, cid)
@@ -104,9 +105,9 @@ impl Attachment {
         inline: bool,
         cid: Option<&str>,
     ) -> Result<Self, Error> {
-        let bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '\u{2028}' | '\u{2029}');
+        let is_forbidden = |c: char| c.is_control() || matches!(c, '/' | '\\' | '\u{2028}' | '\u{2029}');
         let named = !filename.is_empty() || cid.is_some();
-        if !named || filename.len() > NAME_LIMIT || filename.contains(bad) {
+        if !named || filename.len() > NAME_LIMIT || filename.contains(is_forbidden) {
             return Err(Error::Name { n, name: quote(filename) });
         }
         let kind = content_type.unwrap_or("application/octet-stream");
@@ -127,8 +128,8 @@ impl Attachment {
 
 fn check_cid(n: usize, cid: &str) -> Result<String, Error> {
     let bare = cid.trim_start_matches('<').trim_end_matches('>');
-    let fine = |b: u8| b.is_ascii_alphanumeric() || b"._-@+".contains(&b);
-    if bare.is_empty() || bare.len() > NAME_LIMIT || !bare.bytes().all(fine) {
+    let is_valid = |b: u8| b.is_ascii_alphanumeric() || b"._-@+".contains(&b);
+    if bare.is_empty() || bare.len() > NAME_LIMIT || !bare.bytes().all(is_valid) {
         return Err(Error::Cid { n, cid: quote(cid) });
     }
     Ok(bare.to_owned())
@@ -156,15 +157,15 @@ fn parse_type(text: &str) -> Option<ContentType> {
 fn parse_parameter(text: &str) -> Option<(String, String)> {
     let (name, value) = text.trim().split_once('=')?;
     let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-    let plain = |b: u8| (32..=126).contains(&b) && b != b'"' && b != b'\\';
-    let fine = is_token(name) && value.len() <= NAME_LIMIT && value.bytes().all(plain);
+    let is_allowed = |b: u8| (32..=126).contains(&b) && b != b'"' && b != b'\\';
+    let is_valid = is_token(name) && value.len() <= NAME_LIMIT && value.bytes().all(is_allowed);
     // We write the file name and the boundary ourselves.
-    let ours = name.eq_ignore_ascii_case("name") || name.eq_ignore_ascii_case("boundary");
-    (fine && !ours).then(|| (name.to_ascii_lowercase(), value.to_owned()))
+    let is_reserved = name.eq_ignore_ascii_case("name") || name.eq_ignore_ascii_case("boundary");
+    (is_valid && !is_reserved).then(|| (name.to_ascii_lowercase(), value.to_owned()))
 }
 
 /// Whether the text is a token of RFC 2045.
 fn is_token(text: &str) -> bool {
-    let fine = |b: u8| b.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?=".contains(&b);
-    !text.is_empty() && text.len() <= 127 && text.bytes().all(fine)
+    let is_valid = |b: u8| b.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?=".contains(&b);
+    !text.is_empty() && text.len() <= 127 && text.bytes().all(is_valid)
 }

@@ -45,7 +45,7 @@ const SIGNED: [&str; 16] = [
 pub enum Error {
     #[error("DKIM domain {0} is not a host name")]
     Domain(String),
-    #[error("DKIM selector {0} is not one: letters, digits, - and . only")]
+    #[error("invalid DKIM selector {0}: letters, digits, - and . only")]
     Selector(String),
     #[error("the DKIM key is not PEM text of a private key (-----BEGIN PRIVATE KEY----- or RSA PRIVATE KEY)")]
     Pem,
@@ -53,7 +53,7 @@ pub enum Error {
     Key(String),
 }
 
-enum Key {
+enum SigningKey {
     Rsa(Box<RsaKeyPair>),
     Ed25519(Box<Ed25519KeyPair>),
 }
@@ -62,7 +62,7 @@ enum Key {
 pub struct Signer {
     domain: String,
     selector: String,
-    key: Key,
+    key: SigningKey,
 }
 
 impl fmt::Debug for Signer {
@@ -98,14 +98,14 @@ impl Signer {
 
     fn algorithm(&self) -> &'static str {
         match self.key {
-            Key::Rsa(_) => "rsa-sha256",
-            Key::Ed25519(_) => "ed25519-sha256",
+            SigningKey::Rsa(_) => "rsa-sha256",
+            SigningKey::Ed25519(_) => "ed25519-sha256",
         }
     }
 
     fn signature(&self, data: &[u8]) -> Vec<u8> {
         match &self.key {
-            Key::Rsa(key) => {
+            SigningKey::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
                 // The randomness only blinds the computation: the signature is the same every time.
                 key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), data, &mut signature)
@@ -113,7 +113,7 @@ impl Signer {
                 signature
             }
             // RFC 8463: the signature is over the hash.
-            Key::Ed25519(key) => key.sign(digest(&SHA256, data).as_ref()).as_ref().to_vec(),
+            SigningKey::Ed25519(key) => key.sign(digest(&SHA256, data).as_ref()).as_ref().to_vec(),
         }
     }
 
@@ -153,20 +153,20 @@ pub fn sign<'a>(signers: impl IntoIterator<Item = &'a Signer>, message: &mut Vec
     message.splice(0..0, signatures.into_bytes());
 }
 
-fn read_key(der: &PrivateKeyDer<'_>) -> Result<Key, Error> {
+fn read_key(der: &PrivateKeyDer<'_>) -> Result<SigningKey, Error> {
     match der {
         PrivateKeyDer::Pkcs1(der) => match RsaKeyPair::from_der(der.secret_pkcs1_der()) {
-            Ok(key) => Ok(Key::Rsa(Box::new(key))),
+            Ok(key) => Ok(SigningKey::Rsa(Box::new(key))),
             Err(error) => Err(Error::Key(error.to_string())),
         },
         PrivateKeyDer::Pkcs8(der) => {
             let der = der.secret_pkcs8_der();
             // Common tools omit the public key, hence "maybe unchecked".
             if let Ok(key) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der) {
-                return Ok(Key::Ed25519(Box::new(key)));
+                return Ok(SigningKey::Ed25519(Box::new(key)));
             }
             match RsaKeyPair::from_pkcs8(der) {
-                Ok(key) => Ok(Key::Rsa(Box::new(key))),
+                Ok(key) => Ok(SigningKey::Rsa(Box::new(key))),
                 Err(error) => Err(Error::Key(error.to_string())),
             }
         }

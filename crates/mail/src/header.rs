@@ -20,12 +20,12 @@ pub const COUNT_LIMIT: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error(
-        "header name {0} is not one: only printable ASCII without spaces and colons, at most {NAME_LIMIT} bytes"
+        "invalid header name {0}: only printable ASCII without spaces and colons, at most {NAME_LIMIT} bytes"
     )]
     Name(String),
     #[error("header {name} can't be set here: {instead}")]
-    Ours { name: String, instead: &'static str },
-    #[error("header {0} holds a control character (CR, LF or another), which no header may")]
+    Reserved { name: String, instead: &'static str },
+    #[error("header {0} contains a control character such as CR or LF")]
     Control(String),
     #[error("header {0} has more than {RUN_LIMIT} bytes without a space, which can't be folded")]
     Run(String),
@@ -41,12 +41,12 @@ pub enum Error {
 
 /// A custom header of a row, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Custom {
+pub struct CustomHeader {
     name: String,
     value: String,
 }
 
-impl Custom {
+impl CustomHeader {
     /// Checks a header; fails if the name is reserved or invalid, or if the value could break the message.
     pub fn new(name: &str, value: &str) -> Result<Self, Error> {
         check_name(name)?;
@@ -66,7 +66,7 @@ impl Custom {
 }
 
 /// Parses a JSON object of names and values; a list of values repeats the header. Null values are left out.
-pub fn parse(json: &str) -> Result<Vec<Custom>, Error> {
+pub fn parse(json: &str) -> Result<Vec<CustomHeader>, Error> {
     use serde_json::Value;
     let object: serde_json::Map<String, Value> =
         serde_json::from_str(json).map_err(|error| Error::Json(error.to_string()))?;
@@ -74,12 +74,12 @@ pub fn parse(json: &str) -> Result<Vec<Custom>, Error> {
     for (name, value) in &object {
         match value {
             Value::Null => check_name(name)?,
-            Value::String(text) => found.push(Custom::new(name, text)?),
-            Value::Number(number) => found.push(Custom::new(name, &number.to_string())?),
+            Value::String(text) => found.push(CustomHeader::new(name, text)?),
+            Value::Number(number) => found.push(CustomHeader::new(name, &number.to_string())?),
             Value::Array(values) => {
                 for value in values {
                     let text = value.as_str().ok_or_else(|| Error::Value(name.clone()))?;
-                    found.push(Custom::new(name, text)?);
+                    found.push(CustomHeader::new(name, text)?);
                 }
             }
             Value::Bool(_) | Value::Object(_) => {
@@ -99,14 +99,14 @@ fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.len() > NAME_LIMIT || !name.bytes().all(printable) {
         return Err(Error::Name(quote(name)));
     }
-    match ours(&name.to_ascii_lowercase()) {
-        Some(instead) => Err(Error::Ours { name: name.to_owned(), instead }),
+    match reserved_advice(&name.to_ascii_lowercase()) {
+        Some(instead) => Err(Error::Reserved { name: name.to_owned(), instead }),
         None => Ok(()),
     }
 }
 
 /// Returns advice for a header that only we or mail servers write; `None` if a row may set it.
-fn ours(lower: &str) -> Option<&'static str> {
+fn reserved_advice(lower: &str) -> Option<&'static str> {
     const FIELD: &str = "it has a message field of its own";
     const US: &str = "it is made for each message";
     const RELAY: &str = "only mail servers write it";

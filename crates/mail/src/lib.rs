@@ -11,13 +11,13 @@ pub mod header;
 pub mod message;
 pub mod message_id;
 mod mime;
-pub mod plain;
+pub mod plain_text;
 pub mod templates;
 
 pub use address::{Address, Mailbox};
 pub use attachment::Attachment;
 pub use dkim::Signer;
-pub use message::Draft;
+pub use message::MessageParts;
 pub use message_id::message_id;
 pub use templates::{LiveTemplates, Templates};
 

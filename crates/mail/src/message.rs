@@ -4,29 +4,29 @@
 
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
-use mail_builder::headers::address::{Address as Written, EmailAddress};
+use mail_builder::headers::address::{Address as BuilderAddress, EmailAddress};
 use mail_builder::headers::date::Date;
 use mail_builder::headers::message_id::MessageId;
 use mail_builder::headers::raw::Raw;
 use mail_builder::headers::text::Text;
 
-use crate::header::{Custom, VALUE_LIMIT, can_fold, has_control};
+use crate::header::{CustomHeader, VALUE_LIMIT, can_fold, has_control};
 use crate::{Attachment, Mailbox, mime};
 
 /// The reason why a draft cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("subject: holds a control character (CR, LF or another), which no header may")]
+    #[error("subject: contains a control character such as CR or LF")]
     SubjectControl,
     #[error("subject: longer than {VALUE_LIMIT} bytes")]
     SubjectLong,
-    #[error("{0}: holds a NUL character, which no mail may")]
+    #[error("{0}: contains a NUL character")]
     Nul(&'static str),
 }
 
 /// The parts of one message, borrowed.
 #[derive(Debug, Clone, Copy)]
-pub struct Draft<'a> {
+pub struct MessageParts<'a> {
     pub from: &'a Mailbox,
     pub to: &'a [Mailbox],
     pub cc: &'a [Mailbox],
@@ -34,7 +34,7 @@ pub struct Draft<'a> {
     pub subject: Option<&'a str>,
     pub text: Option<&'a str>,
     pub html: Option<&'a str>,
-    pub headers: &'a [Custom],
+    pub headers: &'a [CustomHeader],
     pub attachments: &'a [Attachment],
     /// The Message-ID without angle brackets.
     pub message_id: &'a str,
@@ -42,21 +42,21 @@ pub struct Draft<'a> {
     pub date: i64,
 }
 
-impl Draft<'_> {
+impl MessageParts<'_> {
     /// Writes the message into one buffer; fails if the subject or a body is invalid.
     pub fn write(&self) -> Result<Vec<u8>, Error> {
         let body = mime::structure(self)?;
         let mut builder = MessageBuilder::new()
             .header("Date", Date::new(self.date))
             .header("Message-ID", MessageId::new(self.message_id))
-            .header("From", mailbox(self.from));
+            .header("From", builder_address(self.from));
         if self.to.is_empty() && self.cc.is_empty() {
             // RFC 5322 requires a recipient; this is the usual one if all are blind.
             builder = builder.header("To", Raw::new("undisclosed-recipients:;"));
         }
         for (name, mailboxes) in [("To", self.to), ("Cc", self.cc), ("Reply-To", self.reply_to)] {
             if !mailboxes.is_empty() {
-                builder = builder.header(name, list(mailboxes));
+                builder = builder.header(name, address_list(mailboxes));
             }
         }
         if let Some(subject) = self.subject {
@@ -96,13 +96,13 @@ fn unstructured(value: &str) -> HeaderType<'_> {
     if plain { Raw::new(value).into() } else { Text::new(value).into() }
 }
 
-fn mailbox(mailbox: &Mailbox) -> Written<'_> {
-    Written::Address(EmailAddress {
+fn builder_address(mailbox: &Mailbox) -> BuilderAddress<'_> {
+    BuilderAddress::Address(EmailAddress {
         name: mailbox.name.as_deref().map(Into::into),
         email: mailbox.address.as_str().into(),
     })
 }
 
-fn list(mailboxes: &[Mailbox]) -> Written<'_> {
-    Written::List(mailboxes.iter().map(mailbox).collect())
+fn address_list(mailboxes: &[Mailbox]) -> BuilderAddress<'_> {
+    BuilderAddress::List(mailboxes.iter().map(builder_address).collect())
 }

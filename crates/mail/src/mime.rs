@@ -12,21 +12,21 @@ use mail_builder::mime::{BodyPart, MimePart};
 use ring::digest::{Context, SHA256};
 
 use crate::Attachment;
-use crate::message::{Draft, Error};
+use crate::message::{Error, MessageParts};
 use crate::message_id::{push_hash, push_hex};
 
-/// Builds the MIME structure of `draft`. A draft without a body gets an empty text.
-pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
-    let text = draft.text.map(|text| lines("text", text)).transpose()?;
-    let html = draft.html.map(|html| lines("html", html)).transpose()?;
-    let bare = draft.attachments.is_empty() && (text.is_none() || html.is_none());
-    let mut boundaries = if bare { Boundaries::none() } else { Boundaries::of(draft) };
-    let related = |attachment: &&Attachment| draft.html.is_some() && attachment.cid.is_some();
-    let (inside, beside): (Vec<_>, Vec<_>) = draft.attachments.iter().partition(related);
+/// Builds the MIME structure of `parts`. A draft without a body gets an empty text.
+pub fn structure<'a>(parts: &MessageParts<'a>) -> Result<MimePart<'a>, Error> {
+    let text = parts.text.map(|text| normalise_line_ends("text", text)).transpose()?;
+    let html = parts.html.map(|html| normalise_line_ends("html", html)).transpose()?;
+    let bare = parts.attachments.is_empty() && (text.is_none() || html.is_none());
+    let mut boundaries = if bare { Boundaries::none() } else { Boundaries::of(parts) };
+    let is_inline = |attachment: &&Attachment| parts.html.is_some() && attachment.cid.is_some();
+    let (inline, separate): (Vec<_>, Vec<_>) = parts.attachments.iter().partition(is_inline);
 
     let html = html.map(|html| {
         let html = MimePart::new("text/html", BodyPart::Text(html));
-        boundaries.wrap("multipart/related", html, inside.into_iter().map(attached).collect())
+        boundaries.wrap("multipart/related", html, inline.into_iter().map(attachment_part).collect())
     });
     let text = text.map(|text| MimePart::new("text/plain", BodyPart::Text(text)));
     let body = match (text, html) {
@@ -34,12 +34,12 @@ pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => MimePart::new("text/plain", ""),
     };
-    Ok(boundaries.wrap("multipart/mixed", body, beside.into_iter().map(attached).collect()))
+    Ok(boundaries.wrap("multipart/mixed", body, separate.into_iter().map(attachment_part).collect()))
 }
 
 /// Builds the part of an attachment, always in base64, even for text: the bytes arrive unchanged and need no search for
 /// a boundary. (The builder would send text with lone CRs or NULs as 7bit; a raw Content-Type prevents that.)
-fn attached(attachment: &Attachment) -> MimePart<'_> {
+fn attachment_part(attachment: &Attachment) -> MimePart<'_> {
     let mut disposition = ContentType::new(if attachment.inline { "inline" } else { "attachment" });
     if !attachment.filename.is_empty() {
         disposition = disposition.attribute("filename", attachment.filename.as_str());
@@ -54,7 +54,7 @@ fn attached(attachment: &Attachment) -> MimePart<'_> {
 }
 
 /// Replaces lone carriage returns by line breaks and rejects NUL. Copies the text only if needed.
-fn lines<'a>(field: &'static str, text: &'a str) -> Result<Cow<'a, str>, Error> {
+fn normalise_line_ends<'a>(field: &'static str, text: &'a str) -> Result<Cow<'a, str>, Error> {
     if text.as_bytes().contains(&0) {
         return Err(Error::Nul(field));
     }
@@ -67,29 +67,29 @@ fn lines<'a>(field: &'static str, text: &'a str) -> Result<Cow<'a, str>, Error> 
 
 /// Generates the boundaries of one message.
 struct Boundaries {
-    seed: String,
+    prefix: String,
     used: usize,
 }
 
 impl Boundaries {
     fn none() -> Self {
-        Self { seed: String::new(), used: 0 }
+        Self { prefix: String::new(), used: 0 }
     }
 
-    fn of(draft: &Draft<'_>) -> Self {
-        let mut seed = String::with_capacity(32);
-        push_hash(&mut seed, draft.message_id);
+    fn of(parts: &MessageParts<'_>) -> Self {
+        let mut prefix = String::with_capacity(32);
+        push_hash(&mut prefix, parts.message_id);
         // A producer who knows the Message-ID could write the boundary into a body: then the hash includes the bodies
         // too.
-        let guessed = contents(draft).any(|content| find(content, seed.as_bytes()));
-        if guessed {
+        let occurs = contents(parts).any(|content| contains_boundary(content, prefix.as_bytes()));
+        if occurs {
             let mut context = Context::new(&SHA256);
-            context.update(draft.message_id.as_bytes());
-            contents(draft).for_each(|content| context.update(content));
-            seed.clear();
-            push_hex(&mut seed, &context.finish().as_ref()[..16]);
+            context.update(parts.message_id.as_bytes());
+            contents(parts).for_each(|content| context.update(content));
+            prefix.clear();
+            push_hex(&mut prefix, &context.finish().as_ref()[..16]);
         }
-        Self { seed, used: 0 }
+        Self { prefix, used: 0 }
     }
 
     /// Returns `first` alone, or a multipart of `first` and the other parts if there are any.
@@ -97,7 +97,7 @@ impl Boundaries {
         if rest.is_empty() {
             return first;
         }
-        let boundary = format!("=_{}_{}", self.seed, self.used);
+        let boundary = format!("=_{}_{}", self.prefix, self.used);
         self.used += 1;
         let parts: Vec<_> = std::iter::once(first).chain(rest).collect();
         MimePart::new(ContentType::new(kind).attribute("boundary", boundary), parts)
@@ -105,11 +105,11 @@ impl Boundaries {
 }
 
 /// Returns the contents that may be sent unencoded.
-fn contents<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a [u8]> {
-    [draft.text, draft.html].into_iter().flatten().map(str::as_bytes)
+fn contents<'a>(parts: &MessageParts<'a>) -> impl Iterator<Item = &'a [u8]> {
+    [parts.text, parts.html].into_iter().flatten().map(str::as_bytes)
 }
 
-/// Whether `needle` follows an underscore in `hay`, as it does in a boundary.
-fn find(hay: &[u8], needle: &[u8]) -> bool {
-    hay.split(|&byte| byte == b'_').skip(1).any(|rest| rest.starts_with(needle))
+/// Whether `needle` follows an underscore in `content`, as it does in a boundary.
+fn contains_boundary(content: &[u8], needle: &[u8]) -> bool {
+    content.split(|&byte| byte == b'_').skip(1).any(|rest| rest.starts_with(needle))
 }

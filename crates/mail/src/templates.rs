@@ -46,7 +46,7 @@ pub enum Error {
     #[error("template {0} takes too long or renders too much")]
     TooLarge(String),
     #[error("template {template} can't be rendered: {reason}")]
-    Broken { template: String, reason: String },
+    Invalid { template: String, reason: String },
 }
 
 /// The errors in a template folder, all of them, one per line.
@@ -56,7 +56,7 @@ pub struct LoadError(pub Vec<String>);
 
 /// The parts that a template has in one locale.
 #[derive(Debug, Clone, Default)]
-struct Parts {
+struct TemplateParts {
     /// `id/version/locale`, as on disk: prefix of the names in the environment.
     name: String,
     subject: bool,
@@ -66,30 +66,30 @@ struct Parts {
 
 /// A version, ordered so that v10 comes after v9.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Version {
+struct TemplateVersion {
     numbers: Vec<u64>,
     text: String,
 }
 
-type Locales = BTreeMap<String, Parts>;
-type Versions = BTreeMap<Version, Locales>;
+type Locales = BTreeMap<String, TemplateParts>;
+type Versions = BTreeMap<TemplateVersion, Locales>;
 
 /// The compiled templates of one folder.
 pub struct Templates {
     environment: Environment<'static>,
-    known: BTreeMap<String, Versions>,
+    by_id: BTreeMap<String, Versions>,
     default_locale: String,
 }
 
 impl fmt::Debug for Templates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Templates").field("known", &self.known.keys()).finish_non_exhaustive()
+        f.debug_struct("Templates").field("known", &self.by_id.keys()).finish_non_exhaustive()
     }
 }
 
 /// A template in one locale, as listed for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct TemplateInfo {
     pub id: String,
     pub version: String,
     pub locale: String,
@@ -102,16 +102,16 @@ pub struct Listed {
 impl Templates {
     /// Reads and compiles every template below `folder`.
     pub fn load(folder: &Path, default_locale: &str) -> Result<Self, LoadError> {
-        Self::empty(default_locale).over(folder)
+        Self::empty(default_locale).load_over(folder)
     }
 
     /// Loads the shipped templates and those of `folder`, which override shipped ones of the same id, version and
     /// locale.
     pub fn with_shipped(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
         let mut templates = Self::empty(default_locale);
-        shipped::add(&mut templates.environment, &mut templates.known);
+        shipped::add(&mut templates.environment, &mut templates.by_id);
         match folder {
-            Some(folder) => templates.over(folder),
+            Some(folder) => templates.load_over(folder),
             None => Ok(templates),
         }
     }
@@ -121,32 +121,32 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
         environment.set_debug(true); // errors know which expression they are about
-        Self { environment, known: BTreeMap::new(), default_locale: locale_key(default_locale) }
+        Self { environment, by_id: BTreeMap::new(), default_locale: locale_key(default_locale) }
     }
 
-    fn over(mut self, folder: &Path) -> Result<Self, LoadError> {
+    fn load_over(mut self, folder: &Path) -> Result<Self, LoadError> {
         for (id, versions) in load::read(folder, &mut self.environment)? {
             for (version, locales) in versions {
-                self.known.entry(id.clone()).or_default().entry(version).or_default().extend(locales);
+                self.by_id.entry(id.clone()).or_default().entry(version).or_default().extend(locales);
             }
         }
         Ok(self)
     }
 
     /// Lists every template in every locale, sorted.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<TemplateInfo> {
         let mut list = Vec::new();
-        for (id, versions) in &self.known {
+        for (id, versions) in &self.by_id {
             for (version, locales) in versions {
                 for parts in locales.values() {
-                    list.push(self.listed(id, &version.text, parts));
+                    list.push(self.template_info(id, &version.text, parts));
                 }
             }
         }
         list
     }
 
-    fn listed(&self, id: &str, version: &str, parts: &Parts) -> Listed {
+    fn template_info(&self, id: &str, version: &str, parts: &TemplateParts) -> TemplateInfo {
         let files = [("subject.txt", parts.subject), ("body.html", parts.html), ("body.txt", parts.text)];
         let files: Vec<&'static str> =
             files.iter().filter(|(_, there)| *there).map(|(file, _)| *file).collect();
@@ -157,7 +157,7 @@ impl Templates {
             }
         }
         let locale = parts.name.rsplit('/').next().unwrap_or_default();
-        Listed {
+        TemplateInfo {
             id: id.to_owned(),
             version: version.to_owned(),
             locale: locale.to_owned(),
@@ -178,7 +178,7 @@ impl Templates {
         render::render(&self.environment, parts, variables)
     }
 
-    fn find(&self, template: &str, locale: Option<&str>) -> Result<&Parts, Error> {
+    fn find(&self, template: &str, locale: Option<&str>) -> Result<&TemplateParts, Error> {
         let (id, version) = match template.split_once('@') {
             Some((id, version)) => (id, Some(version)),
             None => (template, None),
@@ -186,9 +186,9 @@ impl Templates {
         if !is_name(id) || version.is_some_and(|version| !is_name(version)) {
             return Err(Error::Name(quote(template)));
         }
-        let versions = self.known.get(id).ok_or_else(|| Error::Missing(quote(id)))?;
+        let versions = self.by_id.get(id).ok_or_else(|| Error::Missing(quote(id)))?;
         let locales = match version {
-            Some(version) => versions.get(&Version::new(version)),
+            Some(version) => versions.get(&TemplateVersion::new(version)),
             None => versions.values().next_back(),
         };
         let missing =
@@ -202,10 +202,10 @@ impl Templates {
         })
     }
 
-    fn choose<'a>(&self, locales: &'a Locales, wanted: Option<&str>) -> Option<&'a Parts> {
+    fn choose<'a>(&self, locales: &'a Locales, wanted: Option<&str>) -> Option<&'a TemplateParts> {
         let language = |locale: &str| {
             let language = locale.split('-').next().unwrap_or_default();
-            let elsewhere = |known: &&String| known.split('-').next() == Some(language);
+            let elsewhere = |by_id: &&String| by_id.split('-').next() == Some(language);
             locales.get(language).or_else(|| locales.get(locales.keys().find(elsewhere)?))
         };
         let exact_or_language = |locale: &str| locales.get(locale).or_else(|| language(locale));
@@ -213,7 +213,7 @@ impl Templates {
     }
 }
 
-impl Version {
+impl TemplateVersion {
     fn new(text: &str) -> Self {
         let numbers =
             text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
@@ -228,6 +228,6 @@ fn locale_key(locale: &str) -> String {
 
 /// Whether the text is valid as an id, version or locale: it cannot form a path.
 fn is_name(text: &str) -> bool {
-    let fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-    (1..=64).contains(&text.len()) && text.bytes().all(fine) && !text.starts_with('.')
+    let is_valid = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    (1..=64).contains(&text.len()) && text.bytes().all(is_valid) && !text.starts_with('.')
 }

@@ -19,7 +19,7 @@ pub enum Error {
     Nul { field: &'static str },
     #[error("the record has no payload: call payload() or json()")]
     NoPayload,
-    #[error("{field} can't be written as JSON: {source}")]
+    #[error("{field} cannot be converted to JSON: {source}")]
     Json { field: &'static str, source: serde_json::Error },
     #[error(
         "{field}: {given:?} is not one address, as in `ann@example.org` or `Ann <ann@example.org>`: {why}"
@@ -33,18 +33,20 @@ pub enum Error {
     NoTemplate,
     #[error("variables must be a JSON object, such as a struct or a map")]
     Variables,
-    #[error("header {name:?} can't be set: {why}")]
+    #[error("header {name:?} cannot be set: {why}")]
     Header { name: String, why: &'static str },
     #[error("attachment {name:?}: {why}")]
     Attachment { name: String, why: &'static str },
     #[error("the time lies before 1970 or too far ahead")]
     Time,
     #[error(
-        "{name:?} can't be a name in SQL here: letters, digits, `_`, `$`, `-` and spaces, at most 63 bytes; \
+        "{name:?} is not a valid name of a table or column: letters, digits, `_`, `$`, `-` and spaces, at most 63 bytes; \
          a table may have a schema before a dot"
     )]
     Name { name: String },
-    #[error("{value:?} can't be the value of a fresh row's status: no quotation marks, no backslashes")]
+    #[error(
+        "{value:?} cannot be the status of a new row: it must not contain quotation marks or backslashes"
+    )]
     Status { value: String },
     #[error("{field:?} is not a field of {table}: known are {known}")]
     Field { table: String, field: String, known: String },
@@ -53,16 +55,16 @@ pub enum Error {
     )]
     NoColumn { table: String, field: String },
     #[error(
-        "{table} takes {given:?} and {found:?} for the same idempotency key (its collation ignores the difference): \
+        "{table} treats {given:?} and {found:?} as the same idempotency key (its collation ignores the difference): \
          nothing was inserted"
     )]
     SameKey { table: String, given: String, found: String },
     #[error(
-        "the row is in {table}, but the database made no id for it that can be told: give one with id(), or roll back"
+        "the row was inserted into {table}, but the database returned no id: set one with id(), or roll back"
     )]
     NoId { table: String },
     #[error(
-        "a row with this idempotency key came and went in {table} at every try: run the transaction again"
+        "rows with this idempotency key were inserted into {table} and deleted repeatedly: run the transaction again"
     )]
     Vanished { table: String },
     #[error("{table}: {source}{}", hint(source))]

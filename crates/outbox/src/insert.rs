@@ -1,4 +1,6 @@
 //! A new row as an INSERT statement: its fields, its values and its SQL. Pure; the modules of the databases execute it.
+//!
+//! The library renders its few statements itself: applications must not depend on the crates of the engine.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -15,18 +17,18 @@ pub enum Due {
     At(SystemTime),
 }
 
-/// A bound value: a borrowed text, an owned text, or an integer.
+/// A value to bind: a borrowed text, an owned text, or an integer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound<'a> {
-    Text(&'a str),
-    Made(String),
+pub enum BoundValue<'a> {
+    Borrowed(&'a str),
+    Owned(String),
     Int(i64),
 }
 
 enum Value<'a> {
-    Bound(Bound<'a>),
+    Bound(BoundValue<'a>),
     /// An expression of this library, or a validated literal.
-    Fixed(String),
+    Sql(String),
     Now,
     Due(Due),
 }
@@ -42,18 +44,18 @@ pub struct Insert<'a> {
 /// The SQL of a statement and its bound values.
 pub struct Statement<'a> {
     pub text: String,
-    pub bound: Vec<Bound<'a>>,
+    pub bound: Vec<BoundValue<'a>>,
 }
 
 impl<'a> Insert<'a> {
     /// Starts a row with the columns that every new row has: status, attempts, version and creation time.
     pub fn new(table: &'a Table) -> Self {
-        let status = Value::Fixed(format!("'{}'", table.ready_status()));
+        let status = Value::Sql(format!("'{}'", table.ready_status()));
         let mut insert = Self { table, dedupe: None, id: None, values: Vec::new() };
         for (field, value) in [
             ("status", status),
-            ("attempts", Value::Fixed("0".to_owned())),
-            ("version", Value::Fixed("0".to_owned())),
+            ("attempts", Value::Sql("0".to_owned())),
+            ("version", Value::Sql("0".to_owned())),
             ("created", Value::Now),
         ] {
             if table.column_of(field).is_some() {
@@ -65,17 +67,17 @@ impl<'a> Insert<'a> {
 
     /// Sets a field to a borrowed text; an error if the table has no column for it.
     pub fn text(&mut self, field: &str, text: &'a str) -> Result<(), Error> {
-        self.push(field, Value::Bound(Bound::Text(text)))
+        self.push(field, Value::Bound(BoundValue::Borrowed(text)))
     }
 
     /// Sets a field to an owned text; an error if the table has no column for it.
-    pub fn made(&mut self, field: &str, text: String) -> Result<(), Error> {
-        self.push(field, Value::Bound(Bound::Made(text)))
+    pub fn owned_text(&mut self, field: &str, text: String) -> Result<(), Error> {
+        self.push(field, Value::Bound(BoundValue::Owned(text)))
     }
 
     /// Sets a field to an integer; an error if the table has no column for it.
     pub fn int(&mut self, field: &str, number: i64) -> Result<(), Error> {
-        self.push(field, Value::Bound(Bound::Int(number)))
+        self.push(field, Value::Bound(BoundValue::Int(number)))
     }
 
     /// Sets the earliest time of delivery. Records that are due at once leave it NULL, as their contract defines.
@@ -105,23 +107,23 @@ impl<'a> Insert<'a> {
 
     /// Renders `INSERT INTO … VALUES (…)`; an error if a time is before 1970 or after the year 9999.
     pub fn render<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
-        let mut draft = Draft { text: String::new(), bound: Vec::new() };
+        let mut list = ValueList { text: String::new(), bound: Vec::new() };
         for (field, value) in &self.values {
-            let separator = if draft.text.is_empty() { "" } else { ", " };
-            let shown = draft.value::<D>(self.table, field, value)?;
-            write!(draft.text, "{separator}{shown}").expect("a String takes all");
+            let separator = if list.text.is_empty() { "" } else { ", " };
+            let rendered = list.render::<D>(self.table, field, value)?;
+            write!(list.text, "{separator}{rendered}").expect("writing to a String never fails");
         }
         let names: Vec<String> = self.values.iter().map(|(field, _)| self.column::<D>(field)).collect();
         let text =
-            format!("INSERT INTO {} ({}) VALUES ({})", self.place::<D>(), names.join(", "), draft.text);
-        Ok(Statement { text, bound: draft.bound })
+            format!("INSERT INTO {} ({}) VALUES ({})", self.table_name::<D>(), names.join(", "), list.text);
+        Ok(Statement { text, bound: list.bound })
     }
 
     /// Renders an INSERT that does nothing if the idempotency key exists, and otherwise returns the id.
     ///
     /// It names the unique index of the key, so that other conflicts remain errors.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub fn render_repeatable<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
+    pub fn render_idempotent<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
         let Statement { text, bound } = self.render::<D>()?;
         let ending = match self.dedupe {
             Some(_) => format!(" ON CONFLICT ({}) DO NOTHING", self.column::<D>("dedupe")),
@@ -132,15 +134,16 @@ impl<'a> Insert<'a> {
     }
 
     /// Renders the query for the id and key of the existing row with this idempotency key.
-    pub fn earlier<D: Dialect>(&self) -> String {
+    pub fn select_existing<D: Dialect>(&self) -> String {
         let key = self.column::<D>("dedupe");
-        let wanted = shaped::<D>(self.table, "dedupe", D::placeholder(1));
-        let (id, found, place) = (D::as_text(&self.column::<D>("id")), D::as_text(&key), self.place::<D>());
+        let wanted = cast::<D>(self.table, "dedupe", D::placeholder(1));
+        let (id, found, place) =
+            (D::as_text(&self.column::<D>("id")), D::as_text(&key), self.table_name::<D>());
         format!("SELECT {id}, {found} FROM {place} WHERE {key} = {wanted}")
     }
 
     /// Checks that `found`, which the database considers equal, is exactly the given key.
-    pub fn same_key(&self, found: String) -> Result<(), Error> {
+    pub fn check_same_key(&self, found: String) -> Result<(), Error> {
         let given = self.dedupe.unwrap_or_default();
         // A column of another type may format the key differently.
         if found == given || self.table.cast_of("dedupe").is_some() {
@@ -154,7 +157,7 @@ impl<'a> Insert<'a> {
         quote::<D>(self.table.column_of(field).unwrap_or(field))
     }
 
-    fn place<D: Dialect>(&self) -> String {
+    fn table_name<D: Dialect>(&self) -> String {
         self.table.name().split('.').map(quote::<D>).collect::<Vec<_>>().join(".")
     }
 
@@ -173,41 +176,42 @@ fn quote<D: Dialect>(name: &str) -> String {
     format!("{}{name}{}", D::QUOTE, D::QUOTE)
 }
 
-fn shaped<D: Dialect>(table: &Table, field: &str, value: String) -> String {
+fn cast<D: Dialect>(table: &Table, field: &str, value: String) -> String {
     match table.cast_of(field) {
         Some(sql_type) if D::CASTS => format!("CAST({value} AS {sql_type})"),
         _ => value,
     }
 }
 
-struct Draft<'a> {
+/// The values of an INSERT, as rendered so far.
+struct ValueList<'a> {
     text: String,
-    bound: Vec<Bound<'a>>,
+    bound: Vec<BoundValue<'a>>,
 }
 
-impl<'a> Draft<'a> {
-    fn value<D: Dialect>(&mut self, table: &Table, field: &str, value: &Value<'a>) -> Result<String, Error> {
+impl<'a> ValueList<'a> {
+    fn render<D: Dialect>(&mut self, table: &Table, field: &str, value: &Value<'a>) -> Result<String, Error> {
         let times = table.chosen_times().unwrap_or(D::TIMES);
         Ok(match value {
             Value::Bound(bound) => {
                 let place = self.bind::<D>(bound.clone());
-                shaped::<D>(table, field, place)
+                cast::<D>(table, field, place)
             }
-            Value::Fixed(text) => text.clone(),
+            Value::Sql(text) => text.clone(),
             Value::Now | Value::Due(Due::Now) => D::now(times),
             Value::Due(Due::After(delay)) => {
-                let place = self.bind::<D>(Bound::Int(micros(*delay)?));
+                let place = self.bind::<D>(BoundValue::Int(micros(*delay)?));
                 D::after(times, &place)
             }
             Value::Due(Due::At(moment)) => {
                 let since = moment.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| Error::Time)?;
-                let place = self.bind::<D>(Bound::Int(micros(since)?));
+                let place = self.bind::<D>(BoundValue::Int(micros(since)?));
                 D::at(times, &place)
             }
         })
     }
 
-    fn bind<D: Dialect>(&mut self, bound: Bound<'a>) -> String {
+    fn bind<D: Dialect>(&mut self, bound: BoundValue<'a>) -> String {
         self.bound.push(bound);
         D::placeholder(self.bound.len())
     }

@@ -178,11 +178,11 @@ impl Mail {
 
     fn insert<'a>(&'a self, table: &'a Table) -> Result<Insert<'a>, Error> {
         let mut insert = Insert::new(table);
-        self.put_addresses(&mut insert)?;
+        self.set_addresses(&mut insert)?;
         check::line("subject", &self.subject)?;
         insert.text("subject", &self.subject)?;
-        self.put_bodies(&mut insert)?;
-        self.put_headers(&mut insert)?;
+        self.set_bodies(&mut insert)?;
+        self.set_headers(&mut insert)?;
         if let Some(id) = &self.id {
             check::short("id", id, KEY_LIMIT)?;
             insert.id(id)?;
@@ -198,22 +198,22 @@ impl Mail {
         Ok(insert)
     }
 
-    fn put_addresses(&self, insert: &mut Insert<'_>) -> Result<(), Error> {
-        insert.made("to", mailbox::json("to", &self.to)?)?;
+    fn set_addresses(&self, insert: &mut Insert<'_>) -> Result<(), Error> {
+        insert.owned_text("to", mailbox::json("to", &self.to)?)?;
         for (field, list) in [("cc", &self.cc), ("bcc", &self.bcc)] {
             if !list.is_empty() {
-                insert.made(field, mailbox::json(field, list)?)?;
+                insert.owned_text(field, mailbox::json(field, list)?)?;
             }
         }
         for (field, one) in [("from", &self.from), ("reply_to", &self.reply_to)] {
             if let Some(one) = one {
-                insert.made(field, mailbox::json(field, std::slice::from_ref(one))?)?;
+                insert.owned_text(field, mailbox::json(field, std::slice::from_ref(one))?)?;
             }
         }
         Ok(())
     }
 
-    fn put_bodies<'a>(&'a self, insert: &mut Insert<'a>) -> Result<(), Error> {
+    fn set_bodies<'a>(&'a self, insert: &mut Insert<'a>) -> Result<(), Error> {
         let has_body = self.text.is_some() || self.html.is_some();
         match &self.template {
             Some(_) if has_body => return Err(Error::TemplateAndBody),
@@ -237,7 +237,7 @@ impl Mail {
         }
         match &self.variables {
             None => Ok(()),
-            Some(Ok(variables @ Value::Object(_))) => insert.made("variables", variables.to_string()),
+            Some(Ok(variables @ Value::Object(_))) => insert.owned_text("variables", variables.to_string()),
             Some(Ok(_)) => Err(Error::Variables),
             Some(Err(problem)) => {
                 Err(Error::Json { field: "variables", source: serde::ser::Error::custom(problem) })
@@ -245,7 +245,7 @@ impl Mail {
         }
     }
 
-    fn put_headers(&self, insert: &mut Insert<'_>) -> Result<(), Error> {
+    fn set_headers(&self, insert: &mut Insert<'_>) -> Result<(), Error> {
         for (name, value) in &self.headers {
             check::header_name(name)?;
             check::line(&format!("header {name}"), value)?;
@@ -254,10 +254,10 @@ impl Mail {
             }
         }
         if !self.headers.is_empty() {
-            insert.made("headers", serde_json::json!(self.headers).to_string())?;
+            insert.owned_text("headers", serde_json::json!(self.headers).to_string())?;
         }
         if !self.attachments.is_empty() {
-            insert.made("attachments", attachment::json(&self.attachments)?)?;
+            insert.owned_text("attachments", attachment::json(&self.attachments)?)?;
         }
         Ok(())
     }

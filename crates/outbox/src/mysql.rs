@@ -6,8 +6,8 @@
 
 use sqlx::{AssertSqlSafe, MySqlConnection};
 
-use crate::connection::{Connection, Dialect, Speaks};
-use crate::insert::{Bound, Insert};
+use crate::connection::{Connection, Dialect, InsertRow, bind_values};
+use crate::insert::Insert;
 use crate::{Enqueued, Error, Times};
 
 impl Dialect for MySqlConnection {
@@ -50,21 +50,14 @@ fn clock(times: Times) -> &'static str {
 
 impl Connection for MySqlConnection {}
 
-impl Speaks for MySqlConnection {
+impl InsertRow for MySqlConnection {
     async fn insert(&mut self, insert: &Insert<'_>) -> Result<Enqueued, Error> {
         let statement = insert.render::<Self>()?;
-        let mut query = sqlx::query(AssertSqlSafe(statement.text.as_str()));
-        for bound in &statement.bound {
-            query = match bound {
-                Bound::Text(text) => query.bind(*text),
-                Bound::Made(text) => query.bind(text.as_str()),
-                Bound::Int(number) => query.bind(*number),
-            };
-        }
-        match query.execute(&mut *self).await {
-            Ok(done) => made_id(insert, done.last_insert_id()),
+        let query = sqlx::query(AssertSqlSafe(statement.text.as_str()));
+        match bind_values!(query, statement).execute(&mut *self).await {
+            Ok(done) => inserted_id(insert, done.last_insert_id()),
             Err(cause) if insert.dedupe.is_some() && is_duplicate(&cause) => {
-                earlier(self, insert).await?.ok_or_else(|| insert.failed(cause))
+                find_existing(self, insert).await?.ok_or_else(|| insert.failed(cause))
             }
             Err(cause) => Err(insert.failed(cause)),
         }
@@ -75,7 +68,7 @@ fn is_duplicate(cause: &sqlx::Error) -> bool {
     cause.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-fn made_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
+fn inserted_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
     match (insert.id, last) {
         (Some(id), _) => Ok(Enqueued { id: id.to_owned(), fresh: true }),
         (None, 0) => Err(Error::NoId { table: insert.table.name().to_owned() }),
@@ -85,13 +78,16 @@ fn made_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
 
 /// Finds the existing row with a locking read, because the transaction's snapshot may be older than the row. `None` if
 /// another unique index caused the conflict.
-async fn earlier(connection: &mut MySqlConnection, insert: &Insert<'_>) -> Result<Option<Enqueued>, Error> {
-    let text = format!("{} LOCK IN SHARE MODE", insert.earlier::<MySqlConnection>());
+async fn find_existing(
+    connection: &mut MySqlConnection,
+    insert: &Insert<'_>,
+) -> Result<Option<Enqueued>, Error> {
+    let text = format!("{} LOCK IN SHARE MODE", insert.select_existing::<MySqlConnection>());
     let found: Option<(String, String)> = sqlx::query_as(AssertSqlSafe(text.as_str()))
         .bind(insert.dedupe)
         .fetch_optional(connection)
         .await
         .map_err(|cause| insert.failed(cause))?;
     let Some((id, key)) = found else { return Ok(None) };
-    insert.same_key(key).map(|()| Some(Enqueued { id, fresh: false }))
+    insert.check_same_key(key).map(|()| Some(Enqueued { id, fresh: false }))
 }

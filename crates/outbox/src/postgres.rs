@@ -2,12 +2,9 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use crate::connection::{Connection, Dialect, Speaks};
-use crate::insert::{Bound, Insert};
+use crate::connection::{Dialect, insert_or_find};
+use crate::insert::Insert;
 use crate::{Enqueued, Error, Times};
-
-/// Number of tries: the existing row may be purged between our INSERT and our SELECT, but hardly several times.
-const TRIES: usize = 5;
 
 impl Dialect for PgConnection {
     const QUOTE: char = '"';
@@ -44,34 +41,4 @@ fn zoned(times: Times, moment: &str) -> String {
     }
 }
 
-impl Connection for PgConnection {}
-
-impl Speaks for PgConnection {
-    async fn insert(&mut self, insert: &Insert<'_>) -> Result<Enqueued, Error> {
-        let statement = insert.render_repeatable::<Self>()?;
-        let earlier = insert.earlier::<Self>();
-        for _ in 0..TRIES {
-            let mut query = sqlx::query_scalar::<_, String>(AssertSqlSafe(statement.text.as_str()));
-            for bound in &statement.bound {
-                query = match bound {
-                    Bound::Text(text) => query.bind(*text),
-                    Bound::Made(text) => query.bind(text.as_str()),
-                    Bound::Int(number) => query.bind(*number),
-                };
-            }
-            let made = query.fetch_optional(&mut *self).await.map_err(|cause| insert.failed(cause))?;
-            if let Some(id) = made {
-                return Ok(Enqueued { id, fresh: true });
-            }
-            let found: Option<(String, String)> = sqlx::query_as(AssertSqlSafe(earlier.as_str()))
-                .bind(insert.dedupe)
-                .fetch_optional(&mut *self)
-                .await
-                .map_err(|cause| insert.failed(cause))?;
-            if let Some((id, key)) = found {
-                return insert.same_key(key).map(|()| Enqueued { id, fresh: false });
-            }
-        }
-        Err(insert.vanished())
-    }
-}
+insert_or_find!(PgConnection);

@@ -2,12 +2,9 @@
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use crate::connection::{Connection, Dialect, Speaks};
-use crate::insert::{Bound, Insert};
+use crate::connection::{Dialect, insert_or_find};
+use crate::insert::Insert;
 use crate::{Enqueued, Error, Times};
-
-/// Number of tries: outside a transaction, the existing row may be purged between our INSERT and our SELECT.
-const TRIES: usize = 5;
 
 const FORM: &str = "%Y-%m-%dT%H:%M:%fZ";
 
@@ -37,35 +34,4 @@ impl Dialect for SqliteConnection {
     }
 }
 
-impl Connection for SqliteConnection {}
-
-impl Speaks for SqliteConnection {
-    async fn insert(&mut self, insert: &Insert<'_>) -> Result<Enqueued, Error> {
-        let statement = insert.render_repeatable::<Self>()?;
-        let earlier = insert.earlier::<Self>();
-        for _ in 0..TRIES {
-            let mut query = sqlx::query_scalar::<_, String>(AssertSqlSafe(statement.text.as_str()));
-            for bound in &statement.bound {
-                query = match bound {
-                    Bound::Text(text) => query.bind(*text),
-                    Bound::Made(text) => query.bind(text.as_str()),
-                    Bound::Int(number) => query.bind(*number),
-                };
-            }
-            // Fetches all rows, not only the first: a statement that is not finished keeps its lock.
-            let mut made = query.fetch_all(&mut *self).await.map_err(|cause| insert.failed(cause))?;
-            if let Some(id) = made.pop() {
-                return Ok(Enqueued { id, fresh: true });
-            }
-            let found: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(earlier.as_str()))
-                .bind(insert.dedupe)
-                .fetch_all(&mut *self)
-                .await
-                .map_err(|cause| insert.failed(cause))?;
-            if let Some((id, key)) = found.into_iter().next() {
-                return insert.same_key(key).map(|()| Enqueued { id, fresh: false });
-            }
-        }
-        Err(insert.vanished())
-    }
-}
+insert_or_find!(SqliteConnection);

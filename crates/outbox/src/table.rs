@@ -59,13 +59,13 @@ pub struct Table {
     /// Field → type, for PostgreSQL.
     casts: BTreeMap<String, String>,
     times: Option<Times>,
-    takes_headers: bool,
+    accepts_headers: bool,
 }
 
 impl Table {
     /// The reference table of the contract `outbox`.
     pub fn outbox() -> Self {
-        Self { takes_headers: true, ..Self::reference("outbox", "PENDING", &RECORD) }
+        Self { accepts_headers: true, ..Self::reference("outbox", "PENDING", &RECORD) }
     }
 
     /// The reference table of the contract `mail_outbox`.
@@ -81,7 +81,7 @@ impl Table {
             columns: columns.map(|(field, column)| ((*field).to_owned(), (*column).to_owned())).collect(),
             casts: BTreeMap::new(),
             times: None,
-            takes_headers: false,
+            accepts_headers: false,
         }
     }
 
@@ -102,7 +102,7 @@ impl Table {
     pub fn column(mut self, field: &str, column: &str) -> Result<Self, Error> {
         check::name(column)?;
         let header =
-            self.takes_headers && field.strip_prefix("headers.").is_some_and(|name| !name.is_empty());
+            self.accepts_headers && field.strip_prefix("headers.").is_some_and(|name| !name.is_empty());
         if !self.columns.contains_key(field) && !header {
             return Err(self.unknown(field));
         }

@@ -13,17 +13,17 @@ use postrider_seams::migrate::Options;
 use postrider_seams::transport::Hold;
 use postrider_seams::{Envelope, Inspect, store};
 use postrider_server::api::Limits;
-use postrider_server::{Api, LaneControl, LaneMake};
+use postrider_server::{Api, LaneControl, LaneDefinition};
 
-use crate::commands::{Desk, check};
-use crate::emails::mailroom::Room;
+use crate::commands::{CommandContext, check};
+use crate::effective_settings;
+use crate::emails::api::EmailApi;
 use crate::failure::Failure;
 use crate::first_key;
-use crate::in_force;
 use crate::preview;
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
-use crate::wiring::hooks::Sealer;
+use crate::wiring::webhooks::Sealer;
 
 /// First and longest delay between two attempts to open the API's store.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -31,16 +31,16 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 const PURGE_EVERY: Duration = Duration::from_mins(10);
 
 /// Creates the API's tables, or with `print` returns the statements that are missing.
-pub async fn migrate(desk: &Desk, print: bool) -> Result<Vec<String>, Failure> {
-    let Some(store) = desk.settings.api_store() else { return Ok(Vec::new()) };
+pub async fn migrate(context: &CommandContext, print: bool) -> Result<Vec<String>, Failure> {
+    let Some(store) = context.settings.api_store() else { return Ok(Vec::new()) };
     let mut statements = Vec::new();
     // A lane that delivers the jobs has just created their table; without such a lane the API creates it.
-    if desk.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
-        let jobs = desk.wiring.migration_on(store, jobs_contract());
+    if context.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
+        let jobs = context.wiring.migration_on(store, jobs_contract());
         let options = Options::default();
         statements.extend(if print { jobs.plan(options).await? } else { jobs.apply(options).await? });
     }
-    let database = desk.wiring.own_tables(store)?;
+    let database = context.wiring.internal_tables(store)?;
     statements.extend(if print {
         postrider_hub::migrate::plan(&*database).await?
     } else {
@@ -55,27 +55,28 @@ fn jobs_contract() -> Contract {
 }
 
 /// Starts the API if the settings enable it. It answers 503 until its database is available.
-pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
-    let store = desk.settings.api_store()?.to_owned();
-    let control = Control { handle: engine.handle(), desk: Arc::clone(desk), tables: Mutex::default() };
-    let limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
+pub fn start(context: &Arc<CommandContext>, engine: &Engine) -> Option<Api> {
+    let store = context.settings.api_store()?.to_owned();
+    let control =
+        EngineControl { handle: engine.handle(), context: Arc::clone(context), tables: Mutex::default() };
+    let limit = usize::try_from(context.settings.server.payload_limit).unwrap_or(usize::MAX);
     let limits = Limits::default();
-    let bodies = usize::try_from(desk.settings.server.body_budget).unwrap_or(usize::MAX);
+    let bodies = usize::try_from(context.settings.server.body_budget).unwrap_or(usize::MAX);
     let api = Api::new(
         Arc::new(control),
         Limits { body: limits.body.max(limit.saturating_mul(2)), bodies, ..limits },
     )
-    .with_mailroom(Room::open(desk));
-    tokio::spawn(open(Arc::clone(desk), store, api.clone()));
+    .with_email_intake(EmailApi::open(context));
+    tokio::spawn(open(Arc::clone(context), store, api.clone()));
     Some(api)
 }
 
-async fn open(desk: Arc<Desk>, store: String, api: Api) {
+async fn open(context: Arc<CommandContext>, store: String, api: Api) {
     let mut wait = FIRST_WAIT;
     loop {
-        match opened(&desk, &store).await {
+        match open_hub(&context, &store).await {
             Ok(hub) => {
-                tokio::spawn(purge(Arc::clone(&hub), desk.settings.server.audit_retention));
+                tokio::spawn(purge(Arc::clone(&hub), context.settings.server.audit_retention));
                 return api.open(hub);
             }
             Err(error) => {
@@ -100,97 +101,97 @@ async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
 }
 
 /// Opens the hub on a store that already has its tables.
-pub async fn hub(desk: &Desk, store: &str) -> Result<Hub, Error> {
-    let payload_limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
-    let guard = desk.wiring.guard(desk.settings.jobs_lane());
+pub async fn hub(context: &CommandContext, store: &str) -> Result<Hub, Error> {
+    let payload_limit = usize::try_from(context.settings.server.payload_limit).unwrap_or(usize::MAX);
+    let guard = context.wiring.guard(context.settings.jobs_lane());
     let settings = postrider_hub::Settings { guard, payload_limit };
-    let sealer = Arc::new(Sealer(Arc::clone(&desk.settings.secrets)));
-    let hub = Hub::open(desk.wiring.own_tables(store)?, settings, Some(sealer)).await?;
-    let lane = desk.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());
+    let sealer = Arc::new(Sealer(Arc::clone(&context.settings.secrets)));
+    let hub = Hub::open(context.wiring.internal_tables(store)?, settings, Some(sealer)).await?;
+    let lane = context.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());
     Ok(match lane {
-        Some(lane) => match desk.wiring.handing(lane).await? {
-            Some(handing) => hub.with_handing(handing),
+        Some(lane) => match context.wiring.handing(lane).await? {
+            Some(handing) => hub.with_queue(handing),
             None => hub,
         },
         None => hub,
     })
 }
 
-async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {
-    let hub = hub(desk, store).await?;
-    first_key::hand_out(&hub, &desk.settings.base).await?;
+async fn open_hub(context: &CommandContext, store: &str) -> Result<Arc<Hub>, Error> {
+    let hub = hub(context, store).await?;
+    first_key::hand_out(&hub, &context.settings.base).await?;
     Ok(Arc::new(hub))
 }
 
 /// The lanes, as the API controls them.
-struct Control {
+struct EngineControl {
     handle: Handle,
-    desk: Arc<Desk>,
+    context: Arc<CommandContext>,
     /// Tables by lane, opened at the first request: opening reads the catalog.
     tables: Mutex<BTreeMap<String, Arc<dyn Table>>>,
 }
 
-impl Control {
-    async fn opened(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, store::Error> {
+impl EngineControl {
+    async fn open_table(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, store::Error> {
         let known = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(&lane.name).cloned();
         if let Some(table) = known {
             return Ok(table);
         }
-        let table = self.desk.wiring.open(lane).await?;
+        let table = self.context.wiring.open(lane).await?;
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(tables.entry(lane.name.clone()).or_insert(table)))
     }
 }
 
 #[async_trait]
-impl LaneControl for Control {
+impl LaneControl for EngineControl {
     fn lanes(&self) -> Vec<LaneStatus> {
         self.handle.lanes()
     }
 
-    fn make(&self, lane: &str) -> Option<LaneMake> {
-        let lane = self.desk.settings.lane(lane).ok()?;
-        Some(LaneMake {
+    fn definition(&self, lane: &str) -> Option<LaneDefinition> {
+        let lane = self.context.settings.lane(lane).ok()?;
+        Some(LaneDefinition {
             contract: Arc::clone(&lane.contract),
             stage: lane.stage,
             store: lane.store.clone(),
             transport: lane.transport.clone(),
-            settings: in_force::of(&self.desk.settings, lane),
+            settings: effective_settings::list(&self.context.settings, lane),
         })
     }
 
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error> {
-        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(None) };
-        Ok(Some(self.opened(lane).await?))
+        let Ok(lane) = self.context.settings.lane(lane) else { return Ok(None) };
+        Ok(Some(self.open_table(lane).await?))
     }
 
     async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error> {
-        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(None) };
-        let table = self.opened(lane).await?;
-        preview::composed(&self.desk.wiring, lane, &*table, id).await
+        let Ok(lane) = self.context.settings.lane(lane) else { return Ok(None) };
+        let table = self.open_table(lane).await?;
+        preview::compose(&self.context.wiring, lane, &*table, id).await
     }
 
     fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold> {
-        let lane = self.desk.settings.lane(lane).ok()?;
-        self.desk.wiring.transport(lane).ok()?.hold(envelope)
+        let lane = self.context.settings.lane(lane).ok()?;
+        self.context.wiring.transport(lane).ok()?.hold(envelope)
     }
 
     async fn check(&self, lane: &str) -> Vec<Finding> {
-        match self.desk.settings.lane(lane) {
-            Ok(lane) => check::findings(&self.desk, lane).await,
+        match self.context.settings.lane(lane) {
+            Ok(lane) => check::findings(&self.context, lane).await,
             Err(_) => Vec::new(),
         }
     }
 
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {
-        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(false) };
-        self.opened(lane).await?.set_paused(&lane.name, paused).await?;
+        let Ok(lane) = self.context.settings.lane(lane) else { return Ok(false) };
+        self.open_table(lane).await?.set_paused(&lane.name, paused).await?;
         Ok(true)
     }
 
     async fn hand_over(&self, lane: &str) {
-        if let Ok(lane) = self.desk.settings.lane(lane) {
-            self.desk.wiring.hand_over(lane).await;
+        if let Ok(lane) = self.context.settings.lane(lane) {
+            self.context.wiring.hand_over(lane).await;
         }
     }
 }

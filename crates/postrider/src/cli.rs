@@ -56,9 +56,9 @@ pub enum Command {
     List(ListArgs),
     /// Show one row with all its columns
     Show(ShowArgs),
-    /// Requeue rows, with all their attempts
+    /// Requeue rows; each gets all its attempts again
     Requeue(MoveArgs),
-    /// Cancel rows, if the contract has a cancelled state
+    /// Cancel rows; not possible if the contract has no cancelled state
     Cancel(MoveArgs),
     /// Hand claimed rows back before their lease ends, without using an attempt; a worker that still holds one may have delivered it
     Release(MoveArgs),

@@ -35,10 +35,10 @@ use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, Settings, Sources};
-use crate::wiring::{Absent, Table, Wiring};
+use crate::wiring::{MissingFile, Table, Wiring};
 
 /// Runs the command of the command line.
-pub async fn obey(cli: Cli) -> Result<(), Failure> {
+pub async fn run_command(cli: Cli) -> Result<(), Failure> {
     let Cli { config, command, .. } = cli;
     match command {
         Command::Demo(args) => demo::run(&args).await,
@@ -47,81 +47,85 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
         Command::Secret(command) => secret::run(&command),
-        Command::Key(command) => key::run(&Desk::open(config)?, &command).await,
-        Command::Account(command) => account::run(&Desk::open_ready(config).await?, command).await,
-        Command::Run(args) => Box::pin(run::run(Desk::open_ready(config).await?, &args)).await,
+        Command::Key(command) => key::run(&CommandContext::open(config)?, &command).await,
+        Command::Account(command) => {
+            account::run(&CommandContext::open_with_tables(config).await?, command).await
+        }
+        Command::Run(args) => {
+            Box::pin(run::run(CommandContext::open_with_tables(config).await?, &args)).await
+        }
         Command::Migrate(args) => migrate::run(config, &args).await,
-        Command::Bench(args) => bench::run(&Desk::open(config)?, &args).await,
-        Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
-        Command::Status(args) => status::run(&Desk::open(config)?, &args).await,
-        Command::List(args) => list::run(&Desk::open(config)?, &args).await,
-        Command::Show(args) => show::run(&Desk::open(config)?, &args).await,
-        Command::Requeue(args) => moves::run(&Desk::open(config)?, &args, Verb::Requeue).await,
-        Command::Cancel(args) => moves::run(&Desk::open(config)?, &args, Verb::Cancel).await,
-        Command::Release(args) => moves::run(&Desk::open(config)?, &args, Verb::Release).await,
-        Command::Pause(args) => pause::run(&Desk::open(config)?, &args, true).await,
-        Command::Resume(args) => pause::run(&Desk::open(config)?, &args, false).await,
-        Command::Purge(args) => purge::run(&Desk::open(config)?, &args).await,
-        Command::Suppress(command) => suppress::run(&Desk::open(config)?, &command).await,
+        Command::Bench(args) => bench::run(&CommandContext::open(config)?, &args).await,
+        Command::Check(args) => check::run(&CommandContext::open(config)?, &args).await,
+        Command::Status(args) => status::run(&CommandContext::open(config)?, &args).await,
+        Command::List(args) => list::run(&CommandContext::open(config)?, &args).await,
+        Command::Show(args) => show::run(&CommandContext::open(config)?, &args).await,
+        Command::Requeue(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Requeue).await,
+        Command::Cancel(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Cancel).await,
+        Command::Release(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Release).await,
+        Command::Pause(args) => pause::run(&CommandContext::open(config)?, &args, true).await,
+        Command::Resume(args) => pause::run(&CommandContext::open(config)?, &args, false).await,
+        Command::Purge(args) => purge::run(&CommandContext::open(config)?, &args).await,
+        Command::Suppress(command) => suppress::run(&CommandContext::open(config)?, &command).await,
         Command::Template(command) => template::run(config, &command),
-        Command::Send(command) => send::run(&Desk::open_ready(config).await?, &command).await,
+        Command::Send(command) => send::run(&CommandContext::open_with_tables(config).await?, &command).await,
     }
 }
 
 /// Longest wait for a database connection: users of a terminal want a quick answer; `run` waits longer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of a target's probe, which may include a name lookup, a TLS handshake and a login.
-const PROBE: Duration = Duration::from_secs(3);
-const LONGER: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+const RUN_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The context of most commands: the settings, and the wiring from a lane to its table.
-pub struct Desk {
+pub struct CommandContext {
     pub settings: Settings,
     pub wiring: Wiring,
 }
 
-impl Desk {
+impl CommandContext {
     /// Opens the settings for commands that only read; a missing SQLite file is an error.
     pub fn open(config: Option<PathBuf>) -> Result<Self, Failure> {
-        Self::open_with(config, Absent::Refuse)
+        Self::open_with(config, MissingFile::Refuse)
     }
 
-    /// Opens the settings; `absent` decides about a missing SQLite file.
-    pub fn open_with(config: Option<PathBuf>, absent: Absent) -> Result<Self, Failure> {
+    /// Opens the settings; `missing_file` decides about a missing SQLite file.
+    pub fn open_with(config: Option<PathBuf>, missing_file: MissingFile) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let wiring = Wiring::new(&settings, absent, PATIENCE)?;
+        let wiring = Wiring::new(&settings, missing_file, CONNECT_TIMEOUT)?;
         Ok(Self { settings, wiring })
     }
 
     /// Opens the settings for `run` and `send`. With the built-in settings alone, it also creates the file
     /// and the tables.
-    pub async fn open_ready(config: Option<PathBuf>) -> Result<Self, Failure> {
+    pub async fn open_with_tables(config: Option<PathBuf>) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let absent = if settings.makes_tables { Absent::Make } else { Absent::Refuse };
-        let wiring = Wiring::new(&settings, absent, LONGER)?;
-        let desk = Self { settings, wiring };
-        if desk.settings.makes_tables {
-            desk.make_key()?;
-            desk.make_tables().await?;
+        let missing_file = if settings.makes_tables { MissingFile::Create } else { MissingFile::Refuse };
+        let wiring = Wiring::new(&settings, missing_file, RUN_CONNECT_TIMEOUT)?;
+        let context = Self { settings, wiring };
+        if context.settings.makes_tables {
+            context.create_key_file()?;
+            context.create_tables().await?;
         }
-        Ok(desk)
+        Ok(context)
     }
 
     /// Creates the file with the key that encrypts the API's secrets, readable by its owner only.
-    fn make_key(&self) -> Result<(), Failure> {
+    fn create_key_file(&self) -> Result<(), Failure> {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
         let Some(key) = &self.settings.own_key else { return Ok(()) };
         let path = self.settings.base.join(key);
         match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(mut file) => Ok(writeln!(file, "{}", Keyring::fresh_key("k1").reveal())?),
+            Ok(mut file) => Ok(writeln!(file, "{}", Keyring::generate_key("k1").reveal())?),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(Failure::Failed(format!("cannot create {}: {error}", path.display()))),
         }
     }
 
     /// Creates the table of every lane, or adds what it lacks.
-    pub async fn make_tables(&self) -> Result<(), Failure> {
+    pub async fn create_tables(&self) -> Result<(), Failure> {
         for lane in &self.settings.lanes {
             self.wiring.migration(lane).apply(Options::default()).await?;
         }
@@ -142,13 +146,13 @@ impl Desk {
     /// Checks that the lane's target is available and accepts our credentials; the error is the reason.
     pub async fn probe(&self, lane: &LaneSettings) -> Result<(), String> {
         let transport = self.wiring.transport(lane).map_err(|failure| failure.to_string())?;
-        match tokio::time::timeout(PROBE, transport.probe()).await {
+        match tokio::time::timeout(PROBE_TIMEOUT, transport.probe()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(transport::Error::Refused(text))) => Err(text),
-            Ok(Err(away)) => {
-                Err(format!("{away}; check that it runs and that the transport's URL is correct"))
+            Ok(Err(error)) => {
+                Err(format!("{error}; check that it runs and that the transport's URL is correct"))
             }
-            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE.as_secs())),
+            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE_TIMEOUT.as_secs())),
         }
     }
 
@@ -158,11 +162,11 @@ impl Desk {
             Ok(queue) => queue?,
             Err(failure) => return Some(Err(failure.to_string())),
         };
-        Some(match tokio::time::timeout(PROBE, queue.probe()).await {
+        Some(match tokio::time::timeout(PROBE_TIMEOUT, queue.probe()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(queue::Error::Refused(text))) => Err(text),
-            Ok(Err(away)) => Err(format!("{away}; check that it runs and that the queue's URL is correct")),
-            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE.as_secs())),
+            Ok(Err(error)) => Err(format!("{error}; check that it runs and that the queue's URL is correct")),
+            Err(_) => Err(format!("no answer within {} s; check that it runs", PROBE_TIMEOUT.as_secs())),
         })
     }
 
@@ -174,7 +178,7 @@ impl Desk {
 }
 
 /// Refuses a state that the lane's contract does not have.
-fn known_state(lane: &LaneSettings, state: &str) -> Result<(), Failure> {
+fn check_state(lane: &LaneSettings, state: &str) -> Result<(), Failure> {
     if lane.contract.state_named(state).is_some() {
         return Ok(());
     }

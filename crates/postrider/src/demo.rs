@@ -7,9 +7,9 @@
 
 mod application;
 mod audit;
-mod board;
-mod receiver;
-mod webhooks;
+mod display;
+mod mail_server;
+mod webhook_receiver;
 mod worker;
 
 use std::path::Path;
@@ -18,14 +18,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::cli::DemoArgs;
-use crate::commands::Desk;
+use crate::commands::CommandContext;
 use crate::failure::Failure;
-use crate::wiring::Absent;
+use crate::wiring::MissingFile;
 use application::Application;
 use audit::Audit;
-use board::Board;
-use receiver::Receiver;
-use webhooks::Webhooks;
+use display::Display;
+use mail_server::MailServer;
+use webhook_receiver::WebhookReceiver;
 use worker::Worker;
 
 /// Time limit of the whole demo; exceeding it is reported as a failure.
@@ -35,25 +35,25 @@ const TICK: Duration = Duration::from_millis(500);
 /// Runs the demo; returns an error if a rule of the audit does not hold or the time limit passes.
 pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     let folder = tempfile::Builder::new().prefix("postrider-demo-").tempdir()?;
-    let receiver = Receiver::start().await?;
-    let settings = settings(receiver.port());
+    let mail_server = MailServer::start().await?;
+    let settings = settings(mail_server.port());
     let file = folder.path().join("postrider.toml");
     std::fs::write(&file, &settings)?;
-    println_all("Settings for this demo (postrider.toml):", &settings);
-    let account = make_tables(&file).await?;
+    print_indented("Settings for this demo (postrider.toml):", &settings);
+    let account = create_tables(&file).await?;
 
-    let webhooks = Webhooks::start(folder.path()).await?;
+    let webhooks = WebhookReceiver::start(folder.path()).await?;
     let application = Application::open(folder.path(), args.rows, webhooks.url(), account).await?;
     let started = Instant::now();
-    let mut told = Told { started, worker: Worker::start(folder.path(), 1)?, killed: None };
+    let mut workers = DemoWorkers { started, worker: Worker::start(folder.path(), 1)?, killed: None };
     let writing = tokio::spawn(application.clone().write_orders());
-    let mut board = Board::new(args.rows);
+    let mut display = Display::new(args.rows);
     loop {
         tokio::time::sleep(TICK).await;
-        let now = application.look().await?;
-        board.show(started.elapsed(), &now, receiver.accepted());
-        if told.killed.is_none() && now.sent >= u64::from(args.rows) * 3 / 10 {
-            told.kill_and_replace(folder.path(), &application, &mut board).await?;
+        let now = application.count_rows().await?;
+        display.show(started.elapsed(), &now, mail_server.accepted());
+        if workers.killed.is_none() && now.sent >= u64::from(args.rows) * 3 / 10 {
+            workers.kill_and_replace(folder.path(), &application, &mut display).await?;
         }
         if writing.is_finished() && now.live() == 0 && application.webhooks_left().await? == 0 {
             break;
@@ -61,32 +61,34 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
         if started.elapsed() > LIMIT {
             return Err(Failure::Failed(format!(
                 "the demo did not end within {LIMIT:?}; the last log lines of its worker:\n{}",
-                told.worker.last_words()
+                workers.worker.last_log_lines()
             )));
         }
     }
     let elapsed = started.elapsed();
     let written = writing.await.map_err(|error| Failure::Failed(error.to_string()))??;
-    told.worker.stop().await?;
-    let held = told.killed.unwrap_or_default();
-    Audit::take(&application, &receiver.journal(), &webhooks.told(), written, held).await?.tell(elapsed)
+    workers.worker.stop().await?;
+    let held = workers.killed.unwrap_or_default();
+    Audit::collect(&application, &mail_server.journal(), &webhooks.received(), written, held)
+        .await?
+        .print(elapsed)
 }
 
 /// The events so far.
-struct Told {
+struct DemoWorkers {
     started: Instant,
     worker: Worker,
     /// The customers whose rows the killed worker held.
     killed: Option<Vec<String>>,
 }
 
-impl Told {
+impl DemoWorkers {
     /// Kills a worker while it holds rows and starts another, to show that nothing is lost.
     async fn kill_and_replace(
         &mut self,
         folder: &Path,
         application: &Application,
-        board: &mut Board,
+        display: &mut Display,
     ) -> Result<(), Failure> {
         let patience = Instant::now() + Duration::from_secs(2);
         while application.held().await?.is_empty() && Instant::now() < patience {
@@ -97,7 +99,7 @@ impl Told {
         let held = application.held().await?;
         let seconds = self.started.elapsed().as_secs_f64();
         let count = held.len();
-        board.say(&format!(
+        display.print_line(&format!(
             "{seconds:5.1} s  worker 1 killed with SIGKILL; it held {count} rows. Worker 2 starts."
         ));
         self.killed = Some(held);
@@ -107,11 +109,11 @@ impl Told {
 }
 
 /// Creates the tables, and the account whose secret signs the webhooks.
-async fn make_tables(file: &Path) -> Result<String, Failure> {
-    let desk = Desk::open_with(Some(file.to_owned()), Absent::Make)?;
-    desk.make_tables().await?;
-    let account = webhooks::account(&desk).await?;
-    desk.wiring.close().await;
+async fn create_tables(file: &Path) -> Result<String, Failure> {
+    let context = CommandContext::open_with(Some(file.to_owned()), MissingFile::Create)?;
+    context.create_tables().await?;
+    let account = webhook_receiver::account(&context).await?;
+    context.wiring.close().await;
     Ok(account)
 }
 
@@ -159,7 +161,7 @@ for = "2s"                         # a dead worker's rows are taken back after t
 }
 
 #[expect(clippy::print_stdout, reason = "the demo's output is its data")]
-fn println_all(heading: &str, text: &str) {
+fn print_indented(heading: &str, text: &str) {
     println!("{heading}\n");
     for line in text.lines() {
         println!("    {line}");

@@ -4,8 +4,8 @@
 //! Invariant: this process never removes a file that a row names.
 
 pub mod accept;
+pub mod api;
 pub mod files;
-pub mod mailroom;
 
 use std::path::{Path, PathBuf};
 

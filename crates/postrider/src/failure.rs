@@ -3,13 +3,13 @@
 use std::io;
 use std::process::ExitCode;
 
-use postrider_contract::Problems;
+use postrider_config::{Mistake, Mistakes};
 use postrider_seams::scrub::scrub;
 use postrider_seams::{store, transport};
-use postrider_server::{BindError, FiguresError};
+use postrider_server::{BindError, MetricsError};
 use serde_json::{Value, json};
 
-use crate::settings::Mistakes;
+use crate::settings::InvalidSettings;
 
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
@@ -19,10 +19,10 @@ pub enum Failure {
     Misuse(String),
     /// The settings are wrong; nothing was done.
     #[error("the settings are not valid\n{0}")]
-    Settings(Mistakes),
+    Settings(InvalidSettings),
     /// The contract that the command was asked to check is invalid.
     #[error("the contract is not valid\n{0}\n{count} mistake(s)", count = .0.iter().count())]
-    Contract(Problems),
+    Contract(Mistakes),
     /// The command failed for a reason outside the arguments and settings.
     #[error("{0}")]
     Failed(String),
@@ -31,7 +31,7 @@ pub enum Failure {
     Reported,
     /// The reader of stdout closed it (`| head`), which is not an error.
     #[error("")]
-    NobodyListens,
+    StdoutClosed,
 }
 
 impl Failure {
@@ -39,7 +39,7 @@ impl Failure {
     pub fn report(&self, json: bool) -> ExitCode {
         let code = self.code();
         match self {
-            Self::Reported | Self::NobodyListens => {}
+            Self::Reported | Self::StdoutClosed => {}
             _ if json => eprintln!("{}", scrub(&self.object(code).to_string())),
             _ => eprintln!("{}", scrub(&format!("error: {self}"))),
         }
@@ -51,19 +51,16 @@ impl Failure {
             Self::Misuse(_) | Self::Settings(_) => 2,
             // An invalid contract is the result of a check, not a wrong use of the command.
             Self::Failed(_) | Self::Contract(_) | Self::Reported => 1,
-            Self::NobodyListens => 0,
+            Self::StdoutClosed => 0,
         }
     }
 
     fn object(&self, code: u8) -> Value {
         let mut object = json!({ "error": self.to_string(), "exit_code": code });
         let mistakes = match self {
-            Self::Settings(mistakes) => {
-                let one =
-                    |place: String, key: &str, text: &str| json!({ "at": place, "key": key, "text": text });
-                mistakes.iter().map(|it| one(it.place.to_string(), &it.key, &it.text)).collect()
+            Self::Settings(InvalidSettings(mistakes)) | Self::Contract(mistakes) => {
+                mistakes.iter().map(mistake).collect()
             }
-            Self::Contract(problems) => problems.iter().map(problem).collect(),
             _ => Vec::new(),
         };
         if !mistakes.is_empty() {
@@ -73,27 +70,19 @@ impl Failure {
     }
 }
 
-fn problem(problem: &postrider_contract::Problem) -> Value {
-    let at = match problem.place {
-        Some((line, column)) => format!("{}:{line}:{column}", problem.origin),
-        None => problem.origin.clone(),
-    };
-    let text = match problem.remedy.as_str() {
-        "" => problem.what.clone(),
-        remedy => format!("{}; {remedy}", problem.what),
-    };
-    json!({ "at": at, "key": problem.key, "text": text })
+fn mistake(mistake: &Mistake) -> Value {
+    json!({ "at": mistake.place.to_string(), "key": mistake.key, "text": mistake.text() })
 }
 
-impl From<Mistakes> for Failure {
-    fn from(mistakes: Mistakes) -> Self {
+impl From<InvalidSettings> for Failure {
+    fn from(mistakes: InvalidSettings) -> Self {
         Self::Settings(mistakes)
     }
 }
 
-impl From<Problems> for Failure {
-    fn from(problems: Problems) -> Self {
-        Self::Contract(problems)
+impl From<Mistakes> for Failure {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::Contract(mistakes)
     }
 }
 
@@ -122,8 +111,8 @@ impl From<BindError> for Failure {
     }
 }
 
-impl From<FiguresError> for Failure {
-    fn from(error: FiguresError) -> Self {
+impl From<MetricsError> for Failure {
+    fn from(error: MetricsError) -> Self {
         Self::Failed(error.to_string())
     }
 }
@@ -131,7 +120,7 @@ impl From<FiguresError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::NobodyListens,
+            io::ErrorKind::BrokenPipe => Self::StdoutClosed,
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -141,7 +130,7 @@ impl From<postrider_hub::Error> for Failure {
     fn from(error: postrider_hub::Error) -> Self {
         match error {
             postrider_hub::Error::Store(error) => error.into(),
-            said => Self::Misuse(said.to_string()),
+            other => Self::Misuse(other.to_string()),
         }
     }
 }

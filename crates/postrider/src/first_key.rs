@@ -28,7 +28,9 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
         return Ok(());
     }
     // Create the file first: a key that cannot be written anywhere would be lost.
-    let Some(draft) = [base, Path::new(".")].into_iter().find_map(|folder| Draft::create(folder).ok()) else {
+    let Some(pending) =
+        [base, Path::new(".")].into_iter().find_map(|folder| PendingKeyFile::create(folder).ok())
+    else {
         tracing::warn!(
             folder = %base.display(),
             "no admin key was created, because no file can be written here; run `postrider key create NAME --role admin`"
@@ -36,7 +38,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
         return Ok(());
     };
     let Some(first) = hub.first_key().await? else { return Ok(()) };
-    match draft.finish(&first.key) {
+    match pending.finish(&first.key) {
         Ok(file) => tracing::info!(
             file = %file.display(),
             "the first admin key of the API was written to a file: read it, then delete the file"
@@ -50,13 +52,13 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
 }
 
 /// A file with a temporary name until it is complete; removed unless it is finished.
-struct Draft {
+struct PendingKeyFile {
     file: File,
     path: PathBuf,
     folder: PathBuf,
 }
 
-impl Draft {
+impl PendingKeyFile {
     fn create(folder: &Path) -> io::Result<Self> {
         let path = folder.join(format!(".{FILE}.{}", std::process::id()));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -72,7 +74,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PendingKeyFile {
     fn drop(&mut self) {
         // After `finish` the file has its final name, and this removes nothing.
         let _ = fs::remove_file(&self.path);

@@ -1,6 +1,6 @@
 //! The binary: the command line, the settings, and the wiring of lanes to databases and targets.
 //!
-//! Owns: one file per command, and `wiring.rs`, the only place that matches on backend kinds. Must not: hold rules
+//! Owns: one file per command, and `wiring`, the only place that matches on backend kinds. Must not: hold rules
 //! about rows; those belong to the contract and the engine.
 
 mod api;
@@ -9,17 +9,17 @@ mod clocks;
 mod commands;
 mod demo;
 mod descriptors;
+mod effective_settings;
 mod emails;
 mod failure;
 mod first_key;
-mod in_force;
 mod lag;
 mod logs;
 mod output;
 mod preview;
 mod progress;
 mod settings;
-mod table;
+mod text_table;
 mod wiring;
 
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             return Failure::Failed(format!("cannot start threads: {error}")).report(json);
         }
     };
-    let done = runtime.block_on(commands::obey(cli));
+    let done = runtime.block_on(commands::run_command(cli));
     // Blocking calls that are still running (a name lookup, a file) must not delay the exit.
     runtime.shutdown_background();
     match done {

@@ -12,10 +12,10 @@ use crate::settings::LaneSettings;
 use crate::wiring::{Table, Wiring};
 
 /// Time limit of a preview; a composer may have to wait for a secret.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Composes the row as its lane would; `None` if there is no such row.
-pub async fn composed(
+pub async fn compose(
     wiring: &Wiring,
     lane: &LaneSettings,
     table: &dyn Table,
@@ -30,20 +30,20 @@ pub async fn composed(
     if size > composer.size_limit() {
         return Ok(Some(Err(format!("the row has {size} bytes, more than the limit"))));
     }
-    let Some((lease, fields)) = loaded(table, &row.id).await? else { return Ok(None) };
-    let fields = as_if_new(&fields);
+    let Some((lease, fields)) = load_row(table, &row.id).await? else { return Ok(None) };
+    let fields = without_history(&fields);
     let claimed = as_claimed(lane, &row, lease, fields, size);
-    let made = tokio::time::timeout(PATIENCE, composer.compose(std::slice::from_ref(&claimed))).await;
-    let made = made.ok().and_then(|made| made.into_iter().next());
-    Ok(Some(match made {
+    let composed = tokio::time::timeout(TIMEOUT, composer.compose(std::slice::from_ref(&claimed))).await;
+    let composed = composed.ok().and_then(|composed| composed.into_iter().next());
+    Ok(Some(match composed {
         Some(Ok(envelope)) => Ok(envelope),
-        Some(Err(outcome)) => Err(told(&outcome)),
-        None => Err(format!("not composed within {} s", PATIENCE.as_secs())),
+        Some(Err(outcome)) => Err(describe(&outcome)),
+        None => Err(format!("not composed within {} s", TIMEOUT.as_secs())),
     }))
 }
 
 /// Loads the row by its key, which may be a number or a text that looks like one.
-async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
+async fn load_row(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
     let number = id.parse().ok().map(RowId::Int);
     for id in number.into_iter().chain([RowId::Text(id.into())]) {
         let lease = Lease { id, fence: Box::default() };
@@ -55,9 +55,9 @@ async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, 
 }
 
 /// Removes the traces of earlier deliveries, so that a mail that was sent is composed again for display.
-fn as_if_new(fields: &Fields) -> Fields {
-    let told = |name: &str| name == "results" || name.starts_with("history.");
-    let left = fields.iter().filter(|(name, _)| !told(name));
+fn without_history(fields: &Fields) -> Fields {
+    let is_history = |name: &str| name == "results" || name.starts_with("history.");
+    let left = fields.iter().filter(|(name, _)| !is_history(name));
     let (names, values): (Vec<String>, Vec<Value>) =
         left.map(|(name, value)| (name.to_owned(), value.clone())).unzip();
     Fields::new(names.into(), values)
@@ -85,7 +85,7 @@ fn as_claimed(lane: &LaneSettings, row: &RowView, lease: Lease, fields: Fields, 
     }
 }
 
-fn told(outcome: &Outcome) -> String {
+fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Rejected(failure) => format!("rejected: {}", failure.reason),
         Outcome::Skipped(failure) => format!("skipped: {}", failure.reason),

@@ -18,26 +18,26 @@ pub struct Progress {
     done: u64,
     start: Instant,
     shown: Option<Instant>,
-    seen: bool,
+    visible: bool,
     output: Output,
 }
 
 impl Progress {
     /// Starts at 0; `what` names the work, and `expected` the total if it is known.
     pub fn new(what: &'static str, expected: Option<u64>, output: Output) -> Self {
-        let (start, seen) = (Instant::now(), Self::is_seen(output));
-        Self { what, expected, done: 0, start, shown: None, seen, output }
+        let (start, visible) = (Instant::now(), Self::is_visible(output));
+        Self { what, expected, done: 0, start, shown: None, visible, output }
     }
 
     /// Whether progress is shown: stderr is a terminal, and the output is not JSON.
-    pub fn is_seen(output: Output) -> bool {
+    pub fn is_visible(output: Output) -> bool {
         !output.is_json() && std::io::stderr().is_terminal()
     }
 
     /// Adds to the count, and redraws the line when it is due.
     pub fn add(&mut self, count: u64) {
         self.done += count;
-        if self.seen && self.shown.is_none_or(|at| at.elapsed() >= EVERY) {
+        if self.visible && self.shown.is_none_or(|at| at.elapsed() >= EVERY) {
             self.shown = Some(Instant::now());
             draw(&line(self.what, self.done, self.expected, self.start.elapsed()));
         }
@@ -45,7 +45,7 @@ impl Progress {
 
     /// Replaces the line with the total and the time that the work took.
     pub fn finish(&self) {
-        if self.seen {
+        if self.visible {
             draw("");
         }
         self.output.note(counted(self.done, self.what));
@@ -66,8 +66,8 @@ pub fn counted(rows: u64, what: &str) -> String {
 }
 
 /// Waits for work that reports no progress, and shows how long it has been running.
-pub async fn watched<T>(what: &str, output: Output, work: impl Future<Output = T>) -> T {
-    if !Progress::is_seen(output) {
+pub async fn with_timer<T>(what: &str, output: Output, work: impl Future<Output = T>) -> T {
+    if !Progress::is_visible(output) {
         return work.await;
     }
     let start = Instant::now();
@@ -91,9 +91,9 @@ fn draw(text: &str) {
     let _ = err.flush();
 }
 
-fn line(what: &str, done: u64, expected: Option<u64>, took: Duration) -> String {
+fn line(what: &str, done: u64, expected: Option<u64>, elapsed: Duration) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a rate for people: three digits are enough")]
-    let rate = done as f64 / took.as_secs_f64().max(0.001);
+    let rate = done as f64 / elapsed.as_secs_f64().max(0.001);
     let counted = match expected {
         Some(expected) => format!("{done} of {expected} {what}, {rate:.0}/s"),
         None => format!("{done} {what}, {rate:.0}/s"),

@@ -5,7 +5,7 @@
 //! reported together, each with its place and how to fix it.
 //!
 //! ```text
-//! text ──parse──▶ Tree ◀──overlay── variables      (raw: values with their places)
+//! text ──parse──▶ Node ◀──overlay── variables      (values with their places: postrider-config)
 //!                  │
 //!                read, by key ─▶ Server, Store…, Transport…, RawLane, Mail…
 //!                  │
@@ -27,8 +27,6 @@ mod reliable;
 mod secret;
 mod server;
 mod telemetry;
-mod tree;
-mod units;
 mod variables;
 
 #[cfg(test)]
@@ -40,19 +38,18 @@ use std::sync::Arc;
 
 use postrider_contract::Contract;
 use postrider_engine::Limits;
-use postrider_secrets::Safe;
+use postrider_secrets::SecretResolver;
 
 pub use backends::{StoreSettings, TransportSettings};
 pub use emails::EmailsSettings;
 pub use load::Sources;
 pub use lookup::source as contract_source;
 pub use mail::MailSettings;
-pub use mistake::{Mistakes, listed, suggest};
+pub use mistake::{InvalidSettings, listed, suggest};
 pub use queues::QueueSettings;
 pub use records::{DeadLetter, RecordSettings};
 pub use reliable::ReliableSettings;
 pub use server::{ApiStore, Server, address};
-pub use units::{duration, written};
 
 /// The settings of the process, read and checked.
 #[derive(Debug)]
@@ -73,7 +70,7 @@ pub struct Settings {
     /// settings file, or the environment names keys.
     pub own_key: Option<PathBuf>,
     /// Resolves the secret references of accounts, as it did those of the settings.
-    pub secrets: Arc<Safe>,
+    pub secrets: Arc<SecretResolver>,
 }
 
 /// The settings of one lane, with the names of contract, store and transport resolved.

@@ -10,60 +10,60 @@ use lapin::options::{
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
 use lapin::types::FieldTable;
 use lapin::{Channel, Consumer, ErrorKind};
-use postrider_broker::Mistakes;
 use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
 use postrider_seams::{RowId, Transport as _};
+use postrider_target_options::InvalidOptions;
 use postrider_transport_amqp::{Amqp, Settings};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::publish::publish;
-use crate::{AHEAD, ANSWER, IDLE, fault, name, pointer};
+use crate::{CALL_TIMEOUT, PREFETCH, RECEIVE_WAIT, from_transport, name, pointer};
 
 /// An external queue on an AMQP broker.
 pub struct AmqpQueue {
     amqp: Amqp,
     queue: String,
-    consuming: Mutex<Consuming>,
+    consumer_state: Mutex<ConsumerState>,
 }
 
 #[derive(Default)]
-struct Consuming {
+struct ConsumerState {
     /// Number of the current channel: receipts of an earlier channel are invalid.
     generation: u64,
-    line: Option<Line>,
+    current: Option<ConsumerChannel>,
 }
 
-struct Line {
+struct ConsumerChannel {
     channel: Channel,
     consumer: Consumer,
 }
 
 impl AmqpQueue {
     /// Checks the settings and reads the certificate files; does not connect yet.
-    pub fn new(settings: Settings, queue: String) -> Result<Self, Mistakes> {
+    pub fn new(settings: Settings, queue: String) -> Result<Self, InvalidOptions> {
         name::check("AMQP", [name::amqp(&queue)])?;
         // Pointers are published to the queue directly, even if records use another exchange.
         let settings = Settings { exchange: None, ..settings };
-        Ok(Self { amqp: Amqp::new(settings)?, queue, consuming: Mutex::default() })
+        Ok(Self { amqp: Amqp::new(settings)?, queue, consumer_state: Mutex::default() })
     }
 
     async fn channel(&self) -> Result<Channel, Error> {
-        self.amqp.pool().channel(Instant::now() + ANSWER).await.map_err(fault)
+        self.amqp.pool().open_plain_channel(Instant::now() + CALL_TIMEOUT).await.map_err(from_transport)
     }
 
-    async fn consume(&self) -> Result<Line, Error> {
+    async fn start_consumer(&self) -> Result<ConsumerChannel, Error> {
         let channel = self.channel().await?;
         let opened = async {
-            channel.basic_qos(AHEAD, BasicQosOptions::default()).await?;
+            channel.basic_qos(PREFETCH, BasicQosOptions::default()).await?;
             let (queue, tag) = (self.queue.as_str().into(), "".into());
             channel.basic_consume(queue, tag, BasicConsumeOptions::default(), FieldTable::default()).await
         };
-        let consumer = asked(opened).await?.map_err(|error| self.refused(&error))?;
-        Ok(Line { channel, consumer })
+        let consumer = with_timeout(opened).await?.map_err(|error| self.queue_error(&error))?;
+        Ok(ConsumerChannel { channel, consumer })
     }
 
-    fn refused(&self, error: &lapin::Error) -> Error {
+    fn queue_error(&self, error: &lapin::Error) -> Error {
         let queue = &self.queue;
         match error.kind() {
             ErrorKind::ProtocolError(answer)
@@ -79,28 +79,30 @@ impl AmqpQueue {
     }
 
     /// Declares the queue, or checks that it exists if `passive`; returns the number of waiting messages.
-    async fn declared(&self, passive: bool) -> Result<u64, Error> {
+    async fn declare_queue(&self, passive: bool) -> Result<u64, Error> {
         let channel = self.channel().await?;
         let options = QueueDeclareOptions { passive, durable: true, ..QueueDeclareOptions::default() };
         let declared = channel.queue_declare(self.queue.as_str().into(), options, FieldTable::default());
-        let queue = asked(declared).await?.map_err(|error| self.refused(&error))?;
+        let queue = with_timeout(declared).await?.map_err(|error| self.queue_error(&error))?;
         Ok(queue.message_count().into())
     }
 
     /// Returns the current channel and the delivery tags of those receipts that belong to it.
-    async fn owned(&self, receipts: &[Receipt]) -> Option<(Channel, Vec<u64>)> {
-        let consuming = self.consuming.lock().await;
-        let channel = consuming.line.as_ref()?.channel.clone();
+    async fn current_tags(&self, receipts: &[Receipt]) -> Option<(Channel, Vec<u64>)> {
+        let consumer_state = self.consumer_state.lock().await;
+        let channel = consumer_state.current.as_ref()?.channel.clone();
         let tag = |receipt: &Receipt| {
             let (generation, tag) = receipt.0.split_once(':')?;
-            tag.parse().ok().filter(|_| generation.parse() == Ok(consuming.generation))
+            tag.parse().ok().filter(|_| generation.parse() == Ok(consumer_state.generation))
         };
         Some((channel, receipts.iter().filter_map(tag).collect()))
     }
 }
 
-async fn asked<T>(question: impl Future<Output = T>) -> Result<T, Error> {
-    timeout(ANSWER, question).await.map_err(|_| Error::Away("the broker does not answer in time".to_owned()))
+async fn with_timeout<T>(call: impl Future<Output = T>) -> Result<T, Error> {
+    timeout(CALL_TIMEOUT, call)
+        .await
+        .map_err(|_| Error::Away("the broker does not answer in time".to_owned()))
 }
 
 #[async_trait]
@@ -113,16 +115,16 @@ impl Queue for AmqpQueue {
         publish(&self.amqp, &self.queue, rows, deadline).await
     }
 
-    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
-        let mut consuming = self.consuming.lock().await;
-        if consuming.line.is_none() {
-            consuming.line = Some(self.consume().await?);
-            consuming.generation += 1;
+    async fn receive(&self, limit: usize) -> Result<Vec<Pointer>, Error> {
+        let mut consumer_state = self.consumer_state.lock().await;
+        if consumer_state.current.is_none() {
+            consumer_state.current = Some(self.start_consumer().await?);
+            consumer_state.generation += 1;
         }
-        let generation = consuming.generation;
-        let Some(line) = consuming.line.as_mut() else { return Ok(Vec::new()) };
+        let generation = consumer_state.generation;
+        let Some(current) = consumer_state.current.as_mut() else { return Ok(Vec::new()) };
         let mut pointers = Vec::new();
-        let Ok(mut next) = timeout(IDLE, line.consumer.next()).await else { return Ok(pointers) };
+        let Ok(mut next) = timeout(RECEIVE_WAIT, current.consumer.next()).await else { return Ok(pointers) };
         loop {
             match next {
                 Some(Ok(delivery)) => pointers.push(Pointer {
@@ -130,37 +132,37 @@ impl Queue for AmqpQueue {
                     receipt: Receipt(format!("{generation}:{}", delivery.delivery_tag)),
                 }),
                 ended => {
-                    consuming.line = None;
+                    consumer_state.current = None;
                     // The broker requeues the unacknowledged messages and delivers them to another consumer.
                     let queue = &self.queue;
                     return Err(match ended {
-                        Some(Err(error)) => self.refused(&error),
+                        Some(Err(error)) => self.queue_error(&error),
                         _ => Error::Away(format!("queue {queue}: the broker ended the consumer")),
                     });
                 }
             }
-            if pointers.len() >= most {
+            if pointers.len() >= limit {
                 return Ok(pointers);
             }
-            let Some(more) = line.consumer.next().now_or_never() else { return Ok(pointers) };
+            let Some(more) = current.consumer.next().now_or_never() else { return Ok(pointers) };
             next = more;
         }
     }
 
     async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        let Some((channel, tags)) = self.owned(receipts).await else { return Ok(()) };
-        let told = async {
+        let Some((channel, tags)) = self.current_tags(receipts).await else { return Ok(()) };
+        let request = async {
             for tag in tags {
                 channel.basic_ack(tag, BasicAckOptions::default()).await?;
             }
             Ok::<_, lapin::Error>(())
         };
-        asked(told).await?.map_err(|error| self.refused(&error))
+        with_timeout(request).await?.map_err(|error| self.queue_error(&error))
     }
 
     async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        let Some((channel, tags)) = self.owned(receipts).await else { return Ok(()) };
-        let told = async move {
+        let Some((channel, tags)) = self.current_tags(receipts).await else { return Ok(()) };
+        let request = async move {
             let options = BasicNackOptions { multiple: false, requeue: true };
             for tag in tags {
                 channel.basic_nack(tag, options).await?;
@@ -168,12 +170,12 @@ impl Queue for AmqpQueue {
             Ok::<_, lapin::Error>(())
         };
         if after.is_zero() {
-            return asked(told).await?.map_err(|error| self.refused(&error));
+            return with_timeout(request).await?.map_err(|error| self.queue_error(&error));
         }
         // AMQP has no delay. If the process ends during it, the channel closes and the broker requeues the messages.
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            if let Err(error) = told.await {
+            if let Err(error) = request.await {
                 tracing::debug!(%error, "pointers go back with their channel");
             }
         });
@@ -181,29 +183,29 @@ impl Queue for AmqpQueue {
     }
 
     async fn rest(&self) {
-        let line = self.consuming.lock().await.line.take();
-        if let Some(line) = line {
+        let current = self.consumer_state.lock().await.current.take();
+        if let Some(current) = current {
             // The broker requeues messages that were not acknowledged.
-            let _ = timeout(ANSWER, line.channel.close(200, "resting".into())).await;
+            let _ = timeout(CALL_TIMEOUT, current.channel.close(200, "resting".into())).await;
         }
     }
 
     async fn waiting(&self) -> Result<u64, Error> {
-        self.declared(true).await
+        self.declare_queue(true).await
     }
 
     async fn probe(&self) -> Result<(), Error> {
-        self.amqp.probe().await.map_err(fault)?;
-        self.declared(true).await.map(|_| ())
+        self.amqp.probe().await.map_err(from_transport)?;
+        self.declare_queue(true).await.map(|_| ())
     }
 
     async fn declare(&self) -> Result<Vec<String>, Error> {
-        match self.declared(true).await {
+        match self.declare_queue(true).await {
             Ok(_) => return Ok(Vec::new()),
             Err(Error::Away(reason)) => return Err(Error::Away(reason)),
             Err(Error::Refused(_)) => {}
         }
-        self.declared(false).await?;
+        self.declare_queue(false).await?;
         Ok(vec![format!("durable queue {}", self.queue)])
     }
 }

@@ -8,19 +8,19 @@
 //! is never an error.
 
 mod amqp;
-mod handing;
+mod monitored;
 mod name;
 mod nats;
+mod new_rows;
 mod pointer;
 mod publish;
 mod sqs;
-mod watched;
 
 pub use amqp::AmqpQueue;
-pub use handing::Handed;
+pub use monitored::MonitoredQueue;
 pub use nats::{NatsNames, NatsQueue};
+pub use new_rows::NewRowPublisher;
 pub use sqs::SqsQueue;
-pub use watched::Watched;
 
 use std::time::Duration;
 
@@ -28,20 +28,20 @@ use postrider_seams::queue::Error;
 use postrider_seams::transport;
 
 /// Default time after which a queue delivers an unacknowledged pointer again: one minute.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const DEFAULT_REDELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Longest time that a receive waits for a first pointer.
-const IDLE: Duration = Duration::from_secs(1);
+const RECEIVE_WAIT: Duration = Duration::from_secs(1);
 
 /// Time limit of every other call to a broker.
-const ANSWER: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest number of pointers that are fetched ahead of their claim.
-const AHEAD: u16 = 500;
+const PREFETCH: u16 = 500;
 
 /// Converts an error of a broker's transport into an error of its queue.
-fn fault(fault: impl Into<transport::Error>) -> Error {
-    match fault.into() {
+fn from_transport(error: impl Into<transport::Error>) -> Error {
+    match error.into() {
         transport::Error::Unreachable(reason) => Error::Away(reason),
         transport::Error::Refused(reason) => Error::Refused(reason),
     }

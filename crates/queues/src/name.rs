@@ -1,12 +1,13 @@
 //! Checks queue names by the rules of each broker, before anything connects.
 
-use postrider_broker::Mistakes;
+use postrider_target_options::InvalidOptions;
 
 /// Checks the name of a JetStream stream or consumer; returns what is wrong.
 pub(crate) fn stream(what: &str, name: &str) -> Option<String> {
-    let plain = |c: char| !c.is_control() && !c.is_whitespace() && !".*>/\\".contains(c);
-    let fine = (1..=255).contains(&name.len()) && name.chars().all(plain);
-    (!fine).then(|| format!("{what} must have 1 to 255 characters, and no blank, '.', '*', '>', '/' or '\\'"))
+    let is_allowed = |c: char| !c.is_control() && !c.is_whitespace() && !".*>/\\".contains(c);
+    let is_valid = (1..=255).contains(&name.len()) && name.chars().all(is_allowed);
+    (!is_valid)
+        .then(|| format!("{what} must have 1 to 255 characters, and no blank, '.', '*', '>', '/' or '\\'"))
 }
 
 /// Checks a NATS subject, which must have no wildcards; returns what is wrong.
@@ -15,16 +16,17 @@ pub(crate) fn subject(name: &str) -> Option<String> {
         !token.is_empty()
             && !token.contains(|c: char| c.is_control() || c.is_whitespace() || "*>".contains(c))
     };
-    let fine = name.len() <= 255 && name.split('.').all(token) && !name.starts_with('$');
-    (!fine).then(|| "subject must be words with dots between them, without blanks, '*' and '>'".to_owned())
+    let is_valid = name.len() <= 255 && name.split('.').all(token) && !name.starts_with('$');
+    (!is_valid)
+        .then(|| "subject must be words with dots between them, without blanks, '*' and '>'".to_owned())
 }
 
 /// Checks the name of an AMQP queue on the default exchange; returns what is wrong.
 pub(crate) fn amqp(name: &str) -> Option<String> {
-    let fine = (1..=255).contains(&name.len())
+    let is_valid = (1..=255).contains(&name.len())
         && !name.starts_with("amq.")
         && !name.contains(|c: char| c == '/' || c.is_control());
-    (!fine).then(|| "queue must have 1 to 255 bytes, no '/', and not begin with amq.".to_owned())
+    (!is_valid).then(|| "queue must have 1 to 255 bytes, no '/', and not begin with amq.".to_owned())
 }
 
 /// Checks the name or URL of a standard SQS queue; returns what is wrong.
@@ -35,18 +37,18 @@ pub(crate) fn sqs(name: &str) -> Option<String> {
                 .to_owned(),
         );
     }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let is_url = name.starts_with("https://") || name.starts_with("http://");
-    let fine = is_url || ((1..=80).contains(&name.len()) && name.bytes().all(plain));
-    (!fine).then(|| "queue must be a queue's URL, or 1 to 80 letters, digits, '-' and '_'".to_owned())
+    let is_valid = is_url || ((1..=80).contains(&name.len()) && name.bytes().all(is_allowed));
+    (!is_valid).then(|| "queue must be a queue's URL, or 1 to 80 letters, digits, '-' and '_'".to_owned())
 }
 
 /// Returns `Ok` if no check found an error.
 pub(crate) fn check(
     broker: &'static str,
     mistakes: impl IntoIterator<Item = Option<String>>,
-) -> Result<(), Mistakes> {
-    Mistakes::check(broker, mistakes.into_iter().flatten().collect())
+) -> Result<(), InvalidOptions> {
+    InvalidOptions::check(broker, mistakes.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -10,19 +10,19 @@ use async_nats::jetstream::{AckKind, Message};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
-use postrider_broker::Mistakes;
 use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
 use postrider_seams::{RowId, Transport as _};
+use postrider_target_options::InvalidOptions;
 use postrider_transport_nats::connection::Connection;
 use postrider_transport_nats::{Nats, Settings};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::publish::publish;
-use crate::{AHEAD, ANSWER, IDLE, fault, name, pointer};
+use crate::{CALL_TIMEOUT, PREFETCH, RECEIVE_WAIT, from_transport, name, pointer};
 
 /// Largest number of unacknowledged pointers, of all workers together.
-const PENDING: i64 = 20_000;
+const MAX_ACK_PENDING: i64 = 20_000;
 
 /// The names of the stream, the subject and the consumer of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,40 +36,44 @@ pub struct NatsNames {
 pub struct NatsQueue {
     nats: Nats,
     names: NatsNames,
-    patience: Duration,
+    redelivery_timeout: Duration,
     /// The consumer, valid while its connection lives.
-    held: Mutex<Option<Held>>,
+    live_consumer: Mutex<Option<LiveConsumer>>,
 }
 
-struct Held {
+struct LiveConsumer {
     connection: Arc<Connection>,
     consumer: Arc<Consumer<pull::Config>>,
 }
 
 impl NatsQueue {
-    /// Checks the settings; does not connect yet. Pointers that are not acknowledged within `patience` are delivered
+    /// Checks the settings; does not connect yet. Pointers that are not acknowledged within `redelivery_timeout` are delivered
     /// again.
-    pub fn new(settings: Settings, names: NatsNames, patience: Duration) -> Result<Self, Mistakes> {
+    pub fn new(
+        settings: Settings,
+        names: NatsNames,
+        redelivery_timeout: Duration,
+    ) -> Result<Self, InvalidOptions> {
         let mistakes = [
             name::stream("queue", &names.stream),
             name::subject(&names.subject),
             name::stream("consumer", &names.consumer),
         ];
         name::check("NATS", mistakes)?;
-        Ok(Self { nats: Nats::new(settings)?, names, patience, held: Mutex::default() })
+        Ok(Self { nats: Nats::new(settings)?, names, redelivery_timeout, live_consumer: Mutex::default() })
     }
 
     async fn connection(&self) -> Result<Arc<Connection>, Error> {
-        self.nats.link().connection(Instant::now() + ANSWER).await.map_err(fault)
+        self.nats.shared_connection().get(Instant::now() + CALL_TIMEOUT).await.map_err(from_transport)
     }
 
-    fn absent(&self) -> Error {
+    fn missing_stream(&self) -> Error {
         Error::Refused(format!("there is no stream {}: run `postrider migrate`", self.names.stream))
     }
 
     /// Returns the stream, or `None` if it does not exist.
     async fn stream(&self, connection: &Connection) -> Result<Option<Stream>, Error> {
-        match asked(connection.context.get_stream(&self.names.stream)).await? {
+        match with_timeout(connection.context.get_stream(&self.names.stream)).await? {
             Ok(stream) => Ok(Some(stream)),
             Err(error) => match error.kind() {
                 GetStreamErrorKind::JetStream(answer) if answer.code() == 404 => Ok(None),
@@ -79,40 +83,43 @@ impl NatsQueue {
     }
 
     async fn consumer(&self, connection: &Connection) -> Result<Consumer<pull::Config>, Error> {
-        let stream = self.stream(connection).await?.ok_or_else(|| self.absent())?;
+        let stream = self.stream(connection).await?.ok_or_else(|| self.missing_stream())?;
         let config = pull::Config {
             durable_name: Some(self.names.consumer.clone()),
             ack_policy: AckPolicy::Explicit,
-            ack_wait: self.patience,
-            max_ack_pending: PENDING,
+            ack_wait: self.redelivery_timeout,
+            max_ack_pending: MAX_ACK_PENDING,
             ..pull::Config::default()
         };
-        asked(stream.get_or_create_consumer(&self.names.consumer, config))
+        with_timeout(stream.get_or_create_consumer(&self.names.consumer, config))
             .await?
             .map_err(|error| Error::Refused(format!("consumer {}: {error}", self.names.consumer)))
     }
 
     /// Returns the consumer on a live connection.
-    async fn held(&self) -> Result<(Arc<Connection>, Arc<Consumer<pull::Config>>), Error> {
-        let mut held = self.held.lock().await;
-        if let Some(held) = held.as_ref().filter(|held| !held.connection.is_lost()) {
-            return Ok((Arc::clone(&held.connection), Arc::clone(&held.consumer)));
+    async fn live_consumer(&self) -> Result<(Arc<Connection>, Arc<Consumer<pull::Config>>), Error> {
+        let mut live_consumer = self.live_consumer.lock().await;
+        if let Some(live_consumer) =
+            live_consumer.as_ref().filter(|live_consumer| !live_consumer.connection.is_lost())
+        {
+            return Ok((Arc::clone(&live_consumer.connection), Arc::clone(&live_consumer.consumer)));
         }
-        *held = None;
+        *live_consumer = None;
         let connection = self.connection().await?;
         let consumer = Arc::new(self.consumer(&connection).await?);
-        *held = Some(Held { connection: Arc::clone(&connection), consumer: Arc::clone(&consumer) });
+        *live_consumer =
+            Some(LiveConsumer { connection: Arc::clone(&connection), consumer: Arc::clone(&consumer) });
         Ok((connection, consumer))
     }
 
-    async fn forget(&self) {
-        *self.held.lock().await = None;
+    async fn drop_consumer(&self) {
+        *self.live_consumer.lock().await = None;
     }
 
-    async fn tell(&self, receipts: &[Receipt], kind: AckKind) -> Result<(), Error> {
+    async fn send_acks(&self, receipts: &[Receipt], kind: AckKind) -> Result<(), Error> {
         let connection = self.connection().await?;
         let client = connection.context.client();
-        let told = async {
+        let sent = async {
             for receipt in receipts {
                 client
                     .publish(receipt.0.clone(), Bytes::from(kind))
@@ -121,31 +128,32 @@ impl NatsQueue {
             }
             client.flush().await.map_err(|error| error.to_string())
         };
-        asked(told).await?.map_err(Error::Away)
+        with_timeout(sent).await?.map_err(Error::Away)
     }
 }
 
 /// Waits for a response within the time limit.
-async fn asked<T>(question: impl IntoFuture<Output = T>) -> Result<T, Error> {
-    timeout(ANSWER, question).await.map_err(|_| Error::Away("JetStream does not answer in time".to_owned()))
+async fn with_timeout<T>(call: impl IntoFuture<Output = T>) -> Result<T, Error> {
+    timeout(CALL_TIMEOUT, call).await.map_err(|_| Error::Away("JetStream does not answer in time".to_owned()))
 }
 
 /// Pulls the waiting messages: waits for the first one, then also fetches those that are already there.
-async fn pull(consumer: &Consumer<pull::Config>, most: usize) -> Result<Vec<Message>, async_nats::Error> {
-    let mut messages = gathered(consumer.fetch().max_messages(most).messages().await?).await?;
+async fn pull(consumer: &Consumer<pull::Config>, limit: usize) -> Result<Vec<Message>, async_nats::Error> {
+    let mut messages = collect_messages(consumer.fetch().max_messages(limit).messages().await?).await?;
     if messages.is_empty() {
-        messages = gathered(consumer.batch().max_messages(1).expires(IDLE).messages().await?).await?;
-        if !messages.is_empty() && most > 1 {
+        messages = collect_messages(consumer.batch().max_messages(1).expires(RECEIVE_WAIT).messages().await?)
+            .await?;
+        if !messages.is_empty() && limit > 1 {
             // The first messages are already ours, whether or not this fetch succeeds.
-            if let Ok(more) = consumer.fetch().max_messages(most - 1).messages().await {
-                messages.extend(gathered(more).await.unwrap_or_default());
+            if let Ok(more) = consumer.fetch().max_messages(limit - 1).messages().await {
+                messages.extend(collect_messages(more).await.unwrap_or_default());
             }
         }
     }
     Ok(messages)
 }
 
-async fn gathered(mut batch: pull::Batch) -> Result<Vec<Message>, async_nats::Error> {
+async fn collect_messages(mut batch: pull::Batch) -> Result<Vec<Message>, async_nats::Error> {
     let mut messages = Vec::new();
     while let Some(message) = batch.next().await {
         match message {
@@ -167,13 +175,13 @@ impl Queue for NatsQueue {
         publish(&self.nats, &self.names.subject, rows, deadline).await
     }
 
-    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
-        let (connection, consumer) = self.held().await?;
-        let pulled = asked(pull(&consumer, most.min(AHEAD.into()))).await;
+    async fn receive(&self, limit: usize) -> Result<Vec<Pointer>, Error> {
+        let (connection, consumer) = self.live_consumer().await?;
+        let pulled = with_timeout(pull(&consumer, limit.min(PREFETCH.into()))).await;
         let messages = match pulled {
             Ok(Ok(messages)) if !connection.is_lost() || !messages.is_empty() => messages,
             failed => {
-                self.forget().await;
+                self.drop_consumer().await;
                 let target = self.nats.settings().target();
                 return Err(match failed {
                     Ok(Ok(_)) => Error::Away(format!("the connection to {target} was lost")),
@@ -190,31 +198,31 @@ impl Queue for NatsQueue {
     }
 
     async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        self.tell(receipts, AckKind::Ack).await
+        self.send_acks(receipts, AckKind::Ack).await
     }
 
     async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        self.tell(receipts, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
+        self.send_acks(receipts, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
     }
 
     async fn waiting(&self) -> Result<u64, Error> {
-        let (_, consumer) = self.held().await?;
+        let (_, consumer) = self.live_consumer().await?;
         // A copy, as `info` caches its result in the consumer.
         let mut consumer = (*consumer).clone();
-        let info = asked(consumer.info()).await?;
+        let info = with_timeout(consumer.info()).await?;
         info.map(|info| info.num_pending)
             .map_err(|error| Error::Away(format!("consumer {}: {error}", self.names.consumer)))
     }
 
     async fn probe(&self) -> Result<(), Error> {
-        self.nats.probe().await.map_err(fault)?;
+        self.nats.probe().await.map_err(from_transport)?;
         let connection = self.connection().await?;
-        self.stream(&connection).await?.map(|_| ()).ok_or_else(|| self.absent())
+        self.stream(&connection).await?.map(|_| ()).ok_or_else(|| self.missing_stream())
     }
 
     async fn declare(&self) -> Result<Vec<String>, Error> {
         let connection = self.connection().await?;
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         if self.stream(&connection).await?.is_none() {
             let config = stream::Config {
                 name: self.names.stream.clone(),
@@ -222,12 +230,12 @@ impl Queue for NatsQueue {
                 retention: RetentionPolicy::WorkQueue,
                 ..stream::Config::default()
             };
-            asked(connection.context.create_stream(config))
+            with_timeout(connection.context.create_stream(config))
                 .await?
                 .map_err(|error| Error::Refused(format!("stream {}: {error}", self.names.stream)))?;
-            made.push(format!("stream {} for the subject {}", self.names.stream, self.names.subject));
+            created.push(format!("stream {} for the subject {}", self.names.stream, self.names.subject));
         }
         self.consumer(&connection).await?;
-        Ok(made)
+        Ok(created)
     }
 }

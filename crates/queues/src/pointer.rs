@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const VERSION: u64 = 1;
 
 /// Largest message in bytes that is decoded; our pointers are shorter.
-const LONGEST: usize = 1024;
+const MAX_BYTES: usize = 1024;
 
 pub(crate) fn encode(row: &RowId) -> String {
     let id = match row {
@@ -19,7 +19,7 @@ pub(crate) fn encode(row: &RowId) -> String {
 
 /// Decodes a pointer; `None` if the message is not one.
 pub(crate) fn decode(body: &[u8]) -> Option<RowId> {
-    if body.len() > LONGEST {
+    if body.len() > MAX_BYTES {
         return None;
     }
     let value: Value = serde_json::from_slice(body).ok()?;

@@ -1,7 +1,7 @@
 //! Publishes pointers as records, through the broker's transport.
 
 use bytes::Bytes;
-use postrider_broker::shorten;
+use postrider_seams::outcome::shorten;
 use postrider_seams::queue::Error;
 use postrider_seams::row::Detail;
 use postrider_seams::{Content, Envelope, Outcome, Record, RowId, Transport};

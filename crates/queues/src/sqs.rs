@@ -6,43 +6,47 @@ use async_trait::async_trait;
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
 };
-use postrider_broker::Mistakes;
 use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
 use postrider_seams::{Outcome, RowId, Transport as _};
-use postrider_transport_sqs::client::Connected;
+use postrider_target_options::InvalidOptions;
+use postrider_transport_sqs::client::SqsClient;
 use postrider_transport_sqs::{Settings, Sqs, classify};
 use tokio::time::{Instant, timeout};
 
 use crate::publish::publish;
-use crate::{ANSWER, fault, name, pointer};
+use crate::{CALL_TIMEOUT, from_transport, name, pointer};
 
 /// Largest number of messages per request.
-const BATCH: usize = 10;
+const MAX_BATCH: usize = 10;
 
 /// Concurrent receive requests: each returns ten messages at most.
 const RECEIVERS: usize = 4;
 
 /// Seconds that a receive waits for a first message (long polling).
-const WAIT: i32 = 1;
+const LONG_POLL_SECONDS: i32 = 1;
 
 /// An external queue in SQS.
 pub struct SqsQueue {
     sqs: Sqs,
     queue: String,
-    patience: Duration,
+    redelivery_timeout: Duration,
 }
 
 impl SqsQueue {
-    /// Checks the settings. Pointers that are not acknowledged within `patience` are delivered again.
-    pub fn new(settings: Settings, queue: String, patience: Duration) -> Result<Self, Mistakes> {
+    /// Checks the settings. Pointers that are not acknowledged within `redelivery_timeout` are delivered again.
+    pub fn new(
+        settings: Settings,
+        queue: String,
+        redelivery_timeout: Duration,
+    ) -> Result<Self, InvalidOptions> {
         name::check("SQS", [name::sqs(&queue)])?;
-        Ok(Self { sqs: Sqs::new(settings)?, queue, patience })
+        Ok(Self { sqs: Sqs::new(settings)?, queue, redelivery_timeout })
     }
 
     /// Returns the queue's URL. The error about an unknown queue name names the command that creates the queue.
-    async fn url(&self, connected: &Connected) -> Result<String, Error> {
-        let asked = asked(connected.queue(&self.queue)).await?;
-        asked.map_err(|outcome| match wrong(&outcome) {
+    async fn url(&self, client: &SqsClient) -> Result<String, Error> {
+        let answer = with_timeout(client.queue_url(&self.queue)).await?;
+        answer.map_err(|outcome| match queue_error(&outcome) {
             Error::Refused(reason)
                 if reason.contains("QueueDoesNotExist") || reason.contains("NonExistentQueue") =>
             {
@@ -58,7 +62,7 @@ impl SqsQueue {
 }
 
 /// Converts a failed request into an error of the queue.
-fn wrong(outcome: &Outcome) -> Error {
+fn queue_error(outcome: &Outcome) -> Error {
     let reason = outcome.failure().map(|failure| failure.reason.clone()).unwrap_or_default();
     match outcome {
         Outcome::Rejected(_) | Outcome::Refused(_) => Error::Refused(reason),
@@ -66,8 +70,8 @@ fn wrong(outcome: &Outcome) -> Error {
     }
 }
 
-async fn asked<T>(question: impl IntoFuture<Output = T>) -> Result<T, Error> {
-    timeout(ANSWER, question).await.map_err(|_| Error::Away("SQS does not answer in time".to_owned()))
+async fn with_timeout<T>(call: impl IntoFuture<Output = T>) -> Result<T, Error> {
+    timeout(CALL_TIMEOUT, call).await.map_err(|_| Error::Away("SQS does not answer in time".to_owned()))
 }
 
 #[async_trait]
@@ -80,17 +84,18 @@ impl Queue for SqsQueue {
         publish(&self.sqs, &self.queue, rows, deadline).await
     }
 
-    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
-        let connected = self.sqs.connected().await;
-        let url = self.url(connected).await?;
-        let request = connected
-            .client
+    async fn receive(&self, limit: usize) -> Result<Vec<Pointer>, Error> {
+        let client = self.sqs.client().await;
+        let url = self.url(client).await?;
+        let request = client
+            .sdk
             .receive_message()
             .queue_url(url)
-            .max_number_of_messages(i32::try_from(most.clamp(1, BATCH)).unwrap_or(1))
-            .visibility_timeout(Self::seconds(self.patience))
-            .wait_time_seconds(WAIT);
-        let answer = asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+            .max_number_of_messages(i32::try_from(limit.clamp(1, MAX_BATCH)).unwrap_or(1))
+            .visibility_timeout(Self::seconds(self.redelivery_timeout))
+            .wait_time_seconds(LONG_POLL_SECONDS);
+        let answer =
+            with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         let messages = answer.messages.unwrap_or_default();
         let pointers = messages.into_iter().filter_map(|message| {
             let row = message.body.as_deref().and_then(|body| pointer::decode(body.as_bytes()));
@@ -100,30 +105,30 @@ impl Queue for SqsQueue {
     }
 
     async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        let connected = self.sqs.connected().await;
-        let url = self.url(connected).await?;
-        for part in receipts.chunks(BATCH) {
-            let entry = |(place, receipt): (usize, &Receipt)| {
+        let client = self.sqs.client().await;
+        let url = self.url(client).await?;
+        for part in receipts.chunks(MAX_BATCH) {
+            let entry = |(index, receipt): (usize, &Receipt)| {
                 DeleteMessageBatchRequestEntry::builder()
-                    .id(place.to_string())
+                    .id(index.to_string())
                     .receipt_handle(&receipt.0)
                     .build()
             };
             let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
             let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
-            let request = connected.client.delete_message_batch().queue_url(&url).set_entries(Some(entries));
-            asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+            let request = client.sdk.delete_message_batch().queue_url(&url).set_entries(Some(entries));
+            with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         }
         Ok(())
     }
 
     async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        let connected = self.sqs.connected().await;
-        let url = self.url(connected).await?;
-        for part in receipts.chunks(BATCH) {
-            let entry = |(place, receipt): (usize, &Receipt)| {
+        let client = self.sqs.client().await;
+        let url = self.url(client).await?;
+        for part in receipts.chunks(MAX_BATCH) {
+            let entry = |(index, receipt): (usize, &Receipt)| {
                 ChangeMessageVisibilityBatchRequestEntry::builder()
-                    .id(place.to_string())
+                    .id(index.to_string())
                     .receipt_handle(&receipt.0)
                     .visibility_timeout(Self::seconds(after))
                     .build()
@@ -131,18 +136,19 @@ impl Queue for SqsQueue {
             let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
             let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
             let request =
-                connected.client.change_message_visibility_batch().queue_url(&url).set_entries(Some(entries));
-            asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+                client.sdk.change_message_visibility_batch().queue_url(&url).set_entries(Some(entries));
+            with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         }
         Ok(())
     }
 
     async fn waiting(&self) -> Result<u64, Error> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
-        let connected = self.sqs.connected().await;
-        let url = self.url(connected).await?;
-        let request = connected.client.get_queue_attributes().queue_url(url).attribute_names(name.clone());
-        let answer = asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        let client = self.sqs.client().await;
+        let url = self.url(client).await?;
+        let request = client.sdk.get_queue_attributes().queue_url(url).attribute_names(name.clone());
+        let answer =
+            with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         let count = answer.attributes().and_then(|all| all.get(&name)).and_then(|count| count.parse().ok());
         count.ok_or_else(|| {
             Error::Away(format!("queue {}: SQS does not say how many messages wait", self.queue))
@@ -150,31 +156,31 @@ impl Queue for SqsQueue {
     }
 
     async fn probe(&self) -> Result<(), Error> {
-        self.sqs.probe().await.map_err(fault)?;
-        let connected = self.sqs.connected().await;
-        let url = self.url(connected).await?;
-        let request = connected
-            .client
-            .get_queue_attributes()
-            .queue_url(url)
-            .attribute_names(QueueAttributeName::QueueArn);
-        asked(request.send()).await?.map(|_| ()).map_err(|error| wrong(&classify::request(&error)))
+        self.sqs.probe().await.map_err(from_transport)?;
+        let client = self.sqs.client().await;
+        let url = self.url(client).await?;
+        let request =
+            client.sdk.get_queue_attributes().queue_url(url).attribute_names(QueueAttributeName::QueueArn);
+        with_timeout(request.send())
+            .await?
+            .map(|_| ())
+            .map_err(|error| queue_error(&classify::request(&error)))
     }
 
     async fn declare(&self) -> Result<Vec<String>, Error> {
-        let connected = self.sqs.connected().await;
-        match self.url(connected).await {
+        let client = self.sqs.client().await;
+        match self.url(client).await {
             Ok(_) => return Ok(Vec::new()),
             Err(Error::Away(reason)) => return Err(Error::Away(reason)),
             Err(Error::Refused(_)) => {}
         }
-        let patience = Self::seconds(self.patience).to_string();
-        let request = connected
-            .client
+        let redelivery_timeout = Self::seconds(self.redelivery_timeout).to_string();
+        let request = client
+            .sdk
             .create_queue()
             .queue_name(&self.queue)
-            .attributes(QueueAttributeName::VisibilityTimeout, patience);
-        asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+            .attributes(QueueAttributeName::VisibilityTimeout, redelivery_timeout);
+        with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         Ok(vec![format!("queue {}", self.queue)])
     }
 }

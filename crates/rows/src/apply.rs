@@ -11,7 +11,7 @@ use crate::{NEVER, Row, micros, takeover};
 
 /// The values that a transition uses in addition to the row.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub struct TransitionInput<'a> {
     pub now: i64,
     pub worker: &'a str,
     pub delay: Duration,
@@ -22,31 +22,37 @@ pub struct Given<'a> {
 }
 
 /// Returns the row after the transition. `tsid` is the counter for generated ids.
-pub fn moved(contract: &Contract, step: &Move<'_>, row: &Row, given: &Given<'_>, tsid: &mut u64) -> Row {
-    assigned(contract, contract.assignments(step), step.stage, row, given, tsid)
+pub fn apply_transition(
+    contract: &Contract,
+    step: &Move<'_>,
+    row: &Row,
+    input: &TransitionInput<'_>,
+    tsid: &mut u64,
+) -> Row {
+    assign_all(contract, contract.assignments(step), step.stage, row, input, tsid)
 }
 
 /// Returns the row with its lease extended.
-pub fn extended(contract: &Contract, stage: &Stage, row: &Row, given: &Given<'_>) -> Row {
-    assigned(contract, contract.extension(stage), stage, row, given, &mut 0)
+pub fn extend_lease(contract: &Contract, stage: &Stage, row: &Row, input: &TransitionInput<'_>) -> Row {
+    assign_all(contract, contract.extension(stage), stage, row, input, &mut 0)
 }
 
-fn assigned(
+fn assign_all(
     contract: &Contract,
     assignments: Vec<Assignment>,
     stage: &Stage,
     row: &Row,
-    given: &Given<'_>,
+    input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Row {
     let mut after = row.clone();
     let lease = micros(stage.lease.duration);
     for assignment in assignments {
         let old = get(row, &assignment.column);
-        let value = set(contract, &assignment.set, old, lease, row, &after, given, tsid);
+        let value = assigned_value(contract, &assignment.set, old, lease, row, &after, input, tsid);
         // An assignment that would keep a missing value adds no column.
-        let kept = matches!(assignment.set, Set::ExprOrKeep(_)) && value == Value::Null;
-        if !kept || after.contains_key(&assignment.column) {
+        let keeps_missing = matches!(assignment.set, Set::ExprOrKeep(_)) && value == Value::Null;
+        if !keeps_missing || after.contains_key(&assignment.column) {
             after.insert(assignment.column, value);
         }
     }
@@ -54,27 +60,27 @@ fn assigned(
 }
 
 /// Returns the row that one of the transition's effects inserts into its table.
-pub fn effect(
+pub fn effect_row(
     contract: &Contract,
     effect: &Effect,
     before: &Row,
     after: &Row,
-    given: &Given<'_>,
+    input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Row {
-    let value = |value: &Expr, tsid: &mut u64| expr(contract, value, before, after, given, tsid);
+    let value = |value: &Expr, tsid: &mut u64| evaluate(contract, value, before, after, input, tsid);
     effect.values.iter().map(|(column, expr)| (column.clone(), value(expr, tsid))).collect()
 }
 
-#[allow(clippy::too_many_arguments)] // a private step of `assigned`, which holds them all
-fn set(
+#[allow(clippy::too_many_arguments)] // a private step of `assign_all`, which has them all
+fn assigned_value(
     contract: &Contract,
     set: &Set,
     old: &Value,
     lease: i64,
     before: &Row,
     after: &Row,
-    given: &Given<'_>,
+    input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Value {
     let later = |time: i64| Value::Int(int(old).map_or(time, |old| time.max(old + 1)));
@@ -85,14 +91,14 @@ fn set(
             let attempts = contract.column(Role::Attempts).and_then(|column| before.get(column));
             literal(if attempts.and_then(int).unwrap_or(0) == 0 { untried } else { tried })
         }
-        Set::Now => Value::Int(given.now),
-        Set::NowLater => later(given.now),
-        Set::LeaseEnd => later(given.now + lease),
-        Set::AfterDelay => Value::Int(given.now.saturating_add(micros(given.delay))),
-        Set::LockForDelay => Value::Int(given.now.saturating_add(micros(given.delay)) - lease),
+        Set::Now => Value::Int(input.now),
+        Set::NowLater => later(input.now),
+        Set::LeaseEnd => later(input.now + lease),
+        Set::AfterDelay => Value::Int(input.now.saturating_add(micros(input.delay))),
+        Set::LockForDelay => Value::Int(input.now.saturating_add(micros(input.delay)) - lease),
         Set::NowIfNull => {
             if *old == Value::Null {
-                Value::Int(given.now)
+                Value::Int(input.now)
             } else {
                 old.clone()
             }
@@ -100,23 +106,25 @@ fn set(
         Set::Never => Value::Int(NEVER),
         Set::Increment => Value::Int(int(old).unwrap_or(0).saturating_add(1)),
         Set::Decrement => Value::Int((int(old).unwrap_or(0) - 1).max(0)),
-        Set::Worker => text(given.worker),
-        Set::Reason => given.reason.map_or(Value::Null, text),
-        Set::Receipt => given.receipt.map_or(Value::Null, text),
+        Set::Worker => text(input.worker),
+        Set::Reason => input.reason.map_or(Value::Null, text),
+        Set::Receipt => input.receipt.map_or(Value::Null, text),
         Set::Plus(value) => {
-            let plus = expr(contract, value, before, after, given, tsid);
+            let plus = evaluate(contract, value, before, after, input, tsid);
             Value::Int(int(old).unwrap_or(0) + int(&plus).unwrap_or(0))
         }
-        Set::Expr(value) => expr(contract, value, before, after, given, tsid),
-        Set::ExprOrKeep(value) => match expr(contract, value, before, after, given, tsid) {
+        Set::Expr(value) => evaluate(contract, value, before, after, input, tsid),
+        Set::ExprOrKeep(value) => match evaluate(contract, value, before, after, input, tsid) {
             Value::Null => old.clone(),
             value => value,
         },
-        Set::ExprIfNull(value) if *old == Value::Null => expr(contract, value, before, after, given, tsid),
+        Set::ExprIfNull(value) if *old == Value::Null => {
+            evaluate(contract, value, before, after, input, tsid)
+        }
         Set::ExprIfNull(_) => old.clone(),
         Set::TakeOver if was_deferred(contract, before) => old.clone(),
-        Set::TakeOver => takeover::noted(old),
-        Set::Poisoned => takeover::poisoned(old),
+        Set::TakeOver => takeover::add_takeover(old),
+        Set::Poisoned => takeover::poisoned_error(old),
     }
 }
 
@@ -124,36 +132,36 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-fn expr(
+fn evaluate(
     contract: &Contract,
     value: &Expr,
     before: &Row,
     after: &Row,
-    given: &Given<'_>,
+    input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Value {
     let status = |row: &Row| role(contract, row, Role::Status).clone();
     match value {
         Expr::Null => Value::Null,
         Expr::Literal(value) => literal(value),
-        Expr::Now => Value::Int(given.now),
+        Expr::Now => Value::Int(input.now),
         Expr::Id => get(before, &contract.table.id).clone(),
         Expr::State => status(after),
         Expr::From => status(before),
-        Expr::Reason { .. } => given.reason.map_or(Value::Null, text),
+        Expr::Reason { .. } => input.reason.map_or(Value::Null, text),
         Expr::Attempts => role(contract, after, Role::Attempts).clone(),
         Expr::ClaimedAt => role(contract, before, Role::ClaimedAt).clone(),
-        Expr::Worker => text(given.worker),
+        Expr::Worker => text(input.worker),
         Expr::Tsid => {
             *tsid += 1;
             Value::Text(format!("{tsid:013}"))
         }
         Expr::Row { column, .. } => get(before, column).clone(),
-        Expr::Envelope { field, .. } => given.envelope.get(field).cloned().unwrap_or_default(),
-        Expr::Outcome { field, .. } => given.outcome.get(field).cloned().unwrap_or_default(),
+        Expr::Envelope { field, .. } => input.envelope.get(field).cloned().unwrap_or_default(),
+        Expr::Outcome { field, .. } => input.outcome.get(field).cloned().unwrap_or_default(),
         Expr::Json(members) => {
             let object = members.iter().filter_map(|(name, value)| {
-                let member = json(&expr(contract, value, before, after, given, tsid));
+                let member = json(&evaluate(contract, value, before, after, input, tsid));
                 (!member.is_null()).then(|| (name.clone(), member))
             });
             Value::Text(serde_json::Value::Object(object.collect()).to_string())

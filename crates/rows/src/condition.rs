@@ -39,7 +39,7 @@ pub fn literal(literal: &Literal) -> Value {
     }
 }
 
-fn holds(value: &Value, condition: &Condition) -> bool {
+fn satisfies(value: &Value, condition: &Condition) -> bool {
     match condition {
         Condition::Is(expected) => *value == literal(expected),
         Condition::Null(null) => (*value == Value::Null) == *null,
@@ -54,7 +54,7 @@ pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
         .states
         .iter()
         .position(|state| {
-            state.conditions.iter().all(|(column, condition)| holds(get(row, column), condition))
+            state.conditions.iter().all(|(column, condition)| satisfies(get(row, column), condition))
         })
         .map(StateId)
 }
@@ -97,9 +97,10 @@ pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
         match int(role(contract, row, after)) {
             Some(since) if counters.attempts > 0 => {
                 let planned = stage.retry_rule.schedule.delay(counters.attempts, 0.0);
-                let wish = contract.due.wish.as_ref();
-                let wish = wish.map(|wish| takeover::seconds(get(row, &wish.column), &wish.member));
-                since + micros(wish.map_or(planned, |wish| planned.max(wish)))
+                let requested = contract.due.retry_after.as_ref();
+                let requested = requested
+                    .map(|requested| takeover::seconds(get(row, &requested.column), &requested.member));
+                since + micros(requested.map_or(planned, |requested| planned.max(requested)))
             }
             _ => i64::MIN,
         }
@@ -126,14 +127,15 @@ pub fn was_deferred(contract: &Contract, row: &Row) -> bool {
 }
 
 /// Whether a sweep that blocks claims is due for the row.
-pub fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
+pub fn is_blocked_by_sweep(contract: &Contract, row: &Row, now: i64) -> bool {
     let state = state_of(contract, row);
-    let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| Some(*from) == state);
-    contract.sweeps.iter().filter(bars).any(|sweep| is_time(sweep, row, now))
+    let blocks_claims =
+        |sweep: &&Sweep| sweep.blocks_claims && sweep.from.iter().any(|from| Some(*from) == state);
+    contract.sweeps.iter().filter(blocks_claims).any(|sweep| sweep_is_due(sweep, row, now))
 }
 
 /// Whether the sweep is due for the row.
-pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
+pub fn sweep_is_due(sweep: &Sweep, row: &Row, now: i64) -> bool {
     match &sweep.when {
         When::Always => true,
         When::OlderThan { age, since } => {
@@ -145,7 +147,7 @@ pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
 }
 
 /// Whether the row matches the contract's filter: other rows of the same table are never touched.
-pub fn is_ours(contract: &Contract, row: &Row) -> bool {
+pub fn matches_filter(contract: &Contract, row: &Row) -> bool {
     contract.claim.filter.iter().all(|(column, expected)| *get(row, column) == literal(expected))
 }
 

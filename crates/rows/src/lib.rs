@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use postrider_seams::Value;
 
-pub use apply::{Given, effect, extended, moved};
+pub use apply::{TransitionInput, apply_transition, effect_row, extend_lease};
 pub use condition::{
-    counters, due_at, due_in, fence, get, has_attempts_left, int, is_barred, is_ours, is_time, lease_end,
-    literal, role, state_of, times, was_deferred,
+    counters, due_at, due_in, fence, get, has_attempts_left, int, is_blocked_by_sweep, lease_end, literal,
+    matches_filter, role, state_of, sweep_is_due, times, was_deferred,
 };
 pub use crash::crash;
 

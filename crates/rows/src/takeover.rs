@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{LONGEST_WISH, POISON, POISON_MESSAGE, TAKEOVERS};
+use postrider_contract::{LONGEST_RETRY_AFTER, POISON, POISON_MESSAGE, TAKEOVERS};
 use postrider_seams::Value;
 use serde_json::{Map, Value as Json};
 
@@ -20,14 +20,14 @@ pub fn count(error: &Value) -> i64 {
 }
 
 /// Returns the error column with one more take-over counted; a text that is no JSON is kept as `message`.
-pub fn noted(error: &Value) -> Value {
+pub fn add_takeover(error: &Value) -> Value {
     let mut object = object(error);
     object.insert(TAKEOVERS.to_owned(), (count(error) + 1).into());
     Value::Text(Json::Object(object).to_string())
 }
 
 /// Returns the error column of a row that had too many take-overs.
-pub fn poisoned(error: &Value) -> Value {
+pub fn poisoned_error(error: &Value) -> Value {
     let object =
         serde_json::json!({ "code": POISON, "message": POISON_MESSAGE, TAKEOVERS: count(error) + 1 });
     Value::Text(object.to_string())
@@ -36,5 +36,5 @@ pub fn poisoned(error: &Value) -> Value {
 /// Returns the duration in seconds from a member of a JSON column, limited to the longest that a target may request.
 pub fn seconds(value: &Value, member: &str) -> Duration {
     let seconds = object(value).get(member).and_then(Json::as_f64).unwrap_or(0.0);
-    Duration::try_from_secs_f64(seconds).unwrap_or_default().min(LONGEST_WISH)
+    Duration::try_from_secs_f64(seconds).unwrap_or_default().min(LONGEST_RETRY_AFTER)
 }

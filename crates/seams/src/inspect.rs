@@ -28,7 +28,7 @@ pub struct Finding {
     /// The guarantee that holds or does not, and why.
     pub text: String,
     /// The exact DDL that would fix it; `None` if no DDL can.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 /// The severity of a finding.
@@ -186,7 +186,7 @@ impl Verb {
             Self::Cancel => &contract.cancel,
             Self::Release => {
                 let Claimed::State(held) = stage.claimed else { return Vec::new() };
-                return vec![(held, stage.retry)];
+                return vec![(held, stage.retryable)];
             }
         };
         given.as_ref().map(|given| given.moves.clone()).unwrap_or_default()
@@ -301,7 +301,7 @@ pub trait Inspect: Send + Sync {
 
     /// Describes rows that no lane claims: rows in a state unknown to the contract, or with a time that cannot be
     /// parsed. Bounded: only among the newest.
-    async fn strange(&self) -> Result<Vec<String>, Error> {
+    async fn unknown_states(&self) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 

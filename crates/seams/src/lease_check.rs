@@ -1,26 +1,37 @@
-//! The lease check that a transport makes right before it sends an envelope: whether the worker still holds the row.
+//! What a transport asks and reports about the row of an envelope while its call goes on.
 //!
 //! An envelope may wait in a transport for a connection, a slot or a rate limit, and the process may be suspended
-//! meanwhile. Once the lease has run out, another worker may have sent the row.
+//! meanwhile. Once the lease has run out, another worker may have sent the row: the transport checks that right before
+//! it sends. An envelope may be delivered long before the others of its call: the transport reports that at once.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Envelope, Failure, Outcome};
+use crate::{Envelope, Failure, Outcome, Receipt};
 
-/// A check that follows the lease of a row and its extensions. The default always holds: for envelopes without a row.
+/// A check that follows the lease of a row and its extensions. The default always holds and reports to nobody: for
+/// envelopes without a row.
 #[derive(Clone, Default)]
-pub struct LeaseCheck(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+pub struct LeaseCheck {
+    holds: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    delivered: Option<Arc<dyn Fn(Receipt) + Send + Sync>>,
+}
 
 impl LeaseCheck {
     /// Creates a check. `holds` is called often, from any thread: it must not block.
     pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(holds)))
+        Self { holds: Some(Arc::new(holds)), delivered: None }
+    }
+
+    /// Calls `delivered` when the transport reports the envelope as delivered. It must not block.
+    #[must_use]
+    pub fn reporting(self, delivered: impl Fn(Receipt) + Send + Sync + 'static) -> Self {
+        Self { delivered: Some(Arc::new(delivered)), ..self }
     }
 
     /// Whether the lease is held and has enough time left to begin.
     pub fn holds(&self) -> bool {
-        self.0.as_ref().is_none_or(|holds| holds())
+        self.holds.as_ref().is_none_or(|holds| holds())
     }
 }
 
@@ -38,5 +49,14 @@ impl Envelope {
             return Ok(());
         }
         Err(Outcome::Deferred(Failure::new("not sent: its lease ran out while it waited to be sent")))
+    }
+
+    /// Reports that the target has accepted the envelope, while others of the call still wait for their answer: the row
+    /// is settled while the call goes on. The call returns this outcome as well. For transports that wait for many
+    /// acknowledgements at once, such as brokers.
+    pub fn report_delivered(&self, receipt: &Receipt) {
+        if let Some(delivered) = &self.lease.delivered {
+            delivered(receipt.clone());
+        }
     }
 }

@@ -5,8 +5,10 @@
 
 pub mod clock;
 pub mod composer;
+mod connect_error;
 pub mod dice;
 pub mod envelope;
+mod error_chain;
 mod exhausted;
 pub mod handoff;
 pub mod hosts;
@@ -28,16 +30,16 @@ pub mod transport;
 
 pub use clock::ClockOffset;
 pub use composer::Composer;
+pub use connect_error::ConnectError;
 pub use dice::{Dice, ThreadDice};
 pub use envelope::{Content, Envelope, Mail, Record, Webhook};
+pub use error_chain::error_chain;
 pub use exhausted::{is_caused_by_exhaustion, is_exhausted};
 pub use handoff::Handoff;
 pub use inspect::{Inspect, Page};
 pub use lease_check::LeaseCheck;
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
-/// Parses durations; transports parse their options with it.
-pub use postrider_contract::duration;
 pub use produce::Produce;
 pub use queue::Queue;
 pub use rest::Rest;

@@ -1,10 +1,14 @@
 //! Outcome: the result of one envelope. A failed delivery is an outcome, never an error.
 
+mod create;
+
 use std::time::Duration;
 
 use postrider_contract::{Got, Verdict};
 
 use crate::row::Detail;
+
+pub use create::{exhausted, record, rejected, shorten, uncertain, unreachable};
 
 /// The result of one envelope. It does not say what to do next: the contract decides that.
 #[derive(Debug, Clone, PartialEq)]

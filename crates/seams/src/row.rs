@@ -77,6 +77,13 @@ pub struct Claimed {
     pub fields: Option<Fields>,
 }
 
+impl Claimed {
+    /// Returns the bytes of message columns that the row holds in memory.
+    pub fn inline_bytes(&self) -> u64 {
+        if self.fields.is_some() { self.size } else { 0 }
+    }
+}
+
 /// The ordered group of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {

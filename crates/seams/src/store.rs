@@ -156,7 +156,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Claims up to `want.limit` rows for this worker, in the contract's order, in one transaction. Not idempotent; not
-    /// cancel-safe: rows of a cancelled claim, or of one whose answer is lost, wait for [`Store::release_unheld`] or
+    /// cancel-safe: rows of a cancelled claim, or of one whose answer is lost, wait for [`Store::release_lost_claims`] or
     /// for the end of their lease.
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error>;
 
@@ -187,7 +187,7 @@ pub trait Store: Send + Sync {
     /// Releases the rows that this store has claimed and that are not among `held`: those of claims whose answer was
     /// lost. They become ready at no cost, as with [`Settlement::released`]. Returns their number. No claim of this
     /// store may be in flight. If the table does not record who claimed a row, none is released. Idempotent.
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error>;
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error>;
 
     /// Makes the timed transitions of one sweep for up to `limit` rows; returns their number. Idempotent.
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error>;

@@ -76,7 +76,7 @@ impl Capabilities {
 
     /// Sets the probe interval of an idle lane.
     #[must_use]
-    pub fn looked_at_every(self, look_every: Duration) -> Self {
+    pub fn with_probe_interval(self, look_every: Duration) -> Self {
         Self { look_every: Some(look_every), ..self }
     }
 }

@@ -18,11 +18,11 @@ use postrider_seams::{Secret, scrub};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::safe::Environment;
-use crate::web::{self, Ask, Web};
+use crate::resolver::Environment;
+use crate::service_client::{self, ServiceClient, ServiceRequest};
 
 /// Time limit for obtaining credentials, as long as that of reading a secret.
-const TIME: Duration = Duration::from_secs(10);
+const CREDENTIALS_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Service {
@@ -52,7 +52,7 @@ impl Service {
         }
     }
 
-    fn question(self, name: &str) -> Value {
+    fn request_body(self, name: &str) -> Value {
         match self {
             Self::SecretsManager => json!({ "SecretId": name }),
             Self::Ssm => json!({ "Name": name, "WithDecryption": true }),
@@ -66,13 +66,13 @@ impl Service {
         }
     }
 
-    fn secret(self, answer: &Value) -> Option<Secret> {
+    fn secret(self, response: &Value) -> Option<Secret> {
         match self {
-            Self::Ssm => answer["Parameter"]["Value"].as_str().map(Secret::new),
+            Self::Ssm => response["Parameter"]["Value"].as_str().map(Secret::new),
             Self::SecretsManager => {
-                let text = answer["SecretString"].as_str().map(Secret::new);
+                let text = response["SecretString"].as_str().map(Secret::new);
                 text.or_else(|| {
-                    let bytes = STANDARD.decode(answer["SecretBinary"].as_str()?).ok()?;
+                    let bytes = STANDARD.decode(response["SecretBinary"].as_str()?).ok()?;
                     String::from_utf8(bytes).ok().map(Secret::new)
                 })
             }
@@ -82,10 +82,10 @@ impl Service {
 
 #[derive(Default)]
 pub(crate) struct Aws {
-    chain: OnceCell<Chain>,
+    source: OnceCell<CredentialSource>,
 }
 
-struct Chain {
+struct CredentialSource {
     region: Option<String>,
     provider: SharedCredentialsProvider,
 }
@@ -94,49 +94,51 @@ impl Aws {
     /// Reads a secret or parameter by its name or ARN; an error if there are no credentials or no region.
     pub async fn fetch(
         &self,
-        web: &Web,
+        client: &ServiceClient,
         environment: &Environment,
         service: Service,
         name: &str,
     ) -> Result<Secret, Error> {
         let title = service.title();
-        let chain = self.chain.get_or_try_init(|| load(environment)).await?;
-        let region = region_of_arn(name).or(chain.region.as_deref()).ok_or_else(|| {
+        let source = self.source.get_or_try_init(|| load(environment)).await?;
+        let region = region_of_arn(name).or(source.region.as_deref()).ok_or_else(|| {
             Error::Reference(format!(
                 "{title}: no region is known; set AWS_REGION, or name the secret by its ARN"
             ))
         })?;
         let url = endpoint(environment, service, region);
-        let body = Bytes::from(service.question(name).to_string());
+        let body = Bytes::from(service.request_body(name).to_string());
         let mut headers = vec![
             ("content-type", "application/x-amz-json-1.1".to_owned()),
             ("x-amz-target", service.operation().to_owned()),
         ];
-        let credentials = tokio::time::timeout(TIME, chain.provider.provide_credentials())
+        let credentials = tokio::time::timeout(CREDENTIALS_TIMEOUT, source.provider.provide_credentials())
             .await
             .map_err(|_| Error::Away(format!("{title}: no AWS credentials in time")))?
             .map_err(|error| Error::Away(format!("{title}: no AWS credentials: {error}")))?;
         scrub::register(credentials.secret_access_key());
         credentials.session_token().into_iter().for_each(scrub::register);
         headers.extend(signature(credentials, region, service, &url, &headers, &body)?);
-        let answer = web.ask(Ask { whom: title, method: Method::POST, url: &url, headers, body }).await?;
-        let said = web::json(&answer);
-        if !answer.is_success() {
-            return Err(refusal(title, answer.status, &said));
+        let response = client
+            .send(ServiceRequest { service_name: title, method: Method::POST, url: &url, headers, body })
+            .await?;
+        let body = service_client::json(&response);
+        if !response.is_success() {
+            return Err(refusal(title, response.status, &body));
         }
-        service.secret(&said).ok_or_else(|| Error::Refused(format!("{title}: the secret is no text")))
+        service.secret(&body).ok_or_else(|| Error::Refused(format!("{title}: the secret is not text")))
     }
 }
 
 /// Loads the region and credentials from AWS's default chain. Environment variables come first, as they do there, and
 /// need none of its files and servers.
-async fn load(environment: &Environment) -> Result<Chain, Error> {
+async fn load(environment: &Environment) -> Result<CredentialSource, Error> {
     let region = environment.get("AWS_REGION").or_else(|| environment.get("AWS_DEFAULT_REGION"));
     let keys = environment.get("AWS_ACCESS_KEY_ID").zip(environment.get("AWS_SECRET_ACCESS_KEY"));
     if let (Some(_), Some((id, key))) = (&region, keys) {
         let session = environment.get("AWS_SESSION_TOKEN");
         let keys = Credentials::new(id, key, session, None, "environment");
-        return Ok(Chain { region, provider: SharedCredentialsProvider::new(keys) });
+        return Ok(CredentialSource { region, provider: SharedCredentialsProvider::new(keys) });
     }
     let http = postrider_aws::http_client();
     let config = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
@@ -144,7 +146,7 @@ async fn load(environment: &Environment) -> Result<Chain, Error> {
         .credentials_provider()
         .ok_or_else(|| Error::Away("there are no AWS credentials".to_owned()))?;
     // The provider caches its credentials until they expire.
-    Ok(Chain { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
+    Ok(CredentialSource { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
 }
 
 /// Returns the region in `arn:aws:secretsmanager:REGION:account:secret:name`; `None` for a plain name.
@@ -171,7 +173,7 @@ fn signature(
     headers: &[(&'static str, String)],
     body: &[u8],
 ) -> Result<Vec<(&'static str, String)>, Error> {
-    let wrong =
+    let signing_error =
         |error: &dyn std::fmt::Display| Error::Reference(format!("the request can't be signed: {error}"));
     let identity = credentials.into();
     let params = v4::SigningParams::builder()
@@ -181,27 +183,27 @@ fn signature(
         .time(now())
         .settings(SigningSettings::default())
         .build()
-        .map_err(|error| wrong(&error))?
+        .map_err(|error| signing_error(&error))?
         .into();
     let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
     let signed = SignableRequest::new("POST", url, headers, SignableBody::Bytes(body))
         .and_then(|signable| sign(signable, &params))
-        .map_err(|error| wrong(&error))?;
+        .map_err(|error| signing_error(&error))?;
     let (instructions, _) = signed.into_parts();
-    let (made, _) = instructions.into_parts();
-    Ok(made.iter().map(|header| (header.name(), header.value().to_owned())).collect())
+    let (signature_headers, _) = instructions.into_parts();
+    Ok(signature_headers.iter().map(|header| (header.name(), header.value().to_owned())).collect())
 }
 
 /// Classifies an error by its type: `ResourceNotFoundException`, `AccessDeniedException`, `ThrottlingException`.
-fn refusal(title: &str, status: u16, said: &Value) -> Error {
-    let kind = said["__type"].as_str().unwrap_or_default();
+fn refusal(title: &str, status: u16, body: &Value) -> Error {
+    let kind = body["__type"].as_str().unwrap_or_default();
     let kind = kind.rsplit('#').next().unwrap_or(kind);
-    let message = said["message"].as_str().or(said["Message"].as_str()).unwrap_or_default();
+    let message = body["message"].as_str().or(body["Message"].as_str()).unwrap_or_default();
     match kind {
         "ThrottlingException" | "InternalServiceError" | "InternalServerError" | "RequestExpired" => {
             Error::Away(format!("{title}: {kind}: {message}"))
         }
-        "" => web::by_status(title, status, message),
+        "" => service_client::by_status(title, status, message),
         _ if status >= 500 => Error::Away(format!("{title}: {kind}: {message}")),
         _ => Error::Refused(format!("{title}: {kind}: {message}")),
     }

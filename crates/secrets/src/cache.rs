@@ -10,21 +10,21 @@ use postrider_seams::secret::Error;
 use tokio::time::Instant;
 
 /// Maximum number of cached references.
-const KEPT: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 /// How long an error is cached, so that a lane full of rows does not request the same missing secret for each row.
-const FAILURE: Duration = Duration::from_secs(5);
+const ERROR_TTL: Duration = Duration::from_secs(5);
 
 pub(crate) struct Cache {
-    slots: Mutex<HashMap<Arc<str>, Arc<Slot>>>,
+    slots: Mutex<HashMap<Arc<str>, Arc<CacheSlot>>>,
     /// Lifetime of cached secrets, in milliseconds.
     ttl: AtomicU64,
 }
 
 /// Locked during a lookup; concurrent callers wait for the lock and find the result here.
-type Slot = tokio::sync::Mutex<Option<Kept>>;
+type CacheSlot = tokio::sync::Mutex<Option<CachedResult>>;
 
-struct Kept {
-    answer: Result<Secret, Error>,
+struct CachedResult {
+    result: Result<Secret, Error>,
     until: Instant,
 }
 
@@ -32,12 +32,12 @@ impl Cache {
     /// Creates an empty cache whose secrets are valid for `ttl`.
     pub fn new(ttl: Duration) -> Self {
         let cache = Self { slots: Mutex::default(), ttl: AtomicU64::default() };
-        cache.keep_for(ttl);
+        cache.set_ttl(ttl);
         cache
     }
 
     /// Sets the lifetime of secrets that are looked up from now on; cached ones keep theirs.
-    pub fn keep_for(&self, ttl: Duration) {
+    pub fn set_ttl(&self, ttl: Duration) {
         self.ttl.store(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX), Relaxed);
     }
 
@@ -48,30 +48,30 @@ impl Cache {
         F: AsyncFnOnce() -> Result<Secret, Error>,
     {
         let slot = self.slot(reference);
-        let mut kept = slot.lock().await;
-        if let Some(kept) = kept.as_ref().filter(|kept| Instant::now() < kept.until) {
-            return kept.answer.clone();
+        let mut cached = slot.lock().await;
+        if let Some(cached) = cached.as_ref().filter(|cached| Instant::now() < cached.until) {
+            return cached.result.clone();
         }
-        let answer = look_up().await;
+        let result = look_up().await;
         let ttl = Duration::from_millis(self.ttl.load(Relaxed));
-        let ttl = if answer.is_ok() { ttl } else { FAILURE.min(ttl) };
-        *kept = Some(Kept { answer: answer.clone(), until: Instant::now() + ttl });
-        answer
+        let ttl = if result.is_ok() { ttl } else { ERROR_TTL.min(ttl) };
+        *cached = Some(CachedResult { result: result.clone(), until: Instant::now() + ttl });
+        result
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Slot>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<CacheSlot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slot(&self, reference: &str) -> Arc<Slot> {
+    fn slot(&self, reference: &str) -> Arc<CacheSlot> {
         let mut slots = self.lock();
         if let Some(slot) = slots.get(reference) {
             return Arc::clone(slot);
         }
-        if slots.len() >= KEPT {
-            make_room(&mut slots);
+        if slots.len() >= MAX_ENTRIES {
+            evict(&mut slots);
         }
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(CacheSlot::default());
         slots.insert(reference.into(), Arc::clone(&slot));
         slot
     }
@@ -83,11 +83,12 @@ impl Cache {
 }
 
 /// Removes expired entries; if there are none, the one that expires first.
-fn make_room(slots: &mut HashMap<Arc<str>, Arc<Slot>>) {
+fn evict(slots: &mut HashMap<Arc<str>, Arc<CacheSlot>>) {
     let now = Instant::now();
-    let until = |slot: &Slot| slot.try_lock().ok().and_then(|kept| kept.as_ref().map(|kept| kept.until));
+    let until =
+        |slot: &CacheSlot| slot.try_lock().ok().and_then(|cached| cached.as_ref().map(|cached| cached.until));
     slots.retain(|_, slot| until(slot).is_none_or(|until| now < until));
-    if slots.len() >= KEPT
+    if slots.len() >= MAX_ENTRIES
         && let Some(first) = slots.iter().min_by_key(|(_, slot)| until(slot)).map(|(key, _)| Arc::clone(key))
     {
         slots.remove(&first);
@@ -119,12 +120,12 @@ mod tests {
         let away = async || Err(Error::Away("away".to_owned()));
         cache.get("a", away).await.unwrap_err();
         cache.get("a", async || Ok(Secret::new("x"))).await.unwrap_err();
-        tokio::time::advance(FAILURE).await;
+        tokio::time::advance(ERROR_TTL).await;
         cache.get("a", async || Ok(Secret::new("x"))).await.unwrap();
     }
 
     #[tokio::test]
-    async fn j11_one_asks_for_all() {
+    async fn j11_concurrent_lookups_share_one_request() {
         let cache = Arc::new(Cache::new(Duration::from_mins(5)));
         let asked = Arc::new(AtomicU32::new(0));
         let tasks: Vec<_> = (0..100)
@@ -149,10 +150,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn j11_it_does_not_grow_without_end() {
         let cache = Cache::new(Duration::from_mins(5));
-        for n in 0..KEPT + 50 {
+        for n in 0..MAX_ENTRIES + 50 {
             cache.get(&n.to_string(), async || Ok(Secret::new("x"))).await.unwrap();
         }
-        assert_eq!(cache.len(), KEPT);
+        assert_eq!(cache.len(), MAX_ENTRIES);
         tokio::time::advance(Duration::from_mins(6)).await;
         cache.get("new", async || Ok(Secret::new("x"))).await.unwrap();
         assert_eq!(cache.len(), 1);

@@ -28,9 +28,9 @@ const ID_LIMIT: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     #[error("key {0}: must be written id:base64 with 32 bytes in base64; `postrider secret key` makes one")]
-    Form(usize),
+    Malformed(usize),
     #[error("two keys have the id {0}")]
-    Twice(String),
+    DuplicateId(String),
     #[error(
         "there is no key: set POSTRIDER_SECRET_KEY or POSTRIDER_SECRET_KEY_FILE; `postrider secret key` makes one"
     )]
@@ -50,12 +50,12 @@ impl Keyring {
     /// Fails if there is no key, if one is malformed, or if two have the same id.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-        let written = lines.flat_map(|line| line.split([' ', '\t', ','])).filter(|key| !key.is_empty());
+        let key_text = lines.flat_map(|line| line.split([' ', '\t', ','])).filter(|key| !key.is_empty());
         let mut ring = Self::default();
-        for (index, written) in written.enumerate() {
-            let (id, key) = read(written).ok_or(KeyError::Form(index + 1))?;
-            if ring.keys.iter().any(|(known, _)| *known == id) {
-                return Err(KeyError::Twice(id));
+        for (index, key_text) in key_text.enumerate() {
+            let (id, key) = parse_key(key_text).ok_or(KeyError::Malformed(index + 1))?;
+            if ring.keys.iter().any(|(key_id, _)| *key_id == id) {
+                return Err(KeyError::DuplicateId(id));
             }
             ring.keys.push((id, key));
         }
@@ -63,9 +63,9 @@ impl Keyring {
     }
 
     /// Generates a key in the format of [`Keyring::parse`].
-    pub fn fresh_key(id: &str) -> Secret {
+    pub fn generate_key(id: &str) -> Secret {
         let mut key = Zeroizing::new([0; KEY_BYTES]);
-        fill(&mut *key);
+        fill_random(&mut *key);
         Secret::new(format!("{id}:{}", STANDARD.encode(*key)))
     }
 
@@ -73,21 +73,24 @@ impl Keyring {
     pub fn seal(&self, secret: &str) -> Result<String, KeyError> {
         let (id, key) = self.keys.first().ok_or(KeyError::None)?;
         let mut nonce = [0; NONCE_LEN];
-        fill(&mut nonce);
-        let mut sealed = head(id);
+        fill_random(&mut nonce);
+        let mut sealed = header(id);
         let mut text = secret.as_bytes().to_vec();
         key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&sealed), &mut text)
-            .expect("a secret is far shorter than what the cipher takes");
+            .expect("a secret is far shorter than the limit of the cipher");
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(&text);
         Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
-    pub fn seal_anew(&self, reference: &str) -> Result<Option<String>, Error> {
-        let path = reference.trim().strip_prefix(PREFIX).ok_or_else(|| broken("begins with encrypted://"))?;
+    pub fn reseal(&self, reference: &str) -> Result<Option<String>, Error> {
+        let path = reference
+            .trim()
+            .strip_prefix(PREFIX)
+            .ok_or_else(|| invalid_reference("begin with encrypted://"))?;
         let secret = self.open(path)?;
-        let current = self.keys.first().map(|(id, _)| head(id)).unwrap_or_default();
+        let current = self.keys.first().map(|(id, _)| header(id)).unwrap_or_default();
         if decode(path).is_some_and(|bytes| bytes.starts_with(&current)) {
             return Ok(None);
         }
@@ -96,33 +99,35 @@ impl Keyring {
 
     /// Decrypts the part of a reference after `encrypted://`.
     pub fn open(&self, path: &str) -> Result<Secret, Error> {
-        let bytes = decode(path).ok_or_else(|| broken("is base64"))?;
+        let bytes = decode(path).ok_or_else(|| invalid_reference("be base64"))?;
         let Some((&[VERSION, length], rest)) = bytes.split_first_chunk() else {
-            return Err(broken("was made by `postrider secret encrypt`"));
+            return Err(invalid_reference("be made by `postrider secret encrypt`"));
         };
         let parts = rest.split_at_checked(usize::from(length)).and_then(|(id, rest)| {
             let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>()?;
             Some((std::str::from_utf8(id).ok()?, *nonce, text))
         });
-        let (id, nonce, text) = parts.ok_or_else(|| broken("is whole"))?;
-        let Some((_, key)) = self.keys.iter().find(|(known, _)| known == id) else {
-            return Err(Error::Away(format!("the secret is sealed with the key {id:?}, which is not set")));
+        let (id, nonce, text) = parts.ok_or_else(|| invalid_reference("be complete"))?;
+        let Some((_, key)) = self.keys.iter().find(|(key_id, _)| key_id == id) else {
+            return Err(Error::Away(format!(
+                "the secret is encrypted with the key {id:?}, which is not set"
+            )));
         };
         let mut text = Zeroizing::new(text.to_vec());
-        let opened = key
-            .open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(head(id)), &mut text)
-            .map_err(|_| Error::Refused(format!("the secret does not open with the key {id:?}: it was changed, or sealed with another key of that id")))?;
-        let opened =
-            std::str::from_utf8(opened).map_err(|_| Error::Refused("the secret is no text".to_owned()))?;
-        Ok(Secret::new(opened))
+        let decrypted = key
+            .open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(header(id)), &mut text)
+            .map_err(|_| Error::Refused(format!("the secret cannot be decrypted with the key {id:?}: it was changed, or encrypted with another key of that id")))?;
+        let decrypted = std::str::from_utf8(decrypted)
+            .map_err(|_| Error::Refused("the secret is not text".to_owned()))?;
+        Ok(Secret::new(decrypted))
     }
 }
 
-fn broken(what: &str) -> Error {
-    Error::Reference(format!("the reference is not one of encrypted://: such a one {what}"))
+fn invalid_reference(what: &str) -> Error {
+    Error::Reference(format!("invalid encrypted:// reference: it must {what}"))
 }
 
-fn head(id: &str) -> Vec<u8> {
+fn header(id: &str) -> Vec<u8> {
     let length = u8::try_from(id.len()).expect("an id is short: it was checked when it was read");
     [&[VERSION, length], id.as_bytes()].concat()
 }
@@ -131,11 +136,11 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     [URL_SAFE_NO_PAD, URL_SAFE, STANDARD, STANDARD_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())
 }
 
-fn read(written: &str) -> Option<(String, LessSafeKey)> {
-    let (id, key) = written.split_once(':')?;
+fn parse_key(key_text: &str) -> Option<(String, LessSafeKey)> {
+    let (id, key) = key_text.split_once(':')?;
     scrub::register_lasting(key);
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if id.is_empty() || id.len() > ID_LIMIT || !id.bytes().all(plain) {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if id.is_empty() || id.len() > ID_LIMIT || !id.bytes().all(is_allowed) {
         return None;
     }
     let key = Zeroizing::new(decode(key)?);
@@ -143,6 +148,6 @@ fn read(written: &str) -> Option<(String, LessSafeKey)> {
     Some((id.to_owned(), LessSafeKey::new(key)))
 }
 
-fn fill(bytes: &mut [u8]) {
-    SystemRandom::new().fill(bytes).expect("the system has randomness to give");
+fn fill_random(bytes: &mut [u8]) {
+    SystemRandom::new().fill(bytes).expect("the system provides random bytes");
 }

@@ -7,8 +7,8 @@ use postrider_http::Method;
 use postrider_seams::Secret;
 use postrider_seams::secret::Error;
 
-use crate::safe::Environment;
-use crate::web::{self, Ask, Web};
+use crate::resolver::Environment;
+use crate::service_client::{self, ServiceClient, ServiceRequest};
 
 mod token;
 
@@ -19,47 +19,58 @@ const ENDPOINT_VARIABLE: &str = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER";
 
 #[derive(Default)]
 pub(crate) struct Gcp {
-    tokens: token::Tokens,
+    token_cache: token::TokenCache,
 }
 
 impl Gcp {
     /// Reads a version of a secret; without a version in the path, the latest.
-    pub async fn fetch(&self, web: &Web, environment: &Environment, path: &str) -> Result<Secret, Error> {
-        let name = version(path)?;
-        let token = self.tokens.current(web, environment).await?;
+    pub async fn fetch(
+        &self,
+        client: &ServiceClient,
+        environment: &Environment,
+        path: &str,
+    ) -> Result<Secret, Error> {
+        let name = version_path(path)?;
+        let token = self.token_cache.current(client, environment).await?;
         let endpoint = environment.get(ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT.to_owned());
         let url = format!("{}/v1/{name}:access", endpoint.trim_end_matches('/'));
         let headers = vec![("authorization", format!("Bearer {}", token.reveal()))];
-        let ask = Ask { whom: TITLE, method: Method::GET, url: &url, headers, body: Bytes::new() };
-        let answer = web.ask(ask).await?;
-        let said = web::json(&answer);
-        if answer.status == 401 {
-            self.tokens.forget().await;
-            return Err(Error::Away(format!("{TITLE}: our token is no longer good")));
+        let request = ServiceRequest {
+            service_name: TITLE,
+            method: Method::GET,
+            url: &url,
+            headers,
+            body: Bytes::new(),
+        };
+        let response = client.send(request).await?;
+        let body = service_client::json(&response);
+        if response.status == 401 {
+            self.token_cache.clear().await;
+            return Err(Error::Away(format!("{TITLE}: our token is no longer valid")));
         }
-        if !answer.is_success() {
-            return Err(web::by_status(
+        if !response.is_success() {
+            return Err(service_client::by_status(
                 TITLE,
-                answer.status,
-                said["error"]["message"].as_str().unwrap_or_default(),
+                response.status,
+                body["error"]["message"].as_str().unwrap_or_default(),
             ));
         }
-        secret(&said["payload"])
+        secret(&body["payload"])
     }
 }
 
 /// Returns the path of the reference, with the latest version if it names none.
-fn version(path: &str) -> Result<String, Error> {
-    let plain = |part: &str| {
+fn version_path(path: &str) -> Result<String, Error> {
+    let is_valid = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
     };
     let parts: Vec<&str> = path.split('/').collect();
     match parts[..] {
-        ["projects", project, "secrets", secret] if plain(project) && plain(secret) => {
+        ["projects", project, "secrets", secret] if is_valid(project) && is_valid(secret) => {
             Ok(format!("{path}/versions/latest"))
         }
         ["projects", project, "secrets", secret, "versions", version]
-            if plain(project) && plain(secret) && plain(version) =>
+            if is_valid(project) && is_valid(secret) && is_valid(version) =>
         {
             Ok(path.to_owned())
         }
@@ -71,15 +82,15 @@ fn version(path: &str) -> Result<String, Error> {
 }
 
 fn secret(payload: &serde_json::Value) -> Result<Secret, Error> {
-    let wrong = |what: &str| Error::Refused(format!("{TITLE}: the secret {what}"));
-    let data = payload["data"].as_str().ok_or_else(|| wrong("has no data"))?;
-    let bytes = STANDARD.decode(data).map_err(|_| wrong("is not base64"))?;
+    let invalid = |what: &str| Error::Refused(format!("{TITLE}: the secret {what}"));
+    let data = payload["data"].as_str().ok_or_else(|| invalid("has no data"))?;
+    let bytes = STANDARD.decode(data).map_err(|_| invalid("is not base64"))?;
     if let Some(sum) = payload["dataCrc32c"].as_str()
         && sum.parse() != Ok(crc32c(&bytes))
     {
-        return Err(Error::Away(format!("{TITLE}: the secret was damaged on its way")));
+        return Err(Error::Away(format!("{TITLE}: the secret was damaged in transit")));
     }
-    String::from_utf8(bytes).map(Secret::new).map_err(|_| wrong("is no text"))
+    String::from_utf8(bytes).map(Secret::new).map_err(|_| invalid("is not text"))
 }
 
 /// The CRC-32C (Castagnoli) checksum, bit by bit, which is fast enough for short secrets.
@@ -99,16 +110,19 @@ mod tests {
 
     #[test]
     fn j11_the_latest_version_is_meant_where_none_is_named() {
-        assert_eq!(version("projects/x/secrets/y").unwrap(), "projects/x/secrets/y/versions/latest");
-        assert_eq!(version("projects/x/secrets/y/versions/3").unwrap(), "projects/x/secrets/y/versions/3");
-        for wrong in [
+        assert_eq!(version_path("projects/x/secrets/y").unwrap(), "projects/x/secrets/y/versions/latest");
+        assert_eq!(
+            version_path("projects/x/secrets/y/versions/3").unwrap(),
+            "projects/x/secrets/y/versions/3"
+        );
+        for invalid in [
             "y",
             "projects/x",
             "projects//secrets/y",
             "projects/x/secrets/y/versions/",
             "projects/x/secrets/../y",
         ] {
-            version(wrong).unwrap_err();
+            version_path(invalid).unwrap_err();
         }
     }
 }

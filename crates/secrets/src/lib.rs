@@ -17,14 +17,13 @@
 mod aws;
 mod cache;
 mod encrypted;
+mod field;
 mod gcp;
 mod local;
-mod pick;
-mod reference;
-mod safe;
+mod resolver;
+mod service_client;
 mod vault;
-mod web;
 
 pub use encrypted::{KeyError, Keyring};
-pub use reference::{Reference, Scheme};
-pub use safe::{Environment, Safe, TTL};
+pub use postrider_config::{Reference, Scheme};
+pub use resolver::{DEFAULT_TTL, Environment, SecretResolver};

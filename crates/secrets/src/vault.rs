@@ -7,15 +7,15 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use postrider_http::{Answer, Method};
+use postrider_http::{HttpResponse, Method};
 use postrider_seams::Secret;
 use postrider_seams::secret::Error;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
-use crate::safe::Environment;
-use crate::web::{self, Ask, Web};
-use crate::{pick, vault::login::Login};
+use crate::resolver::Environment;
+use crate::service_client::{self, ServiceClient, ServiceRequest};
+use crate::{field, vault::login::VaultToken};
 
 mod login;
 
@@ -24,7 +24,7 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_')
 
 #[derive(Default)]
 pub(crate) struct Vault {
-    login: Login,
+    login: VaultToken,
     /// The mount of each path's first part, and whether it is KV 2; determined as Vault's own command line does.
     mounts: Mutex<HashMap<String, Mount>>,
 }
@@ -33,14 +33,14 @@ pub(crate) struct Vault {
 struct Mount {
     /// Path of the mount, with a slash at its end.
     path: String,
-    versions: bool,
+    is_kv2: bool,
 }
 
 impl Vault {
     /// Reads a member of a secret. Without `field`, the secret must have exactly one member.
     pub async fn fetch(
         &self,
-        web: &Web,
+        client: &ServiceClient,
         environment: &Environment,
         path: &str,
         field: Option<&str>,
@@ -49,60 +49,70 @@ impl Vault {
         if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(Error::Reference("write vault://MOUNT/PATH#FIELD".to_owned()));
         }
-        let mount = self.mount(web, environment, path).await?;
-        let answer = self.get(web, environment, &mount.address(path)).await?;
-        let mut said = web::json(&answer);
-        if !answer.is_success() {
-            return Err(refusal(answer.status, path, &said));
+        let mount = self.mount(client, environment, path).await?;
+        let response = self.get(client, environment, &mount.api_path(path)).await?;
+        let mut body = service_client::json(&response);
+        if !response.is_success() {
+            return Err(refusal(response.status, path, &body));
         }
-        let data = if mount.versions { said["data"]["data"].take() } else { said["data"].take() };
+        let data = if mount.is_kv2 { body["data"]["data"].take() } else { body["data"].take() };
         match data {
             Value::Object(members) => member(members, path, field),
             _ => Err(Error::Refused(format!("{TITLE}: {path} was deleted"))),
         }
     }
 
-    async fn mount(&self, web: &Web, environment: &Environment, path: &str) -> Result<Mount, Error> {
+    async fn mount(
+        &self,
+        client: &ServiceClient,
+        environment: &Environment,
+        path: &str,
+    ) -> Result<Mount, Error> {
         let first = path.split('/').next().unwrap_or(path);
-        if let Some(known) = self.mounts.lock().await.get(first).filter(|mount| mount.holds(path)) {
-            return Ok(known.clone());
+        if let Some(cached_mount) = self.mounts.lock().await.get(first).filter(|mount| mount.contains(path)) {
+            return Ok(cached_mount.clone());
         }
-        let answer = self.get(web, environment, &format!("sys/internal/ui/mounts/{path}")).await?;
-        if answer.status >= 500 || answer.status == 429 {
-            return Err(web::by_status(TITLE, answer.status, "when asked for its mounts"));
+        let response = self.get(client, environment, &format!("sys/internal/ui/mounts/{path}")).await?;
+        if response.status >= 500 || response.status == 429 {
+            return Err(service_client::by_status(TITLE, response.status, "when asked for its mounts"));
         }
-        let said = web::json(&answer);
-        let Some(found) = said["data"]["path"].as_str().filter(|_| answer.is_success()) else {
+        let body = service_client::json(&response);
+        let Some(found) = body["data"]["path"].as_str().filter(|_| response.is_success()) else {
             // The token may not read the mounts: use the path as it is, for KV 1, or for KV 2 if it contains `data/`.
-            return Ok(Mount { path: format!("{first}/"), versions: path.split('/').nth(1) == Some("data") });
+            return Ok(Mount { path: format!("{first}/"), is_kv2: path.split('/').nth(1) == Some("data") });
         };
-        let versions = said["data"]["options"]["version"].as_str() == Some("2");
-        let mount = Mount { path: found.to_owned(), versions };
+        let is_kv2 = body["data"]["options"]["version"].as_str() == Some("2");
+        let mount = Mount { path: found.to_owned(), is_kv2 };
         self.mounts.lock().await.insert(first.to_owned(), mount.clone());
         Ok(mount)
     }
 
     /// Sends a read request with our token. If the token is refused, logs in again and retries once.
-    async fn get(&self, web: &Web, environment: &Environment, path: &str) -> Result<Answer, Error> {
-        let token = self.login.token(web, environment).await?;
-        let answer = ask(web, environment, Method::GET, path, Some(&token), Bytes::new()).await?;
-        if answer.status == 403 && self.login.forget(environment, &token).await {
-            let token = self.login.token(web, environment).await?;
-            return ask(web, environment, Method::GET, path, Some(&token), Bytes::new()).await;
+    async fn get(
+        &self,
+        client: &ServiceClient,
+        environment: &Environment,
+        path: &str,
+    ) -> Result<HttpResponse, Error> {
+        let token = self.login.token(client, environment).await?;
+        let response = send(client, environment, Method::GET, path, Some(&token), Bytes::new()).await?;
+        if response.status == 403 && self.login.discard(environment, &token).await {
+            let token = self.login.token(client, environment).await?;
+            return send(client, environment, Method::GET, path, Some(&token), Bytes::new()).await;
         }
-        Ok(answer)
+        Ok(response)
     }
 }
 
 impl Mount {
-    fn holds(&self, path: &str) -> bool {
+    fn contains(&self, path: &str) -> bool {
         path.starts_with(&self.path)
     }
 
     /// Returns the API path of a secret. KV 2 stores secrets below `data/`, which references may omit.
-    fn address(&self, path: &str) -> String {
+    fn api_path(&self, path: &str) -> String {
         match path.strip_prefix(&self.path) {
-            Some(rest) if self.versions && !rest.starts_with("data/") => format!("{}data/{rest}", self.path),
+            Some(rest) if self.is_kv2 && !rest.starts_with("data/") => format!("{}data/{rest}", self.path),
             _ => path.to_owned(),
         }
     }
@@ -120,26 +130,27 @@ fn member(mut members: Map<String, Value>, path: &str, field: Option<&str>) -> R
             )));
         }
     };
-    pick::text(value).ok_or_else(|| Error::Refused(format!("{TITLE}: the member of {path} is no text")))
+    field::to_secret(value)
+        .ok_or_else(|| Error::Refused(format!("{TITLE}: the member of {path} is not text")))
 }
 
-fn refusal(status: u16, path: &str, said: &Value) -> Error {
+fn refusal(status: u16, path: &str, body: &Value) -> Error {
     match status {
         404 => Error::Refused(format!("{TITLE}: there is no secret at {path}")),
         403 => Error::Refused(format!("{TITLE}: our token may not read {path}")),
         // Vault is sealed, or a standby cannot reach the active node.
-        _ => web::by_status(TITLE, status, said["errors"][0].as_str().unwrap_or_default()),
+        _ => service_client::by_status(TITLE, status, body["errors"][0].as_str().unwrap_or_default()),
     }
 }
 
-async fn ask(
-    web: &Web,
+async fn send(
+    client: &ServiceClient,
     environment: &Environment,
     method: Method,
     path: &str,
     token: Option<&Secret>,
     body: Bytes,
-) -> Result<Answer, Error> {
+) -> Result<HttpResponse, Error> {
     let address = environment.get("VAULT_ADDR").ok_or_else(|| {
         Error::Away("vault:// needs VAULT_ADDR, such as https://vault.example:8200".to_owned())
     })?;
@@ -150,5 +161,5 @@ async fn ask(
     if !body.is_empty() {
         headers.push(("content-type", "application/json".to_owned()));
     }
-    web.ask(Ask { whom: TITLE, method, url: &url, headers, body }).await
+    client.send(ServiceRequest { service_name: TITLE, method, url: &url, headers, body }).await
 }

@@ -1,12 +1,12 @@
 //! Decorators between a mail lane and its transports: several senders with fail-over, and the suppression list.
 //!
 //! Owns inner tries, rates, fail-over and cool-down ([`Reliable`]), and removing suppressed recipients and adding new
-//! ones to the list ([`Suppressing`]). Must not know a protocol, a contract or a database.
+//! ones to the list ([`SuppressionFilter`]). Must not know a protocol, a contract or a database.
 //!
 //! Invariant: one outcome per envelope, whatever a transport does, and one outer attempt for any number of inner tries.
 
 pub mod reliable;
-pub mod suppressing;
+pub mod suppression;
 
-pub use reliable::{Plan, Reliable, Sender};
-pub use suppressing::Suppressing;
+pub use reliable::{Reliable, RetryPlan, Sender};
+pub use suppression::SuppressionFilter;

@@ -16,10 +16,10 @@
 //! most once.
 
 mod attempt;
-mod bucket;
-mod channel;
-mod joined;
-mod sticky;
+mod sender_state;
+mod sends_in_progress;
+mod token_bucket;
+mod uncertain_senders;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +29,9 @@ use futures::future::join_all;
 use postrider_seams::{Content, Dice, Envelope, Failure, Outcome, Transport, transport};
 use tokio::time::{Instant, timeout_at};
 
-use channel::Channel;
-use joined::Joined;
-use sticky::Sticky;
+use sender_state::SenderState;
+use sends_in_progress::SendsInProgress;
+use uncertain_senders::UncertainSenders;
 
 /// One of the transports behind a [`Reliable`].
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct Sender {
 
 /// The retry policy within one attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct RetryPlan {
     /// Wait before each try at one sender; there are as many tries as waits.
     pub waits: Vec<Duration>,
     /// Relative jitter of a wait, 0..=1.
@@ -53,61 +53,61 @@ pub struct Plan {
     /// Time for which a sender is not used after its tries failed.
     pub cool_down: Duration,
     /// Longest Retry-After that is waited for; a longer one becomes a cool-down.
-    pub patience: Duration,
+    pub max_retry_after: Duration,
 }
 
-impl Default for Plan {
+impl Default for RetryPlan {
     fn default() -> Self {
         Self {
             waits: vec![Duration::ZERO, Duration::from_millis(500), Duration::from_secs(2)],
             jitter: 0.2,
             cool_down: Duration::from_secs(30),
-            patience: Duration::from_secs(10),
+            max_retry_after: Duration::from_secs(10),
         }
     }
 }
 
 /// Several senders as one transport, with fail-over.
 pub struct Reliable {
-    inner: Arc<Inner>,
+    inner: Arc<SenderGroup>,
     /// Sends in progress, by key.
-    joined: Joined,
+    in_progress: SendsInProgress,
 }
 
-pub(crate) struct Inner {
-    channels: Vec<Channel>,
-    plan: Plan,
+pub(crate) struct SenderGroup {
+    senders: Vec<SenderState>,
+    plan: RetryPlan,
     dice: Arc<dyn Dice>,
-    sticky: Sticky,
+    uncertain_senders: UncertainSenders,
 }
 
 impl Reliable {
     /// Creates a transport of at least one sender, in the order in which they are tried.
-    pub fn new(senders: Vec<Sender>, plan: Plan, dice: Arc<dyn Dice>) -> Self {
-        let channels = senders.into_iter().map(Channel::new).collect();
-        let inner = Inner { channels, plan, dice, sticky: Sticky::default() };
-        Self { inner: Arc::new(inner), joined: Joined::default() }
+    pub fn new(senders: Vec<Sender>, plan: RetryPlan, dice: Arc<dyn Dice>) -> Self {
+        let senders = senders.into_iter().map(SenderState::new).collect();
+        let inner = SenderGroup { senders, plan, dice, uncertain_senders: UncertainSenders::default() };
+        Self { inner: Arc::new(inner), in_progress: SendsInProgress::default() }
     }
 
     /// Returns the same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it.
     pub fn within(self: &Arc<Self>, lease: Duration) -> Arc<dyn Transport> {
-        Arc::new(Bounded { inner: Arc::clone(self), budget: lease * 3 / 4 })
+        Arc::new(LeaseBounded { inner: Arc::clone(self), budget: lease * 3 / 4 })
     }
 
-    async fn one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+    async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
         let Content::Mail(mail) = &envelope.content else {
-            return Outcome::Rejected(Failure::new("mail senders take mails, and this row is none"));
+            return Outcome::Rejected(Failure::new("not a mail: this transport sends only mails"));
         };
         if envelope.dedupe.is_empty() {
             return attempt::run(Arc::clone(&self.inner), envelope.clone(), String::new(), deadline).await;
         }
         // The Message-ID contains the lane; the recipients distinguish a retry for some of them from a send to all.
         let key = format!("{}\n{}\n{}", envelope.dedupe, mail.message_id, mail.to.join("\n"));
-        let sending = self.joined.join(&key, || {
+        let sending = self.in_progress.join(&key, || {
             Box::pin(attempt::run(Arc::clone(&self.inner), envelope.clone(), key.clone(), deadline))
         });
-        let outcome = timeout_at(deadline + attempt::GRACE * 2, sending).await;
-        self.joined.leave(&key);
+        let outcome = timeout_at(deadline + attempt::ABANDON_AFTER * 2, sending).await;
+        self.in_progress.remove_finished(&key);
         outcome.unwrap_or_else(|_| Outcome::Uncertain(attempt::failure("no answer in time", "unknown")))
     }
 }
@@ -116,20 +116,20 @@ impl Reliable {
 impl Transport for Reliable {
     /// One mail per call: the inner tries of one mail must not delay the settle of another.
     fn capabilities(&self) -> transport::Capabilities {
-        let each = self.inner.channels.iter().map(|channel| channel.sender.transport.capabilities());
+        let each = self.inner.senders.iter().map(|sender_state| sender_state.sender.transport.capabilities());
         transport::Capabilities::new(1, each.map(|each| each.concurrency).max().unwrap_or(1))
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
+        join_all(batch.iter().map(|envelope| self.deliver_one(envelope, deadline))).await
     }
 
     /// Succeeds if at least one sender answers, and ends the cool-down of those that do.
     async fn probe(&self) -> Result<(), transport::Error> {
-        let probes = self.inner.channels.iter().map(|channel| async move {
-            let answer = channel.sender.transport.probe().await;
+        let probes = self.inner.senders.iter().map(|sender_state| async move {
+            let answer = sender_state.sender.transport.probe().await;
             if answer.is_ok() {
-                channel.warm();
+                sender_state.end_cool_down();
             }
             answer
         });
@@ -143,13 +143,13 @@ impl Transport for Reliable {
 }
 
 /// The senders as seen by one lane, whose leases limit the duration of an attempt.
-struct Bounded {
+struct LeaseBounded {
     inner: Arc<Reliable>,
     budget: Duration,
 }
 
 #[async_trait]
-impl Transport for Bounded {
+impl Transport for LeaseBounded {
     fn capabilities(&self) -> transport::Capabilities {
         self.inner.capabilities()
     }

@@ -5,33 +5,33 @@
 //! byte, as one that does not exist.
 
 mod accounts;
-mod admit;
 mod audit;
+mod auth;
 mod batch;
 mod body;
+mod body_budget;
 mod check;
-mod cloud;
+mod cloudevents;
 mod emails;
 mod events;
 mod examples;
+mod idempotency;
 mod jobs;
+mod json_checks;
 mod keys;
 mod lanes;
 mod moves;
-mod once;
+mod no_query;
 mod openapi;
 mod overview;
 mod params;
 mod pools;
 mod problem;
 mod reference;
-mod room;
 mod rows;
 mod schemas;
-mod sound;
-mod strict;
+mod strict_json;
 mod subscriptions;
-mod unasked;
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,31 +42,31 @@ use postrider_seams::Inspect;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use emails::{AcceptedEmail, EmailKind, Mailroom, Place, Refusal};
-pub(crate) use lanes::health_words;
-pub use lanes::{LaneControl, LaneMake};
+pub use emails::{AcceptedEmail, EmailIntake, EmailKind, IntakeLane, Refusal};
+pub(crate) use lanes::health_text;
+pub use lanes::{LaneControl, LaneDefinition};
 pub use openapi::document;
 pub use problem::Problem;
 
-use self::admit::{Recent, admit};
-pub(crate) use self::admit::{refuse_method, refuse_unknown};
-use self::room::Budget;
-use crate::console::{self, guard_data};
-use crate::guesses::{Guesses, who};
+use self::auth::{RecentCallers, authenticate};
+pub(crate) use self::auth::{refuse_method, refuse_unknown};
+use self::body_budget::Budget;
+use crate::console::{self, data_headers};
+use crate::guess_limit::{GuessLimit, client_address};
 use crate::overview::Sampler;
 
-pub(crate) use body::{is_json, parsed, taken};
+pub(crate) use body::{is_json, parse_json, read_bytes};
 
 /// The shared state of the API. The hub is set once its database is open.
 #[derive(Clone)]
 pub struct Api {
     hub: Arc<OnceLock<Arc<Hub>>>,
     lanes: Arc<dyn LaneControl>,
-    mailroom: Option<Arc<dyn Mailroom>>,
+    email_intake: Option<Arc<dyn EmailIntake>>,
     sampler: Arc<Sampler>,
     checking: Arc<tokio::sync::Mutex<()>>,
-    recent: Arc<Recent>,
-    guesses: Arc<Guesses>,
+    recent_callers: Arc<RecentCallers>,
+    guess_limit: Arc<GuessLimit>,
     limits: Limits,
     budget: Budget,
 }
@@ -97,20 +97,20 @@ impl Api {
         Self {
             hub: Arc::default(),
             lanes,
-            mailroom: None,
+            email_intake: None,
             sampler,
             checking: Arc::default(),
-            recent: Arc::default(),
-            guesses: Arc::default(),
+            recent_callers: Arc::default(),
+            guess_limit: Arc::default(),
             limits,
             budget: Budget::new(limits.bodies.max(limits.batch_body).max(limits.body)),
         }
     }
 
-    /// Adds the mailroom, so that e-mails are accepted; `None`: they are not.
+    /// Adds the e-mail intake, so that e-mails are accepted; `None`: they are not.
     #[must_use]
-    pub fn with_mailroom(self, mailroom: Option<Arc<dyn Mailroom>>) -> Self {
-        Self { mailroom, ..self }
+    pub fn with_email_intake(self, email_intake: Option<Arc<dyn EmailIntake>>) -> Self {
+        Self { email_intake, ..self }
     }
 
     /// Sets the hub after its database was opened; from now on the API answers.
@@ -119,23 +119,23 @@ impl Api {
     }
 
     pub(crate) fn hub(&self) -> Result<&Arc<Hub>, Problem> {
-        self.hub.get().ok_or_else(Problem::away)
+        self.hub.get().ok_or_else(Problem::unavailable)
     }
 
     /// Returns a lane and its table.
-    async fn lane(&self, name: &str) -> Result<(LaneMake, Arc<dyn Inspect>), Problem> {
-        const ABSENT: Error = Error::Absent("lane");
-        let make = self.lanes.make(name).ok_or(ABSENT)?;
-        Ok((make, self.lanes.table(name).await.map_err(Error::from)?.ok_or(ABSENT)?))
+    async fn lane(&self, name: &str) -> Result<(LaneDefinition, Arc<dyn Inspect>), Problem> {
+        const NOT_FOUND: Error = Error::NotFound("lane");
+        let definition = self.lanes.definition(name).ok_or(NOT_FOUND)?;
+        Ok((definition, self.lanes.table(name).await.map_err(Error::from)?.ok_or(NOT_FOUND)?))
     }
 
-    pub(crate) fn guesses(&self) -> &Guesses {
-        &self.guesses
+    pub(crate) fn guess_limit(&self) -> &GuessLimit {
+        &self.guess_limit
     }
 
     /// Checks that this request has a valid key.
-    pub(crate) async fn admits(&self, request: &axum::http::request::Parts) -> Result<(), Problem> {
-        self.actor(&request.method, &request.headers, who(&request.extensions)).await.map(|_| ())
+    pub(crate) async fn check_key(&self, request: &axum::http::request::Parts) -> Result<(), Problem> {
+        self.actor(&request.method, &request.headers, client_address(&request.extensions)).await.map(|_| ())
     }
 
     /// Whether the hub's database is open.
@@ -150,9 +150,9 @@ impl Api {
         let (routes, _) = described().split_for_parts();
         let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(refuse_method);
         let closed =
-            closed.layer(middleware::from_fn_with_state(self.clone(), admit)).with_state(self.clone());
+            closed.layer(middleware::from_fn_with_state(self.clone(), authenticate)).with_state(self.clone());
         let api = Router::new().nest("/api/v1", closed).merge(reference::routes());
-        api.layer(middleware::from_fn(guard_data)).merge(console::routes(self))
+        api.layer(middleware::from_fn(data_headers)).merge(console::routes(self))
     }
 }
 

@@ -5,8 +5,8 @@
 
 mod assets;
 pub(crate) mod cookie;
-mod guard;
-mod sign;
+mod login;
+mod security_headers;
 
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -15,8 +15,8 @@ use axum::{Router, middleware};
 
 use crate::api::Api;
 
-pub(crate) use guard::{MAIL_POLICY, data as guard_data};
-pub(crate) use sign::session_is_meant;
+pub(crate) use login::check_csrf;
+pub(crate) use security_headers::{MAIL_POLICY, data as data_headers};
 
 /// The state of the console's own routes.
 #[derive(Clone)]
@@ -28,12 +28,12 @@ pub(crate) fn routes(api: Api) -> Router {
     let console = Console { api };
     let pages = Router::new()
         .route("/", get(index))
-        .route("/console/login", get(sign::page).post(sign::enter))
-        .route("/console/logout", post(sign::leave))
-        .route("/console/session", get(sign::session))
+        .route("/console/login", get(login::page).post(login::sign_in))
+        .route("/console/logout", post(login::sign_out))
+        .route("/console/session", get(login::session))
         .route("/console/{*file}", get(assets::file))
         .with_state(console);
-    pages.layer(middleware::from_fn(guard::pages))
+    pages.layer(middleware::from_fn(security_headers::pages))
 }
 
 /// Serves the page if there is a session cookie; the API checks whether it is valid.

@@ -7,14 +7,14 @@
 
 pub mod api;
 mod console;
-mod figures;
-mod guesses;
+mod guess_limit;
 mod listener;
 mod overview;
+mod prometheus;
 mod ready;
 mod rows;
 
-pub use api::{Api, LaneControl, LaneMake};
-pub use figures::{Figures, FiguresError};
-pub use listener::{BindError, ConnectionLimits, Listener, Metrics};
+pub use api::{Api, LaneControl, LaneDefinition};
+pub use listener::{BindError, ConnectionLimits, Listener, MetricsAccess};
+pub use prometheus::{MetricsError, MetricsRecorder};
 pub use ready::Lanes;

@@ -2,9 +2,9 @@
 //! and time.
 
 mod accept;
-mod arriving;
 mod connections;
-mod patient;
+mod request_body;
+mod write_timeout;
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 
 use self::connections::Connections;
-use crate::Figures;
+use crate::MetricsRecorder;
 use crate::api::{Api, Problem, refuse_method, refuse_unknown};
 use crate::ready::{Lanes, Ready, readyz};
 
@@ -87,20 +87,20 @@ impl Listener {
     pub async fn serve(
         self,
         lanes: Arc<dyn Lanes>,
-        figures: Figures,
+        recorder: MetricsRecorder,
         api: Option<Api>,
-        metrics: Metrics,
+        metrics: MetricsAccess,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) {
         let liveness = Liveness { lanes: Arc::clone(&lanes), stalled_after: self.stalled_after };
-        let routes = routes(liveness, lanes, figures, api, metrics);
+        let routes = routes(liveness, lanes, recorder, api, metrics);
         accept::serve(self.socket, routes, Connections::new(self.limits), shutdown).await;
     }
 }
 
 /// The clients that may read the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Metrics {
+pub enum MetricsAccess {
     #[default]
     Open,
     /// Clients with an API key.
@@ -110,15 +110,19 @@ pub enum Metrics {
 fn routes(
     liveness: Liveness,
     lanes: Arc<dyn Lanes>,
-    figures: Figures,
+    recorder: MetricsRecorder,
     api: Option<Api>,
-    metrics: Metrics,
+    metrics: MetricsAccess,
 ) -> Router {
     let health = Router::new().route("/healthz", get(healthz)).with_state(liveness);
     let readiness = Router::new().route("/readyz", get(readyz)).with_state(Ready { lanes, api: api.clone() });
-    let door = api.clone().filter(|_| metrics == Metrics::Key);
-    let open = metrics == Metrics::Open;
-    let scrape = Router::new().route("/metrics", get(scraped)).with_state(Scrape { figures, door, open });
+    let key_check = api.clone().filter(|_| metrics == MetricsAccess::Key);
+    let open = metrics == MetricsAccess::Open;
+    let scrape = Router::new().route("/metrics", get(metrics_page)).with_state(MetricsState {
+        recorder,
+        key_check,
+        open,
+    });
     let api = api.map(Api::into_routes).unwrap_or_default();
     Router::new()
         .merge(health)
@@ -130,9 +134,9 @@ fn routes(
 }
 
 #[derive(Clone)]
-struct Scrape {
-    figures: Figures,
-    door: Option<Api>,
+struct MetricsState {
+    recorder: MetricsRecorder,
+    key_check: Option<Api>,
     open: bool,
 }
 
@@ -162,14 +166,14 @@ async fn healthz(State(liveness): State<Liveness>) -> Response {
     }
 }
 
-async fn scraped(State(scrape): State<Scrape>, request: Parts) -> Response {
-    let admitted = match &scrape.door {
-        Some(api) => api.admits(&request).await,
-        None if scrape.open => Ok(()),
+async fn metrics_page(State(state): State<MetricsState>, request: Parts) -> Response {
+    let allowed = match &state.key_check {
+        Some(api) => api.check_key(&request).await,
+        None if state.open => Ok(()),
         None => Err(Problem::unauthorized()),
     };
-    match admitted {
-        Ok(()) => ([(header::CONTENT_TYPE, PROMETHEUS_TEXT)], scrape.figures.render()).into_response(),
+    match allowed {
+        Ok(()) => ([(header::CONTENT_TYPE, PROMETHEUS_TEXT)], state.recorder.render()).into_response(),
         Err(problem) => problem.into_response(),
     }
 }

@@ -4,19 +4,19 @@
 //! secrets are masked, and no text is longer than a page can show.
 
 mod attempt;
+mod columns;
 mod item;
-mod mask;
 mod message;
 mod timeline;
 mod waiting;
 
 use postrider_contract::{Contract, Stage, StateId};
 
+pub use columns::{NameValue, columns};
 pub use item::{RowItem, item};
-pub use mask::{Named, columns};
 pub use message::{MessageView, html_of, message};
 pub use timeline::{TimelineEntry, timeline};
-pub use waiting::{Surroundings, waiting};
+pub use waiting::{WaitContext, waiting};
 
 /// Returns the meaning of a state in one word: `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`.
 pub fn role_of(contract: &Contract, state: StateId) -> &'static str {
@@ -38,7 +38,7 @@ pub fn role_of(contract: &Contract, state: StateId) -> &'static str {
 
 /// Returns an error column as readable text: the message of a JSON object, or the text itself. `None` if there is no
 /// error.
-pub fn error_words(text: &str) -> Option<String> {
+pub fn error_text(text: &str) -> Option<String> {
     let text = text.trim();
     let parsed =
         text.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(text).ok()).flatten();

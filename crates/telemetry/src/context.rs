@@ -2,13 +2,13 @@
 
 /// A trace context: the trace, and the span that is the parent of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Context {
+pub struct TraceContext {
     pub trace: u128,
     pub span: u64,
     pub sampled: bool,
 }
 
-impl Context {
+impl TraceContext {
     /// Parses a `traceparent`; `None` if the specification calls it invalid. Later versions may have more parts.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
@@ -33,11 +33,11 @@ impl Context {
 }
 
 /// Generates a span id that is not zero, which would mean no span.
-pub(crate) fn fresh_span() -> u64 {
+pub(crate) fn new_span_id() -> u64 {
     rand::random::<u64>().max(1)
 }
 
-pub(crate) fn fresh_trace() -> u128 {
+pub(crate) fn new_trace_id() -> u128 {
     rand::random::<u128>().max(1)
 }
 
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn what_the_specification_shows_is_read_and_written() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let context = Context::parse(text).unwrap();
+        let context = TraceContext::parse(text).unwrap();
         assert_eq!(context.header(), text);
         assert!(context.sampled);
-        assert!(!Context::parse(&text.replace("-01", "-00")).unwrap().sampled);
-        assert!(Context::parse(&format!("cc{}-what-the-future-brings", &text[2..])).is_some());
+        assert!(!TraceContext::parse(&text.replace("-01", "-00")).unwrap().sampled);
+        assert!(TraceContext::parse(&format!("cc{}-what-the-future-brings", &text[2..])).is_some());
     }
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
             "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
         ] {
-            assert_eq!(Context::parse(text), None, "{text}");
+            assert_eq!(TraceContext::parse(text), None, "{text}");
         }
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use metrics::Counter;
 use postrider_http::{
-    Call, Client, ClientSettings, Guard, HeaderMap, HeaderName, HeaderValue, Limits, Method, Target,
+    Client, ClientSettings, Guard, HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, RequestLimits,
+    Target,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -19,18 +20,18 @@ use crate::settings::Settings;
 use crate::span::Span;
 
 /// Maximum number of queued spans (about 10 MB), and of settle calls that they come from.
-const QUEUE: usize = 16_384;
-const SETTLES: usize = 4096;
+const MAX_QUEUED_SPANS: usize = 16_384;
+const MAX_QUEUED_CALLS: usize = 4096;
 /// Maximum number of spans per request.
-const BATCH: usize = 512;
+const MAX_BATCH: usize = 512;
 /// How long the exporter waits for a batch to fill.
 const LINGER: Duration = Duration::from_secs(1);
 /// Delays between the tries to send a batch; after the last try its spans are dropped.
-const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 /// Maximum number of bytes read of the collector's answer.
-const ANSWER: usize = 16 * 1024;
+const MAX_RESPONSE: usize = 16 * 1024;
 
-enum Item {
+enum QueueItem {
     Spans(Vec<Span>),
     /// Export all earlier spans now, then notify the sender.
     Flush(oneshot::Sender<()>),
@@ -38,9 +39,9 @@ enum Item {
 
 /// The queue of spans to export; cheap to share.
 pub struct Exporter {
-    queue: mpsc::Sender<Item>,
+    sender: mpsc::Sender<QueueItem>,
     /// Number of spans in the queue.
-    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
     dropped: Counter,
     pub(crate) ratio: f64,
 }
@@ -53,11 +54,11 @@ impl Exporter {
         let client = Client::new(&client)?;
         let target = Target::parse(&settings.url).map_err(|error| error.to_string())?;
         let headers = headers(&settings)?;
-        let (queue, items) = mpsc::channel(SETTLES);
+        let (sender, items) = mpsc::channel(MAX_QUEUED_CALLS);
         let ratio = settings.ratio;
-        let waiting = Arc::<AtomicUsize>::default();
+        let queued = Arc::<AtomicUsize>::default();
         let task = ExportTask {
-            waiting: Arc::clone(&waiting),
+            queued: Arc::clone(&queued),
             client,
             target,
             headers,
@@ -65,19 +66,19 @@ impl Exporter {
             anchor: Anchor::now(),
             exported: metrics::counter!("postrider_spans_exported_total"),
             dropped: metrics::counter!("postrider_spans_dropped_total", "reason" => "collector"),
-            silent: false,
+            unavailable: false,
         };
         tokio::spawn(task.run(items));
         let dropped = metrics::counter!("postrider_spans_dropped_total", "reason" => "queue");
-        Ok(Arc::new(Self { queue, waiting, dropped, ratio }))
+        Ok(Arc::new(Self { sender, queued, dropped, ratio }))
     }
 
     /// Queues spans without waiting. Spans that do not fit are dropped and counted.
-    pub fn take(&self, spans: Vec<Span>) {
+    pub fn queue(&self, spans: Vec<Span>) {
         let count = spans.len();
-        let fits = self.waiting.fetch_add(count, Relaxed) + count <= QUEUE;
-        if !fits || self.queue.try_send(Item::Spans(spans)).is_err() {
-            self.waiting.fetch_sub(count, Relaxed);
+        let fits = self.queued.fetch_add(count, Relaxed) + count <= MAX_QUEUED_SPANS;
+        if !fits || self.sender.try_send(QueueItem::Spans(spans)).is_err() {
+            self.queued.fetch_sub(count, Relaxed);
             self.dropped.increment(count as u64);
         }
     }
@@ -86,7 +87,7 @@ impl Exporter {
     pub async fn flush(&self, limit: Duration) {
         let (sender, done) = oneshot::channel();
         let flushed = async {
-            if self.queue.send(Item::Flush(sender)).await.is_ok() {
+            if self.sender.send(QueueItem::Flush(sender)).await.is_ok() {
                 let _ = done.await;
             }
         };
@@ -98,16 +99,16 @@ fn headers(settings: &Settings) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     for (name, value) in &settings.headers {
-        let wrong = || format!("invalid HTTP header `{name}`");
-        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| wrong())?;
+        let invalid = || format!("invalid HTTP header `{name}`");
+        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| invalid())?;
         value.set_sensitive(true);
-        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| wrong())?, value);
+        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| invalid())?, value);
     }
     Ok(headers)
 }
 
 struct ExportTask {
-    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
     client: Client,
     target: Target,
     headers: HeaderMap,
@@ -116,11 +117,11 @@ struct ExportTask {
     exported: Counter,
     dropped: Counter,
     /// Whether the collector is unavailable, which was logged.
-    silent: bool,
+    unavailable: bool,
 }
 
 impl ExportTask {
-    async fn run(mut self, mut items: mpsc::Receiver<Item>) {
+    async fn run(mut self, mut items: mpsc::Receiver<QueueItem>) {
         let mut spans: Vec<Span> = Vec::new();
         loop {
             let Some(first) = items.recv().await else { return };
@@ -129,20 +130,20 @@ impl ExportTask {
             let mut next = Some(first);
             while let Some(item) = next {
                 match item {
-                    Item::Spans(more) => {
-                        self.waiting.fetch_sub(more.len(), Relaxed);
+                    QueueItem::Spans(more) => {
+                        self.queued.fetch_sub(more.len(), Relaxed);
                         spans.extend(more);
                     }
-                    Item::Flush(sender) => flushed.push(sender),
+                    QueueItem::Flush(sender) => flushed.push(sender),
                 }
-                let full = spans.len() >= BATCH || !flushed.is_empty();
+                let full = spans.len() >= MAX_BATCH || !flushed.is_empty();
                 next = if full {
                     None
                 } else {
                     tokio::time::timeout_at(until, items.recv()).await.ok().flatten()
                 };
             }
-            for batch in spans.chunks(BATCH) {
+            for batch in spans.chunks(MAX_BATCH) {
                 self.export(batch, flushed.is_empty()).await;
             }
             spans.clear();
@@ -153,31 +154,31 @@ impl ExportTask {
         }
     }
 
-    async fn export(&mut self, spans: &[Span], patient: bool) {
+    async fn export(&mut self, spans: &[Span], may_retry: bool) {
         let body = otlp::encode(spans, &self.settings.resource, &self.anchor);
-        let call = Call {
+        let request = HttpRequest {
             method: Method::POST,
             target: self.target.clone(),
             headers: self.headers.clone(),
             body: body.into(),
         };
-        let pauses = if patient && !self.silent { PAUSES.as_slice() } else { &[] };
-        let mut result = self.send(&call).await;
-        for pause in pauses {
-            let Err(SendError { later: true, .. }) = &result else { break };
-            tokio::time::sleep(*pause).await;
-            result = self.send(&call).await;
+        let delays = if may_retry && !self.unavailable { RETRY_DELAYS.as_slice() } else { &[] };
+        let mut result = self.send(&request).await;
+        for delay in delays {
+            let Err(ExportError { retryable: true, .. }) = &result else { break };
+            tokio::time::sleep(*delay).await;
+            result = self.send(&request).await;
         }
         match result {
             Ok(()) => {
                 self.exported.increment(spans.len() as u64);
-                if std::mem::take(&mut self.silent) {
+                if std::mem::take(&mut self.unavailable) {
                     tracing::info!(url = self.settings.url, "the collector accepts traces again");
                 }
             }
             Err(error) => {
                 self.dropped.increment(spans.len() as u64);
-                if !std::mem::replace(&mut self.silent, true) {
+                if !std::mem::replace(&mut self.unavailable, true) {
                     tracing::warn!(
                         url = self.settings.url,
                         error = error.text,
@@ -188,20 +189,20 @@ impl ExportTask {
         }
     }
 
-    async fn send(&self, call: &Call) -> Result<(), SendError> {
-        match self.client.send(call, Limits::within(self.settings.timeout, ANSWER)).await {
-            Ok(answer) if answer.is_success() => Ok(()),
-            Ok(answer) => {
-                let later = matches!(answer.status, 429 | 502..=504);
-                Err(SendError { later, text: format!("it answered {}", answer.status) })
+    async fn send(&self, request: &HttpRequest) -> Result<(), ExportError> {
+        match self.client.send(request, RequestLimits::within(self.settings.timeout, MAX_RESPONSE)).await {
+            Ok(response) if response.is_success() => Ok(()),
+            Ok(response) => {
+                let retryable = matches!(response.status, 429 | 502..=504);
+                Err(ExportError { retryable, text: format!("it answered {}", response.status) })
             }
-            Err(error) => Err(SendError { later: true, text: error.to_string() }),
+            Err(error) => Err(ExportError { retryable: true, text: error.to_string() }),
         }
     }
 }
 
-struct SendError {
+struct ExportError {
     /// Whether a retry may succeed.
-    later: bool,
+    retryable: bool,
     text: String,
 }

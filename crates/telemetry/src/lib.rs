@@ -11,7 +11,7 @@ mod otlp;
 mod settings;
 mod span;
 
-pub use context::Context;
+pub use context::TraceContext;
 pub use exporter::Exporter;
 pub use lane::{Seams, observe};
 pub use settings::{Settings, Variables};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::span::{Attribute, Span};
+use crate::span::{AttributeValue, Span};
 
 /// The monotonic clock and the wall clock, read once at the same moment, to convert the times of spans.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +50,8 @@ fn encode_span(span: &Span, anchor: &Anchor) -> Value {
         .attributes
         .iter()
         .map(|(name, value)| match value {
-            Attribute::Text(text) => pair(name, &json!({ "stringValue": text })),
-            Attribute::Int(number) => pair(name, &json!({ "intValue": number.to_string() })),
+            AttributeValue::Text(text) => pair(name, &json!({ "stringValue": text })),
+            AttributeValue::Int(number) => pair(name, &json!({ "intValue": number.to_string() })),
         })
         .collect();
     let mut encoded = json!({

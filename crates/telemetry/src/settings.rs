@@ -53,7 +53,7 @@ impl Settings {
         let Some(url) = url else { return Ok(None) };
         postrider_http::Target::parse(&url).map_err(|error| error.to_string())?;
         let headers = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
-        let headers = headers.into_iter().filter_map(variable).flat_map(|text| pairs(&text)).collect();
+        let headers = headers.into_iter().filter_map(variable).flat_map(|text| parse_pairs(&text)).collect();
         let timeout =
             variable("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| variable("OTEL_EXPORTER_OTLP_TIMEOUT"));
         let timeout = timeout.map(|text| text.trim().parse::<u64>().map(Duration::from_millis));
@@ -62,13 +62,13 @@ impl Settings {
             .map_err(|_| "OTEL_EXPORTER_OTLP_TIMEOUT: whole milliseconds, such as 10000")?;
         let ratio = match ratio {
             Some(ratio) => ratio,
-            None => sampled(
+            None => sampling_ratio(
                 variable("OTEL_TRACES_SAMPLER").as_deref(),
                 variable("OTEL_TRACES_SAMPLER_ARG").as_deref(),
             )?,
         };
         let mut resource: Vec<(String, String)> =
-            variable("OTEL_RESOURCE_ATTRIBUTES").map(|text| pairs(&text)).unwrap_or_default();
+            variable("OTEL_RESOURCE_ATTRIBUTES").map(|text| parse_pairs(&text)).unwrap_or_default();
         let service = service.map(str::to_owned).or_else(|| variable("OTEL_SERVICE_NAME"));
         if service.is_some() || !resource.iter().any(|(name, _)| name == "service.name") {
             resource.retain(|(name, _)| name != "service.name");
@@ -86,7 +86,7 @@ fn with_path(base: &str) -> String {
 }
 
 /// Parses `name=value,name=value` with percent-encoded values.
-fn pairs(text: &str) -> Vec<(String, String)> {
+fn parse_pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| percent_decode_str(text.trim()).decode_utf8_lossy().into_owned();
     text.split(',')
         .filter_map(|pair| pair.split_once('='))
@@ -94,7 +94,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn sampled(sampler: Option<&str>, argument: Option<&str>) -> Result<f64, String> {
+fn sampling_ratio(sampler: Option<&str>, argument: Option<&str>) -> Result<f64, String> {
     match sampler {
         None | Some("always_on" | "parentbased_always_on") => Ok(1.0),
         Some("always_off" | "parentbased_always_off") => Ok(0.0),

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 /// The kind of a span, with its number in OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     Internal = 1,
     Client = 3,
     Producer = 4,
@@ -13,7 +13,7 @@ pub enum Kind {
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attribute {
+pub enum AttributeValue {
     Text(String),
     Int(i64),
 }
@@ -25,10 +25,10 @@ pub struct Span {
     pub id: u64,
     pub parent: Option<u64>,
     pub name: String,
-    pub kind: Kind,
+    pub kind: SpanKind,
     pub start: Instant,
     pub end: Instant,
-    pub attributes: Vec<(&'static str, Attribute)>,
+    pub attributes: Vec<(&'static str, AttributeValue)>,
     /// Reason of the failure; `None` if the span succeeded. It must not contain a secret.
     pub error: Option<String>,
 }

@@ -25,7 +25,7 @@ pub fn run(program: &str, input: &str) -> Result<std::result::Result<String, Str
         .stderr(Stdio::piped())
         .spawn()
         .map_err(Error::file(&python))?;
-    let mut pipe = child.stdin.take().expect("its input was asked for");
+    let mut pipe = child.stdin.take().expect("stdin is a pipe");
     pipe.write_all(input.as_bytes()).map_err(Error::file(&python))?;
     drop(pipe);
     let output = child.wait_with_output().map_err(Error::file(&python))?;

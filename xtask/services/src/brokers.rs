@@ -5,10 +5,11 @@
 use std::thread;
 
 use crate::error::Result;
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::ministack::Ministack;
 use crate::nats::Nats;
 use crate::rabbitmq::RabbitMq;
+use crate::server::{first_stopped, join};
 use crate::tansu::Tansu;
 
 /// One broker of each kind; all are stopped and removed on drop.
@@ -23,7 +24,7 @@ pub struct Brokers {
 impl Brokers {
     /// Installs what is missing in one step, then starts all brokers concurrently.
     pub fn start() -> Result<Self> {
-        install::ensure(&[Need::Nats, Need::RabbitMq, Need::Pip])?;
+        install::ensure(&[Dependency::Nats, Dependency::RabbitMq, Dependency::Pip])?;
         thread::scope(|scope| {
             let nats = scope.spawn(|| Nats::start(""));
             let rabbitmq = scope.spawn(|| RabbitMq::start(""));
@@ -48,18 +49,12 @@ impl Brokers {
     }
 
     /// The name of a broker that ended unexpectedly, if one did.
-    pub fn first_lost(&mut self) -> Option<&'static str> {
-        [
+    pub fn first_stopped_server(&mut self) -> Option<&'static str> {
+        first_stopped([
             ("NATS", self.nats.is_running()),
             ("RabbitMQ", self.rabbitmq.is_running()),
             ("Tansu", self.tansu.is_running()),
             ("Ministack", self.ministack.is_running()),
-        ]
-        .into_iter()
-        .find_map(|(name, running)| (!running).then_some(name))
+        ])
     }
-}
-
-fn join<T>(starter: thread::ScopedJoinHandle<'_, T>) -> T {
-    starter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result, last_lines};
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::server;
 use crate::user::we_are_root;
 use crate::wheel;
@@ -29,12 +29,17 @@ pub struct Browser {
 impl Browser {
     /// Installs what is missing, fonts included: without a Chinese font a page of boxes would pass every test.
     pub fn find() -> Result<Self> {
-        install::ensure(&[Need::Chromium, Need::Fontconfig, Need::ChineseFonts, Need::Npm])?;
-        let modules = wheel::cached(MODULES, Need::Npm, |half, _| {
+        install::ensure(&[
+            Dependency::Chromium,
+            Dependency::Fontconfig,
+            Dependency::ChineseFonts,
+            Dependency::Npm,
+        ])?;
+        let modules = wheel::cached(MODULES, Dependency::Npm, |partial, _| {
             let mut npm = Command::new("npm");
             npm.args(["install", "--silent", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts"])
                 .arg("--prefix")
-                .arg(half)
+                .arg(partial)
                 .args(PACKAGES);
             server::run(&mut npm, None)
         })?;
@@ -50,8 +55,8 @@ impl Browser {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = node.spawn().map_err(Error::command("node"))?;
-        let mut orders = child.stdin.take().expect("its input was asked for as a pipe");
-        let order = format!(
+        let mut stdin = child.stdin.take().expect("stdin is a pipe");
+        let request = format!(
             r#"{{"chromium":{},"sandbox":{},"script":{},"input":{}}}"#,
             quoted(&self.chromium.to_string_lossy()),
             !we_are_root(),
@@ -59,17 +64,17 @@ impl Browser {
             input.replace(['\r', '\n'], " "),
         );
         // If node ends at once, its stderr says why.
-        let _ = writeln!(orders, "{order}");
-        let errors = child.stderr.take().expect("its errors were asked for as a pipe");
-        let complaints = std::thread::spawn(move || read(errors));
-        let answer = read(child.stdout.take().expect("its output was asked for as a pipe"));
+        let _ = writeln!(stdin, "{request}");
+        let errors = child.stderr.take().expect("stderr is a pipe");
+        let error_text = std::thread::spawn(move || read(errors));
+        let answer = read(child.stdout.take().expect("stdout is a pipe"));
         let status = child.wait().map_err(Error::command("node"))?;
-        drop(orders);
-        let complaints = complaints.join().unwrap_or_default();
+        drop(stdin);
+        let error_text = error_text.join().unwrap_or_default();
         if status.success() {
             return Ok(answer.trim().to_owned());
         }
-        Err(Error::Failed { command: "a script in the browser".into(), output: last_lines(&complaints) })
+        Err(Error::Failed { command: "a script in the browser".into(), output: last_lines(&error_text) })
     }
 }
 
@@ -87,7 +92,7 @@ fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             c if c.is_control() => {
-                write!(quoted, "\\u{:04x}", u32::from(c)).expect("a String takes all");
+                write!(quoted, "\\u{:04x}", u32::from(c)).expect("writing to a String cannot fail");
             }
             c => quoted.push(c),
         }

@@ -3,10 +3,10 @@
 use std::thread;
 
 use crate::error::Result;
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
-use crate::server::Durability;
+use crate::server::{Durability, first_stopped, join};
 use crate::smtp::{SmtpOptions, SmtpServer, SmtpSink};
 
 /// One server of each kind; all are stopped and removed on drop.
@@ -21,7 +21,12 @@ pub struct Fleet {
 impl Fleet {
     /// Installs what is missing in one step, then starts all servers concurrently.
     pub fn start(durability: Durability) -> Result<Self> {
-        install::ensure(&[Need::Postgres, Need::MariaDb, Need::SmtpSink, Need::Aiosmtpd])?;
+        install::ensure(&[
+            Dependency::Postgres,
+            Dependency::MariaDb,
+            Dependency::SmtpSink,
+            Dependency::Aiosmtpd,
+        ])?;
         thread::scope(|scope| {
             let postgres = scope.spawn(|| Postgres::start(durability));
             let mariadb = scope.spawn(|| MariaDb::start(durability));
@@ -51,18 +56,12 @@ impl Fleet {
     }
 
     /// The name of a server that ended unexpectedly, if one did.
-    pub fn first_lost(&mut self) -> Option<&'static str> {
-        [
+    pub fn first_stopped_server(&mut self) -> Option<&'static str> {
+        first_stopped([
             ("PostgreSQL", self.postgres.is_running()),
             ("MariaDB", self.mariadb.is_running()),
             ("smtp-sink", self.sink.is_running()),
             ("the SMTP server", self.smtp.is_running()),
-        ]
-        .into_iter()
-        .find_map(|(name, running)| (!running).then_some(name))
+        ])
     }
-}
-
-fn join<T>(starter: thread::ScopedJoinHandle<'_, T>) -> T {
-    starter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -47,14 +47,14 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct Folder {
     path: PathBuf,
     guardian: Child,
-    orders: ChildStdin,
+    stdin: ChildStdin,
 }
 
 impl Folder {
     pub(crate) fn create(server: &str, owner: Option<User>, last_signal: &str) -> Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("postrider-{server}-{}-{number}", std::process::id());
-        let path = place()?.join(name);
+        let path = parent_folder()?.join(name);
         // A leftover folder of an earlier process with the same PID is unused: a guardian would have removed it.
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(Error::file(&path))?;
@@ -71,9 +71,9 @@ impl Folder {
             .stderr(Stdio::null())
             .spawn()
             .map_err(Error::command("sh"))?;
-        let orders = guardian.stdin.take().expect("its input was asked for as a pipe");
-        let folder = Self { path, guardian, orders };
-        folder.own(&folder.path, owner)?;
+        let stdin = guardian.stdin.take().expect("stdin is a pipe");
+        let folder = Self { path, guardian, stdin };
+        folder.set_owner(&folder.path, owner)?;
         Ok(folder)
     }
 
@@ -82,28 +82,28 @@ impl Folder {
     }
 
     /// Creates a subfolder that the server's user owns.
-    pub(crate) fn inner(&self, name: &str, owner: Option<User>) -> Result<PathBuf> {
+    pub(crate) fn subfolder(&self, name: &str, owner: Option<User>) -> Result<PathBuf> {
         let path = self.path.join(name);
         std::fs::create_dir(&path).map_err(Error::file(&path))?;
-        self.own(&path, owner)?;
+        self.set_owner(&path, owner)?;
         Ok(path)
     }
 
     #[expect(clippy::unused_self, reason = "only paths inside a folder are given away")]
-    fn own(&self, path: &Path, owner: Option<User>) -> Result<()> {
+    fn set_owner(&self, path: &Path, owner: Option<User>) -> Result<()> {
         let Some(user) = owner else { return Ok(()) };
         chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file(path))
     }
 
     /// Makes the guardian kill this process group if this process dies.
     pub(crate) fn guard(&mut self, group: u32) -> Result<()> {
-        writeln!(self.orders, "run {group}").map_err(Error::command("the guardian"))
+        writeln!(self.stdin, "run {group}").map_err(Error::command("the guardian"))
     }
 
     /// Stops guarding the group: the server has ended, and the system may reuse its PID.
     pub(crate) fn unguard(&mut self) {
         // An error means that the guardian has ended, and guards nothing anyway.
-        let _ = writeln!(self.orders, "idle");
+        let _ = writeln!(self.stdin, "idle");
     }
 }
 
@@ -112,24 +112,24 @@ impl Drop for Folder {
         if let Err(problem) = std::fs::remove_dir_all(&self.path) {
             eprintln!("{} could not be removed: {problem}", self.path.display());
         }
-        let _ = writeln!(self.orders, "gone");
+        let _ = writeln!(self.stdin, "gone");
         let _ = self.guardian.wait();
     }
 }
 
 /// The parent of the folders: a short path, as socket paths are limited, and open to the users that servers run as.
-fn place() -> Result<PathBuf> {
+fn parent_folder() -> Result<PathBuf> {
     if let Some(chosen) = std::env::var_os("POSTRIDER_SERVICES_DIR") {
         return Ok(chosen.into());
     }
     let usual = std::env::temp_dir();
-    if !we_are_root() || open_to_all(&usual)? { Ok(usual) } else { Ok("/var/tmp".into()) }
+    if !we_are_root() || is_open_to_all(&usual)? { Ok(usual) } else { Ok("/var/tmp".into()) }
 }
 
-fn open_to_all(path: &Path) -> Result<bool> {
+fn is_open_to_all(path: &Path) -> Result<bool> {
     for folder in path.ancestors() {
-        let about = std::fs::metadata(folder).map_err(Error::file(folder))?;
-        if about.permissions().mode() & 0o001 == 0 {
+        let metadata = std::fs::metadata(folder).map_err(Error::file(folder))?;
+        if metadata.permissions().mode() & 0o001 == 0 {
             return Ok(false);
         }
     }

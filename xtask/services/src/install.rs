@@ -13,7 +13,7 @@ use crate::error::{Error, Result, last_lines};
 use crate::user::we_are_root;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum Dependency {
     Postgres,
     PgBouncer,
     MariaDb,
@@ -32,7 +32,7 @@ pub(crate) enum Need {
     ChineseFonts,
 }
 
-impl Need {
+impl Dependency {
     fn package(self) -> &'static str {
         match self {
             Self::Postgres => "postgresql-15",
@@ -142,14 +142,14 @@ fn find(command: &str) -> Option<PathBuf> {
 }
 
 /// Installs what is missing, once for all callers, and waits for other processes that install.
-pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
-    if missing(needs).is_empty() {
+pub(crate) fn ensure(dependencies: &[Dependency]) -> Result<()> {
+    if missing(dependencies).is_empty() {
         return Ok(());
     }
     let lock = std::env::temp_dir().join("postrider-install.lock");
     let file = File::create(&lock).map_err(Error::file(&lock))?;
     file.lock().map_err(Error::file(&lock))?;
-    let packages = missing(needs);
+    let packages = missing(dependencies);
     if packages.is_empty() {
         return Ok(());
     }
@@ -158,14 +158,18 @@ pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
     }
     eprintln!("installing {} …", packages.join(" "));
     install(&packages)?;
-    match missing(needs) {
+    match missing(dependencies) {
         none if none.is_empty() => Ok(()),
         still => Err(failed(&still, "apt-get said it went well, but the programs are not there".into())),
     }
 }
 
-fn missing(needs: &[Need]) -> Vec<&'static str> {
-    needs.iter().filter(|need| !need.is_present()).map(|need| need.package()).collect()
+fn missing(dependencies: &[Dependency]) -> Vec<&'static str> {
+    dependencies
+        .iter()
+        .filter(|dependency| !dependency.is_present())
+        .map(|dependency| dependency.package())
+        .collect()
 }
 
 fn failed(packages: &[&str], output: String) -> Error {
@@ -236,11 +240,11 @@ pub(crate) struct ServicePolicy {
 impl ServicePolicy {
     pub(crate) fn forbid_starts(path: &Path) -> Result<Self> {
         let policy = Self { path: path.to_owned() };
-        let (aside, fresh) = (policy.beside("before"), policy.beside("fresh"));
+        let (backup, fresh) = (policy.sibling("before"), policy.sibling("fresh"));
         // A killed earlier run left the machine's own policy in the backup; do not overwrite it with ours.
         let own = std::fs::read(path).is_ok_and(|there| there != POLICY);
-        if own && !aside.exists() {
-            std::fs::copy(path, &aside).map_err(Error::file(&aside))?;
+        if own && !backup.exists() {
+            std::fs::copy(path, &backup).map_err(Error::file(&backup))?;
         }
         std::fs::write(&fresh, POLICY).map_err(Error::file(&fresh))?;
         std::fs::set_permissions(&fresh, PermissionsExt::from_mode(0o755)).map_err(Error::file(&fresh))?;
@@ -248,16 +252,16 @@ impl ServicePolicy {
         Ok(policy)
     }
 
-    fn beside(&self, suffix: &str) -> PathBuf {
+    fn sibling(&self, suffix: &str) -> PathBuf {
         self.path.with_extension(format!("d.postrider-{suffix}"))
     }
 }
 
 impl Drop for ServicePolicy {
     fn drop(&mut self) {
-        let aside = self.beside("before");
-        let outcome = if aside.exists() {
-            std::fs::rename(&aside, &self.path)
+        let backup = self.sibling("before");
+        let outcome = if backup.exists() {
+            std::fs::rename(&backup, &self.path)
         } else {
             std::fs::remove_file(&self.path)
         };

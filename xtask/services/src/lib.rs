@@ -14,6 +14,7 @@
 //! The databases run in a time zone far from UTC on purpose, to find sessions that forget to set their own.
 
 pub mod boto3;
+mod broker_client;
 mod brokers;
 mod browser;
 mod error;
@@ -24,7 +25,6 @@ mod mariadb;
 mod ministack;
 mod mysql;
 mod nats;
-mod outsider;
 mod pgbouncer;
 mod port;
 mod postgres;
@@ -40,6 +40,7 @@ mod tool;
 mod user;
 mod wheel;
 
+pub use broker_client::BrokerClient;
 pub use brokers::Brokers;
 pub use browser::Browser;
 pub use error::{Error, Result};
@@ -48,7 +49,6 @@ pub use mariadb::MariaDb;
 pub use ministack::Ministack;
 pub use mysql::MySql;
 pub use nats::Nats;
-pub use outsider::Outsider;
 pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::Postgres;
 pub use proxy::{LostAnswer, NewConnections, Proxy};

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::error::Result;
 use crate::folder::Folder;
-use crate::install::{self, Need};
-use crate::server::{self, Durability, Launch, Server};
+use crate::install::{self, Dependency};
+use crate::server::{self, Durability, Launch, Server, process_control};
 use crate::user::User;
 
 /// A MariaDB server with the user `root` and no password; it is removed with its data on drop.
@@ -17,16 +17,18 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
+    process_control!(port, kill, is_running);
+
     /// Installs MariaDB if it is missing, creates a data folder and starts the server.
     pub fn start(durability: Durability) -> Result<Self> {
-        install::ensure(&[Need::MariaDb])?;
-        server::on_some_port(|port| Self::start_on(port, durability))
+        install::ensure(&[Dependency::MariaDb])?;
+        server::on_free_port(|port| Self::start_on(port, durability))
     }
 
     fn start_on(port: u16, durability: Durability) -> Result<Self> {
         let user = User::for_server("mysql");
         let folder = Folder::create("maria", user, "KILL")?;
-        let data = folder.inner("data", user)?;
+        let data = folder.subfolder("data", user)?;
         let mut prepare = Command::new("mariadb-install-db");
         prepare
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
@@ -44,13 +46,8 @@ impl MariaDb {
             last_signal: "KILL",
         };
         let mut mariadb = Self { server: Server::new(launch, folder), port };
-        mariadb.start_again()?;
+        mariadb.restart()?;
         Ok(mariadb)
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// The URL without a database; tests create their own.
@@ -68,29 +65,28 @@ impl MariaDb {
         self.server.stop("TERM");
     }
 
-    /// Kills the server with SIGKILL.
-    pub fn kill(&mut self) {
-        self.server.kill();
-    }
-
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a stopped or killed server on the same data and port, and waits for its recovery.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let (data, port) = (self.server.folder().join("data"), self.port);
         self.server.start(|| answers(port, &data))
     }
 }
 
 fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
+    // `--no-defaults` must be the first option, or it is ignored.
+    let mut arguments =
+        vec!["--no-defaults".to_owned(), format!("--datadir={}", folder.join("data").display())];
+    arguments.extend(common_arguments(port, folder, durability));
+    // The settings of Debian's configuration file.
+    arguments.push("--character-set-server=utf8mb4".to_owned());
+    arguments.push("--collation-server=utf8mb4_general_ci".to_owned());
+    arguments
+}
+
+/// The options that MariaDB and MySQL share.
+pub(crate) fn common_arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
     let at = |name: &str| folder.join(name).display().to_string();
     let mut arguments = vec![
-        // Must be the first option, or it is ignored.
-        "--no-defaults".to_owned(),
-        format!("--datadir={}", at("data")),
         format!("--socket={}", at("socket")),
         // The server's user may not write to other folders.
         format!("--tmpdir={}", folder.display()),
@@ -99,9 +95,6 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
         "--bind-address=127.0.0.1".to_owned(),
         "--max-connections=300".to_owned(),
         "--default-time-zone=+05:45".to_owned(),
-        // The settings of Debian's configuration file.
-        "--character-set-server=utf8mb4".to_owned(),
-        "--collation-server=utf8mb4_general_ci".to_owned(),
     ];
     if durability == Durability::ProcessCrash {
         // The log is written at every commit, but flushed once per second.
@@ -115,5 +108,5 @@ fn answers(port: u16, data: &Path) -> bool {
     command
         .args(["--no-defaults", "-h127.0.0.1", "-uroot", "-BNe", "select @@datadir"])
         .arg(format!("-P{port}"));
-    server::ask(&mut command).is_some_and(|answer| Path::new(&answer) == data)
+    server::stdout_of(&mut command).is_some_and(|answer| Path::new(&answer) == data)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::folder::Folder;
 use crate::install;
-use crate::server::{self, Launch, Server};
+use crate::server::{self, Launch, Server, process_control};
 use crate::wheel::{self, Wheel};
 
 pub(crate) const WHEEL: Wheel = Wheel {
@@ -28,10 +28,12 @@ pub struct Ministack {
 }
 
 impl Ministack {
+    process_control!(port, freeze, thaw, is_running);
+
     /// Installs Ministack if it is missing and starts it.
     pub fn start() -> Result<Self> {
         let packages = wheel::ensure(&WHEEL)?;
-        server::on_some_port(|port| Self::start_on(port, &packages))
+        server::on_free_port(|port| Self::start_on(port, &packages))
     }
 
     fn start_on(port: u16, packages: &Path) -> Result<Self> {
@@ -52,23 +54,8 @@ impl Ministack {
             last_signal: "KILL",
         };
         let mut ministack = Self { server: Server::new(launch, folder), port };
-        ministack.start_again()?;
+        ministack.restart()?;
         Ok(ministack)
-    }
-
-    /// Freezes the server (SIGSTOP); its connections stay open.
-    pub fn freeze(&self) {
-        self.server.freeze();
-    }
-
-    /// Continues a frozen server.
-    pub fn thaw(&self) {
-        self.server.thaw();
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// The URL of its HTTP endpoint.
@@ -96,13 +83,8 @@ impl Ministack {
         self.server.kill();
     }
 
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts the server again on the same port.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let port = self.port;
         self.server.start(|| is_healthy(port))
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::Need;
+use crate::install::Dependency;
+use crate::mariadb;
 use crate::server::{self, Durability, Launch, Server};
 use crate::user::we_are_root;
 use crate::wheel;
@@ -28,8 +29,8 @@ impl MySql {
     /// Downloads MySQL if it is missing, creates a data folder and starts the server.
     pub fn start(durability: Durability) -> Result<Self> {
         // Unpacking needs `dpkg-deb`, which every Debian has; requiring pip ensures that this is Debian.
-        let tree = wheel::cached("mysql-sid", Need::Pip, |half, _| fetch(half))?.join("tree");
-        server::on_some_port(|port| Self::start_on(port, &tree, durability))
+        let tree = wheel::cached("mysql-sid", Dependency::Pip, |partial, _| fetch(partial))?.join("tree");
+        server::on_free_port(|port| Self::start_on(port, &tree, durability))
     }
 
     fn start_on(port: u16, tree: &Path, durability: Durability) -> Result<Self> {
@@ -53,7 +54,7 @@ impl MySql {
             last_signal: "KILL",
         };
         let mut mysql = Self { server: Server::new(launch, folder), port };
-        mysql.server.start(|| greets(port))?;
+        mysql.server.start(|| is_ready(port))?;
         Ok(mysql)
     }
 
@@ -69,8 +70,8 @@ impl MySql {
 }
 
 /// Downloads the packages and all their dependencies, ignoring what is installed.
-fn fetch(half: &Path) -> Result<()> {
-    let apt = half.join("apt");
+fn fetch(partial: &Path) -> Result<()> {
+    let apt = partial.join("apt");
     for folder in ["lists/partial", "archives/partial"] {
         std::fs::create_dir_all(apt.join(folder)).map_err(Error::file(&apt))?;
     }
@@ -98,7 +99,7 @@ fn fetch(half: &Path) -> Result<()> {
     for entry in std::fs::read_dir(&archives).map_err(Error::file(&archives))?.flatten() {
         if entry.path().extension().is_some_and(|end| end == "deb") {
             let mut unpack = Command::new("dpkg-deb");
-            unpack.arg("-x").arg(entry.path()).arg(half.join("tree"));
+            unpack.arg("-x").arg(entry.path()).arg(partial.join("tree"));
             server::run(&mut unpack, None)?;
         }
     }
@@ -147,26 +148,13 @@ fn program(tree: &Path) -> (PathBuf, Vec<String>) {
 }
 
 fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
-    let at = |name: &str| folder.join(name).display().to_string();
-    let mut arguments = vec![
-        format!("--socket={}", at("socket")),
-        format!("--tmpdir={}", folder.display()),
-        format!("--pid-file={}", at("pid")),
-        format!("--port={port}"),
-        "--bind-address=127.0.0.1".to_owned(),
-        "--mysqlx=OFF".to_owned(),
-        "--max-connections=300".to_owned(),
-        "--default-time-zone=+05:45".to_owned(),
-        // The binary log is not needed, and it is flushed at every commit.
-        "--skip-log-bin".to_owned(),
-    ];
-    if durability == Durability::ProcessCrash {
-        arguments.push("--innodb-flush-log-at-trx-commit=2".to_owned());
-    }
+    let mut arguments = mariadb::common_arguments(port, folder, durability);
+    // The binary log is not needed, and it is flushed at every commit.
+    arguments.extend(["--mysqlx=OFF".to_owned(), "--skip-log-bin".to_owned()]);
     arguments
 }
 
-fn greets(port: u16) -> bool {
+fn is_ready(port: u16) -> bool {
     greeting(port).is_some()
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::{self, Need};
-use crate::server::{self, Launch, Server};
+use crate::install::{self, Dependency};
+use crate::server::{self, Launch, Server, process_control};
 
 /// A NATS server with JetStream; it is removed with its streams on drop.
 #[derive(Debug)]
@@ -18,10 +18,12 @@ pub struct Nats {
 }
 
 impl Nats {
+    process_control!(port, kill, freeze, thaw, is_running);
+
     /// Starts the server; `settings` are more lines of its configuration file: users, permissions, limits.
     pub fn start(settings: &str) -> Result<Self> {
-        install::ensure(&[Need::Nats])?;
-        server::on_some_port(|port| Self::start_on(port, settings))
+        install::ensure(&[Dependency::Nats])?;
+        server::on_free_port(|port| Self::start_on(port, settings))
     }
 
     fn start_on(port: u16, settings: &str) -> Result<Self> {
@@ -51,13 +53,8 @@ impl Nats {
             last_signal: "KILL",
         };
         let mut nats = Self { server: Server::new(launch, folder), name, port };
-        nats.start_again()?;
+        nats.restart()?;
         Ok(nats)
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// The URL for clients.
@@ -65,35 +62,15 @@ impl Nats {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Kills the server with SIGKILL.
-    pub fn kill(&mut self) {
-        self.server.kill();
-    }
-
-    /// Freezes the server (SIGSTOP); its connections stay open.
-    pub fn freeze(&self) {
-        self.server.freeze();
-    }
-
-    /// Continues a frozen server.
-    pub fn thaw(&self) {
-        self.server.thaw();
-    }
-
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a killed server on the same port and streams.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let (port, name) = (self.port, self.name.clone());
-        self.server.start(|| greets(port, &name))
+        self.server.start(|| is_ready(port, &name))
     }
 }
 
 /// Whether the server's first line contains this name.
-fn greets(port: u16, name: &str) -> bool {
+fn is_ready(port: u16, name: &str) -> bool {
     let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     if stream.set_read_timeout(Some(Duration::from_secs(2))).is_err() {
         return false;

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpStream};
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::server::{self, Launch, Server};
 use crate::user::User;
 
@@ -25,8 +25,8 @@ pub struct PgBouncer {
 impl PgBouncer {
     /// Starts PgBouncer; `port` is the server's, whose superuser is `postgres` without a password.
     pub fn start(port: u16, mode: PoolMode) -> Result<Self> {
-        install::ensure(&[Need::PgBouncer])?;
-        server::on_some_port(|own| Self::start_on(own, port, mode))
+        install::ensure(&[Dependency::PgBouncer])?;
+        server::on_free_port(|own| Self::start_on(own, port, mode))
     }
 
     fn start_on(own: u16, port: u16, mode: PoolMode) -> Result<Self> {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::{self, Need};
-use crate::server::{self, Durability, Launch, Server};
+use crate::install::{self, Dependency};
+use crate::server::{self, Durability, Launch, Server, process_control};
 use crate::signal;
 use crate::user::User;
 
@@ -20,14 +20,16 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    process_control!(port, is_running);
+
     /// Installs PostgreSQL if it is missing, creates a cluster and starts it.
     pub fn start(durability: Durability) -> Result<Self> {
-        install::ensure(&[Need::Postgres])?;
+        install::ensure(&[Dependency::Postgres])?;
         let binaries = install::postgres_binaries().ok_or_else(|| Error::Install {
             packages: "postgresql-15".into(),
             output: "it is installed, but initdb was not found".into(),
         })?;
-        server::on_some_port(|port| Self::start_on(port, &binaries, durability))
+        server::on_free_port(|port| Self::start_on(port, &binaries, durability))
     }
 
     fn start_on(port: u16, binaries: &Path, durability: Durability) -> Result<Self> {
@@ -55,13 +57,8 @@ impl Postgres {
             last_signal: "QUIT",
         };
         let mut postgres = Self { server: Server::new(launch, folder), binaries: binaries.to_owned(), port };
-        postgres.start_again()?;
+        postgres.restart()?;
         Ok(postgres)
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// The folder with the programs of this version: `psql`, `pgbench`, `pg_dump`.
@@ -89,13 +86,8 @@ impl Postgres {
         self.server.kill();
     }
 
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a stopped or killed server on the same data and port, and waits for its recovery.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
             let data = self.server.folder().join("data");
@@ -145,5 +137,5 @@ fn answers(psql: &Path, port: u16, data: &Path) -> bool {
         "-p",
         &port.to_string(),
     ]);
-    server::ask(&mut command).is_some_and(|answer| Path::new(&answer) == data)
+    server::stdout_of(&mut command).is_some_and(|answer| Path::new(&answer) == data)
 }

@@ -79,7 +79,7 @@ impl Shared {
 impl Proxy {
     /// Starts a proxy that forwards to this target without faults.
     pub fn start(target: SocketAddr) -> Result<Self> {
-        server::on_some_port(|port| Self::start_on(port, target))
+        server::on_free_port(|port| Self::start_on(port, target))
     }
 
     fn start_on(port: u16, target: SocketAddr) -> Result<Self> {
@@ -177,7 +177,7 @@ impl Proxy {
 
     /// Loses the next `times` such answers, on any connection.
     pub fn lose_answers(&self, answer: LostAnswer, times: usize) {
-        self.shared.state().losses.expect(answer, times);
+        self.shared.state().losses.lose(answer, times);
     }
 
     /// The number of answers that are still to be lost.
@@ -238,14 +238,14 @@ fn accept_until_dropped(shared: &Arc<Shared>, port: u16, listener: TcpListener) 
         shared.state().listening = true;
         shared.changed.notify_all();
         if let Ok((client, _)) = open.accept() {
-            admit(shared, client);
+            add_connection(shared, client);
         }
         listener = Some(open);
     }
 }
 
 /// Adds a new connection to the list. Separate threads forward it, as connecting to the target may take long.
-fn admit(shared: &Arc<Shared>, client: TcpStream) {
+fn add_connection(shared: &Arc<Shared>, client: TcpStream) {
     let mut state = shared.state();
     if state.ended || state.mode == NewConnections::Refuse {
         reset(&client);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::{self, Need};
-use crate::server::{self, Launch, Server};
+use crate::install::{self, Dependency};
+use crate::server::{self, Launch, Server, process_control};
 use crate::user::User;
 
 /// Starts Erlang's port mapper in our process group: the one that RabbitMQ starts itself would never end.
@@ -23,17 +23,19 @@ pub struct RabbitMq {
 }
 
 impl RabbitMq {
+    process_control!(freeze, thaw, is_running);
+
     /// Starts the server, in about ten seconds. `settings` are lines of its `rabbitmq.conf`.
     pub fn start(settings: &str) -> Result<Self> {
-        install::ensure(&[Need::RabbitMq])?;
-        server::on_some_port(|port| Self::start_on(port, settings))
+        install::ensure(&[Dependency::RabbitMq])?;
+        server::on_free_port(|port| Self::start_on(port, settings))
     }
 
     fn start_on(port: u16, settings: &str) -> Result<Self> {
         let user = User::for_server("rabbitmq");
         let folder = Folder::create("rabbit", user, "KILL")?;
         for name in ["data", "log"] {
-            folder.inner(name, user)?;
+            folder.subfolder(name, user)?;
         }
         let file = folder.path().join("rabbitmq.conf");
         std::fs::write(&file, settings).map_err(Error::file(&file))?;
@@ -52,7 +54,7 @@ impl RabbitMq {
             last_signal: "KILL",
         };
         let mut rabbitmq = Self { server: Server::new(launch, folder), node, port };
-        rabbitmq.start_again()?;
+        rabbitmq.restart()?;
         Ok(rabbitmq)
     }
 
@@ -78,25 +80,10 @@ impl RabbitMq {
         self.server.stop("TERM");
     }
 
-    /// Freezes the server (SIGSTOP); its connections stay open.
-    pub fn freeze(&self) {
-        self.server.freeze();
-    }
-
-    /// Continues a frozen server.
-    pub fn thaw(&self) {
-        self.server.thaw();
-    }
-
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a killed server on the same port and queues.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let (port, node) = (self.port, self.node.clone());
-        self.server.start(|| greets(port, &node))
+        self.server.start(|| is_ready(port, &node))
     }
 }
 
@@ -129,7 +116,7 @@ fn environment(port: u16, node: &str, folder: &Path) -> Result<Vec<(&'static str
 }
 
 /// Whether the server's first frame names this cluster: the names of node and machine.
-fn greets(port: u16, node: &str) -> bool {
+fn is_ready(port: u16, node: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     let ready = stream.set_read_timeout(Some(Duration::from_secs(2)));
     if ready.is_err() || stream.write_all(b"AMQP\x00\x00\x09\x01").is_err() {

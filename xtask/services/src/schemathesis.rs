@@ -19,7 +19,7 @@ const WHEEL: Wheel = Wheel {
 
 /// The parameters of a run.
 #[derive(Debug, Clone)]
-pub struct Asking {
+pub struct Options {
     /// The URL of the document: `http://127.0.0.1:8080/api/openapi.json`.
     pub document: String,
     /// Headers of every request: `Authorization: Bearer …`.
@@ -33,19 +33,19 @@ pub struct Asking {
 }
 
 /// Runs the generated requests; the inner error is the report of its findings.
-pub fn ask(asking: &Asking) -> Result<std::result::Result<(), String>> {
+pub fn run(options: &Options) -> Result<std::result::Result<(), String>> {
     let packages = wheel::ensure(&WHEEL)?;
     let folder = Folder::create("schemathesis", None, "KILL")?;
     let settings = folder.path().join("schemathesis.toml");
-    std::fs::write(&settings, &asking.settings).map_err(Error::file(&settings))?;
+    std::fs::write(&settings, &options.settings).map_err(Error::file(&settings))?;
     let python = install::python();
     let mut command = Command::new(&python);
     command
         .args(["-m", "schemathesis.cli", "--config-file"])
         .arg(&settings)
-        .args(["run", &asking.document, "--no-color", "--continue-on-failure"])
-        .args(["--max-examples", &asking.cases.to_string(), "--seed", &asking.seed.to_string()])
-        .args(asking.headers.iter().flat_map(|header| ["--header", header]))
+        .args(["run", &options.document, "--no-color", "--continue-on-failure"])
+        .args(["--max-examples", &options.cases.to_string(), "--seed", &options.seed.to_string()])
+        .args(options.headers.iter().flat_map(|header| ["--header", header]))
         .env("PYTHONPATH", packages)
         .env("HOME", folder.path())
         .current_dir(folder.path())

@@ -13,7 +13,7 @@ use crate::signal;
 use crate::user::User;
 
 /// Time limit for a server to become ready, long enough for a loaded machine with two cores.
-const PATIENCE: Duration = Duration::from_mins(3);
+const START_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The failures that commits survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,9 +64,9 @@ impl Server {
             return Ok(());
         }
         self.spawn()?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + START_TIMEOUT;
         while !ready() {
-            if let Some(why) = self.reason_to_give_up(until) {
+            if let Some(why) = self.failure_reason(until) {
                 let error = Error::not_ready(self.launch.name, why, &self.log);
                 self.kill();
                 return Err(error);
@@ -76,11 +76,13 @@ impl Server {
         Ok(())
     }
 
-    fn reason_to_give_up(&mut self, until: Instant) -> Option<String> {
+    fn failure_reason(&mut self, until: Instant) -> Option<String> {
         let child = self.running.as_mut()?;
         match child.try_wait() {
             Ok(Some(status)) => Some(format!("it ended with {status}")),
-            Ok(None) if Instant::now() >= until => Some(format!("no answer in {} s", PATIENCE.as_secs())),
+            Ok(None) if Instant::now() >= until => {
+                Some(format!("no answer in {} s", START_TIMEOUT.as_secs()))
+            }
             Ok(None) => None,
             Err(problem) => Some(problem.to_string()),
         }
@@ -108,25 +110,25 @@ impl Server {
             command.uid(user.uid).gid(user.gid);
         }
         let mut child = command.spawn().map_err(Error::command(self.launch.name))?;
-        let mut gate = child.stdin.take().expect("its input was asked for as a pipe");
+        let mut stdin = child.stdin.take().expect("stdin is a pipe");
         let group = child.id();
         self.running = Some(child);
         self.folder.guard(group)?;
-        gate.write_all(b"go\n").map_err(Error::command(self.launch.name))
+        stdin.write_all(b"go\n").map_err(Error::command(self.launch.name))
     }
 
     /// Ends the server with the given signal; sends SIGKILL if that takes too long, and to processes that remain.
-    pub(crate) fn stop(&mut self, by: &str) {
+    pub(crate) fn stop(&mut self, signal: &str) {
         let Some(child) = self.running.as_mut() else { return };
-        let family = signal::family(child.id());
-        signal::send(by, &[child.id().to_string()]);
-        if signal::ended(child, Duration::from_secs(30)) {
-            let left = family.into_iter().filter(|&pid| signal::lives(pid));
+        let processes = signal::tree_of(child.id());
+        signal::send(signal, &[child.id().to_string()]);
+        if signal::wait_for_end(child, Duration::from_secs(30)) {
+            let left = processes.into_iter().filter(|&pid| signal::is_alive(pid));
             let left: Vec<String> = left.map(|pid| pid.to_string()).collect();
             if !left.is_empty() {
                 signal::send("KILL", &left);
             }
-            self.forget();
+            self.mark_stopped();
         } else {
             self.kill();
         }
@@ -135,16 +137,16 @@ impl Server {
     /// Kills the server and all its processes with SIGKILL; returns when all of them have ended.
     pub(crate) fn kill(&mut self) {
         let Some(child) = self.running.as_mut() else { return };
-        let family = signal::family(child.id());
-        let targets: Vec<String> = family.iter().map(ToString::to_string).collect();
+        let processes = signal::tree_of(child.id());
+        let targets: Vec<String> = processes.iter().map(ToString::to_string).collect();
         signal::send("KILL", &targets);
         // Reap the child first; the other processes are not our children, and `lives` treats zombies as dead.
         let _ = child.wait();
         let until = Instant::now() + Duration::from_secs(10);
-        while family.iter().any(|&pid| signal::lives(pid)) && Instant::now() < until {
+        while processes.iter().any(|&pid| signal::is_alive(pid)) && Instant::now() < until {
             signal::pause(Duration::from_millis(5));
         }
-        self.forget();
+        self.mark_stopped();
     }
 
     /// Sends SIGSTOP to the server and all its processes: connections stay open, but nothing answers.
@@ -159,11 +161,11 @@ impl Server {
 
     fn signal_all(&self, signal: &str) {
         let Some(child) = &self.running else { return };
-        let family: Vec<String> = signal::family(child.id()).iter().map(ToString::to_string).collect();
-        signal::send(signal, &family);
+        let processes: Vec<String> = signal::tree_of(child.id()).iter().map(ToString::to_string).collect();
+        signal::send(signal, &processes);
     }
 
-    fn forget(&mut self) {
+    fn mark_stopped(&mut self) {
         self.running = None;
         self.folder.unguard();
     }
@@ -178,6 +180,54 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop(self.launch.last_signal);
     }
+}
+
+/// Adds methods that control the process to a type with the fields `server` and, for `port`, `port`.
+macro_rules! process_control {
+    ($($method:ident),+) => {
+        $($crate::server::process_control!(@ $method);)+
+    };
+    (@ port) => {
+        /// The TCP port.
+        pub fn port(&self) -> u16 {
+            self.port
+        }
+    };
+    (@ kill) => {
+        /// Kills the server with SIGKILL.
+        pub fn kill(&mut self) {
+            self.server.kill();
+        }
+    };
+    (@ freeze) => {
+        /// Freezes the server (SIGSTOP); its connections stay open.
+        pub fn freeze(&self) {
+            self.server.freeze();
+        }
+    };
+    (@ thaw) => {
+        /// Continues a frozen server.
+        pub fn thaw(&self) {
+            self.server.thaw();
+        }
+    };
+    (@ is_running) => {
+        /// Whether the server's process runs.
+        pub fn is_running(&mut self) -> bool {
+            self.server.is_running()
+        }
+    };
+}
+pub(crate) use process_control;
+
+/// Waits for a thread that starts a server; a panic there is a panic here.
+pub(crate) fn join<T>(starter: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    starter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The name of the first server that does not run.
+pub(crate) fn first_stopped<const N: usize>(servers: [(&'static str, bool); N]) -> Option<&'static str> {
+    servers.into_iter().find_map(|(name, running)| (!running).then_some(name))
 }
 
 /// Runs a preparatory command, as the server's user, and waits for its end.
@@ -196,13 +246,13 @@ pub(crate) fn run(command: &mut Command, user: Option<User>) -> Result<()> {
 }
 
 /// The trimmed stdout of a client command; `None` if it fails.
-pub(crate) fn ask(command: &mut Command) -> Option<String> {
+pub(crate) fn stdout_of(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Tries to start on a free port, three times, as another process may take the port before the server binds it.
-pub(crate) fn on_some_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
+pub(crate) fn on_free_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
     let mut outcome = start(crate::port::free()?);
     for _ in 0..2 {
         if outcome.is_ok() {

@@ -19,7 +19,7 @@ pub(crate) fn send(signal: &str, targets: &[String]) {
 }
 
 /// Whether the child ended within the time.
-pub(crate) fn ended(child: &mut Child, within: Duration) -> bool {
+pub(crate) fn wait_for_end(child: &mut Child, within: Duration) -> bool {
     let until = Instant::now() + within;
     loop {
         match child.try_wait() {
@@ -31,14 +31,14 @@ pub(crate) fn ended(child: &mut Child, within: Duration) -> bool {
 }
 
 /// The process and all its descendants, in any process group: each child of PostgreSQL has its own.
-pub(crate) fn family(pid: u32) -> Vec<u32> {
+pub(crate) fn tree_of(pid: u32) -> Vec<u32> {
     let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let children = listed.split_whitespace().filter_map(|child| child.parse().ok());
-    std::iter::once(pid).chain(children.flat_map(family)).collect()
+    std::iter::once(pid).chain(children.flat_map(tree_of)).collect()
 }
 
 /// Whether a process runs; a zombie does not.
-pub(crate) fn lives(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let status =
         std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
     status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

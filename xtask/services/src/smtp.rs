@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::install::{self, Need};
-use crate::server::{self, Launch, Server};
+use crate::install::{self, Dependency};
+use crate::server::{self, Launch, Server, process_control};
 use crate::user::we_are_root;
 
 const SCRIPT: &str = include_str!("../smtp_server.py");
@@ -22,10 +22,12 @@ pub struct SmtpSink {
 }
 
 impl SmtpSink {
+    process_control!(kill, is_running);
+
     /// Installs Postfix's tools if they are missing and starts the sink.
     pub fn start() -> Result<Self> {
-        install::ensure(&[Need::SmtpSink])?;
-        server::on_some_port(|port| {
+        install::ensure(&[Dependency::SmtpSink])?;
+        server::on_free_port(|port| {
             let folder = Folder::create("sink", None, "KILL")?;
             let hostname = format!("sink-{port}-{}", std::process::id());
             let mut arguments =
@@ -42,7 +44,7 @@ impl SmtpSink {
                 last_signal: "KILL",
             };
             let mut sink = Self { server: Server::new(launch, folder), port };
-            sink.server.start(|| greets(port, &hostname))?;
+            sink.server.start(|| is_ready(port, &hostname))?;
             Ok(sink)
         })
     }
@@ -50,16 +52,6 @@ impl SmtpSink {
     /// The address of the sink.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
-    /// Kills the sink with SIGKILL.
-    pub fn kill(&mut self) {
-        self.server.kill();
-    }
-
-    /// Whether the process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
     }
 }
 
@@ -94,10 +86,12 @@ pub struct SmtpServer {
 }
 
 impl SmtpServer {
+    process_control!(kill, is_running);
+
     /// Installs aiosmtpd if it is missing and starts the server.
     pub fn start(options: &SmtpOptions) -> Result<Self> {
-        install::ensure(&[Need::Aiosmtpd])?;
-        server::on_some_port(|port| Self::start_on(port, options))
+        install::ensure(&[Dependency::Aiosmtpd])?;
+        server::on_free_port(|port| Self::start_on(port, options))
     }
 
     fn start_on(port: u16, options: &SmtpOptions) -> Result<Self> {
@@ -122,7 +116,7 @@ impl SmtpServer {
             last_signal: "KILL",
         };
         let mut smtp = Self { server: Server::new(launch, folder), port, hostname, tls: options.tls };
-        smtp.start_again()?;
+        smtp.restart()?;
         Ok(smtp)
     }
 
@@ -141,24 +135,14 @@ impl SmtpServer {
         self.server.folder().join("certificate.pem")
     }
 
-    /// Kills the server with SIGKILL.
-    pub fn kill(&mut self) {
-        self.server.kill();
-    }
-
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a killed server on the same port and journal.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let (port, tls, hostname) = (self.port, self.tls, self.hostname.clone());
         let ready = self.server.folder().join(&hostname);
         self.server.start(|| match tls {
             // There is no greeting before the handshake; the file is written once the port is bound.
             Tls::Implicit => ready.exists() && TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(),
-            Tls::None | Tls::StartTls => greets(port, &hostname),
+            Tls::None | Tls::StartTls => is_ready(port, &hostname),
         })
     }
 }
@@ -180,7 +164,7 @@ fn option_arguments(options: &SmtpOptions) -> Vec<String> {
 }
 
 fn make_certificate(folder: &Path) -> Result<()> {
-    install::ensure(&[Need::OpenSsl])?;
+    install::ensure(&[Dependency::OpenSsl])?;
     let mut openssl = Command::new("openssl");
     openssl
         .args([
@@ -202,7 +186,7 @@ fn make_certificate(folder: &Path) -> Result<()> {
 }
 
 /// Whether the greeting names this server, and not another that took the port first.
-fn greets(port: u16, hostname: &str) -> bool {
+fn is_ready(port: u16, hostname: &str) -> bool {
     let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
     if stream.set_read_timeout(Some(Duration::from_secs(2))).is_err() {
         return false;

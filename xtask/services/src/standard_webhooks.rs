@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::server;
 use crate::wheel::{self, Wheel};
 
@@ -55,7 +55,7 @@ pub fn verify(library: Library, delivery: &Signed) -> Result<std::result::Result
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let name = Path::new(command.get_program()).to_owned();
     let mut child = command.spawn().map_err(Error::file(&name))?;
-    let mut input = child.stdin.take().expect("its input was asked for");
+    let mut input = child.stdin.take().expect("stdin is a pipe");
     input.write_all(delivery.json.as_bytes()).map_err(Error::file(&name))?;
     drop(input);
     let output = child.wait_with_output().map_err(Error::file(&name))?;
@@ -64,7 +64,7 @@ pub fn verify(library: Library, delivery: &Signed) -> Result<std::result::Result
 }
 
 fn modules() -> Result<PathBuf> {
-    wheel::cached(MODULES, Need::Npm, |half, _| {
+    wheel::cached(MODULES, Dependency::Npm, |partial, _| {
         let mut npm = Command::new("npm");
         npm.args([
             "install",
@@ -75,7 +75,7 @@ fn modules() -> Result<PathBuf> {
             "--ignore-scripts",
             "--prefix",
         ])
-        .arg(half)
+        .arg(partial)
         .args(PACKAGES);
         server::run(&mut npm, None)
     })

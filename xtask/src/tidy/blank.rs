@@ -1,6 +1,9 @@
-//! Blanks out comments, strings and characters in Rust text, so that only code is left, on the same lines.
+//! Separates code from literals in Rust text: blanks out comments, strings and characters, so that only code is left on
+//! the same lines; or returns the strings alone.
 //!
 //! Invariant: the number of lines does not change, so that the line of a finding is the line in the file.
+
+use std::ops::{Range, RangeInclusive};
 
 /// Replaces every character of a comment or literal by a space; line breaks stay.
 pub fn code_only(text: &str) -> String {
@@ -22,17 +25,46 @@ pub fn code_only(text: &str) -> String {
 
 /// Blanks out comments and literals, and also the items marked `#[cfg(test)]`.
 pub fn product_code_only(text: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
     let mut code = code_only(text);
     let mut from = 0;
-    while let Some(found) = code[from..].find(MARK) {
-        let start = from + found;
-        let end = end_of_item(&code, start + MARK.len());
-        let blank: String = code[start..end].chars().filter(|&c| c == '\n').collect();
-        code.replace_range(start..end, &blank);
-        from = start;
+    while let Some(item) = test_item(&code, from) {
+        let blank: String = code[item.clone()].chars().filter(|&c| c == '\n').collect();
+        from = item.start;
+        code.replace_range(item, &blank);
     }
     code
+}
+
+/// The lines of string literals outside items marked `#[cfg(test)]`, each with its number.
+pub fn product_strings(text: &str) -> Vec<(usize, String)> {
+    let tests = test_lines(&code_only(text));
+    let chars: Vec<char> = text.chars().collect();
+    let (mut strings, mut line, mut at) = (Vec::new(), 1, 0);
+    while at < chars.len() {
+        let length = literal_or_comment(&chars[at..], at.checked_sub(1).map(|before| chars[before])).max(1);
+        let piece: String = chars[at..at + length].iter().collect();
+        let is_string = length > 1 && piece.starts_with(['"', 'r']);
+        if is_string && !tests.iter().any(|lines| lines.contains(&line)) {
+            strings.extend(piece.lines().enumerate().map(|(below, text)| (line + below, text.to_owned())));
+        }
+        line += piece.chars().filter(|&c| c == '\n').count();
+        at += length;
+    }
+    strings
+}
+
+/// The lines of the items marked `#[cfg(test)]`.
+fn test_lines(code: &str) -> Vec<RangeInclusive<usize>> {
+    let line = |at: usize| code[..at].chars().filter(|&c| c == '\n').count() + 1;
+    let items = std::iter::successors(test_item(code, 0), |item| test_item(code, item.end));
+    items.map(|item| line(item.start)..=line(item.end)).collect()
+}
+
+/// The first item after `from` that is marked `#[cfg(test)]`.
+fn test_item(code: &str, from: usize) -> Option<Range<usize>> {
+    const MARK: &str = "#[cfg(test)]";
+    let start = from + code[from..].find(MARK)?;
+    Some(start..end_of_item(code, start + MARK.len()))
 }
 
 /// The end of the item that starts here: its `;`, or the brace that closes its first one.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::run::{self, Result};
-use crate::tidy::Breach;
+use crate::tidy::Violation;
 
 /// A member of the workspace, with its dependencies outside tests.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Member {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    /// How configuration is read, which depends on none of our crates.
+    Config,
     Contract,
     Seams,
     Engine,
@@ -36,13 +38,14 @@ enum Kind {
     Producer,
     /// The binary, the bench and the conformance suite, which may use every backend.
     Everything,
-    Workshop,
+    Tooling,
     Other,
 }
 
 impl Kind {
     fn of(folder: &str) -> Self {
         match folder.strip_prefix("crates/").unwrap_or(folder) {
+            "config" => Self::Config,
             "contract" => Self::Contract,
             "seams" => Self::Seams,
             "engine" => Self::Engine,
@@ -55,7 +58,7 @@ impl Kind {
             "postrider" | "conformance" | "bench" => Self::Everything,
             other if other.starts_with("stores/") => Self::Store,
             other if other.starts_with("transports/") => Self::Transport,
-            other if other.starts_with("xtask") => Self::Workshop,
+            other if other.starts_with("xtask") => Self::Tooling,
             _ => Self::Other,
         }
     }
@@ -63,9 +66,25 @@ impl Kind {
     /// The kinds of our crates that it must not depend on.
     fn forbidden(self) -> &'static [Self] {
         use Kind::{
-            Composers, Contract, Engine, Everything, Mail, Queues, Server, Sql, Store, Transport, Workshop,
+            Composers, Contract, Engine, Everything, Mail, Queues, Server, Sql, Store, Tooling, Transport,
         };
         match self {
+            Self::Config => &[
+                Contract,
+                Self::Seams,
+                Engine,
+                Sql,
+                Store,
+                Transport,
+                Queues,
+                Composers,
+                Mail,
+                Server,
+                Self::Producer,
+                Everything,
+                Tooling,
+                Self::Other,
+            ],
             Self::Contract => &[
                 Self::Seams,
                 Engine,
@@ -78,10 +97,11 @@ impl Kind {
                 Server,
                 Self::Producer,
                 Everything,
-                Workshop,
+                Tooling,
                 Self::Other,
             ],
             Self::Producer => &[
+                Self::Config,
                 Contract,
                 Self::Seams,
                 Engine,
@@ -93,32 +113,34 @@ impl Kind {
                 Mail,
                 Server,
                 Everything,
-                Workshop,
+                Tooling,
                 Self::Other,
             ],
             Self::Seams | Self::Sql | Self::Mail => {
-                &[Engine, Store, Transport, Queues, Composers, Server, Everything, Workshop]
+                &[Engine, Store, Transport, Queues, Composers, Server, Everything, Tooling]
             }
-            Self::Engine => &[Sql, Store, Transport, Queues, Composers, Mail, Server, Everything, Workshop],
-            Self::Store => &[Engine, Store, Transport, Queues, Composers, Mail, Server, Everything, Workshop],
+            Self::Engine => &[Sql, Store, Transport, Queues, Composers, Mail, Server, Everything, Tooling],
+            Self::Store => &[Engine, Store, Transport, Queues, Composers, Mail, Server, Everything, Tooling],
             Self::Transport => {
-                &[Contract, Engine, Sql, Store, Transport, Queues, Composers, Server, Everything, Workshop]
+                &[Contract, Engine, Sql, Store, Transport, Queues, Composers, Server, Everything, Tooling]
             }
-            Queues => &[Contract, Engine, Sql, Store, Composers, Server, Everything, Workshop],
-            Self::Composers => &[Engine, Sql, Store, Transport, Queues, Server, Everything, Workshop],
-            Self::Server | Self::Other => &[Store, Transport, Queues, Everything, Workshop],
-            Self::Everything | Self::Workshop => &[],
+            Queues => &[Contract, Engine, Sql, Store, Composers, Server, Everything, Tooling],
+            Self::Composers => &[Engine, Sql, Store, Transport, Queues, Server, Everything, Tooling],
+            Self::Server | Self::Other => &[Store, Transport, Queues, Everything, Tooling],
+            Self::Everything | Self::Tooling => &[],
         }
     }
 
     /// Whether indirect dependencies count as well. A transport may reach a contract through the types of the seams.
-    fn sees_through(self) -> bool {
-        matches!(self, Self::Contract | Self::Seams | Self::Engine | Self::Sql)
+    fn checks_indirect(self) -> bool {
+        matches!(self, Self::Config | Self::Contract | Self::Seams | Self::Engine | Self::Sql)
     }
 
-    fn forbidden_outside(self) -> &'static [&'static str] {
+    fn forbidden_third_party(self) -> &'static [&'static str] {
         match self {
-            Self::Contract => &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"],
+            Self::Config | Self::Contract => {
+                &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"]
+            }
             // The SQL store needs the seams' clock, but nothing else of a runtime.
             Self::Sql => &["sqlx", "axum", "hyper", "reqwest"],
             Self::Seams | Self::Engine => &["sqlx", "axum", "hyper", "reqwest", "rustls", "clap"],
@@ -128,7 +150,7 @@ impl Kind {
             Self::Producer => {
                 &["tokio", "async-trait", "axum", "hyper", "reqwest", "rustls", "clap", "tracing"]
             }
-            Self::Everything | Self::Workshop | Self::Other => &[],
+            Self::Everything | Self::Tooling | Self::Other => &[],
         }
     }
 }
@@ -159,20 +181,20 @@ fn members(metadata: &Value, root: &Path) -> Vec<Member> {
 }
 
 /// Checks the dependencies of every member.
-pub fn check(members: &[Member]) -> Vec<Breach> {
+pub fn check(members: &[Member]) -> Vec<Violation> {
     let ours: BTreeMap<&str, &Member> = members.iter().map(|member| (member.name.as_str(), member)).collect();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for member in members {
         let kind = Kind::of(&member.folder);
-        for needed in seen(member, kind, &ours) {
+        for needed in dependencies(member, kind, &ours) {
             let forbidden = match ours.get(needed.as_str()) {
                 Some(other) => kind.forbidden().contains(&Kind::of(&other.folder)),
-                None => kind.forbidden_outside().contains(&needed.as_str()),
+                None => kind.forbidden_third_party().contains(&needed.as_str()),
             };
             if forbidden {
                 let path = format!("{}/Cargo.toml", member.folder);
-                let what = format!("{} must not see {needed}", member.name);
-                breaches.push(Breach::new(
+                let what = format!("{} must not depend on {needed}", member.name);
+                violations.push(Violation::new(
                     &path,
                     1,
                     what,
@@ -181,13 +203,13 @@ pub fn check(members: &[Member]) -> Vec<Breach> {
             }
         }
     }
-    breaches
+    violations
 }
 
-fn seen(member: &Member, kind: Kind, ours: &BTreeMap<&str, &Member>) -> BTreeSet<String> {
+fn dependencies(member: &Member, kind: Kind, ours: &BTreeMap<&str, &Member>) -> BTreeSet<String> {
     let mut seen = member.needs.clone();
     let mut open: Vec<String> = seen.iter().cloned().collect();
-    while kind.sees_through()
+    while kind.checks_indirect()
         && let Some(name) = open.pop()
     {
         for further in ours.get(name.as_str()).into_iter().flat_map(|other| &other.needs) {

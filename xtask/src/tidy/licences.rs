@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::run::{self, Failure, Result};
-use crate::tidy::Breach;
+use crate::tidy::Violation;
 
 /// The two lists of `deny.toml` that are checked.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Policy {
 }
 
 /// Checks all dependencies of the workspace.
-pub fn check(root: &Path) -> Result<Vec<Breach>> {
+pub fn check(root: &Path) -> Result<Vec<Violation>> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path)
         .map_err(|problem| Failure::Failed(format!("{}: {problem}", path.display())))?;
@@ -47,22 +47,27 @@ fn list(text: &str, section: &str, key: &str) -> Vec<String> {
 }
 
 /// Checks the packages of `cargo metadata` against a policy.
-pub fn check_packages(policy: &Policy, metadata: &Value) -> Vec<Breach> {
+pub fn check_packages(policy: &Policy, metadata: &Value) -> Vec<Violation> {
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for package in &packages {
         let name = package["name"].as_str().unwrap_or_default();
         let licence = package["license"].as_str().unwrap_or_default();
         if policy.banned.iter().any(|banned| banned == name) {
             let remedy = "choose features or a crate without it (deny.toml says why)";
-            breaches.push(Breach::new("Cargo.lock", 1, format!("{name} is banned"), remedy));
+            violations.push(Violation::new("Cargo.lock", 1, format!("{name} is banned"), remedy));
         }
         if !is_allowed(licence, &policy.allowed) {
             let what = format!("the licence of {name} is `{licence}`");
-            breaches.push(Breach::new("Cargo.lock", 1, what, "use another crate, or allow it in deny.toml"));
+            violations.push(Violation::new(
+                "Cargo.lock",
+                1,
+                what,
+                "use another crate, or allow it in deny.toml",
+            ));
         }
     }
-    breaches
+    violations
 }
 
 /// Evaluates an SPDX expression: OR of ANDs, with parentheses; `/` is an old form of OR.

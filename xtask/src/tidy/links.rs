@@ -2,11 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::tidy::{Breach, Source};
+use crate::tidy::{Source, Violation};
 
 /// Checks the relative links of Markdown files; `exists` is called with paths relative to the root.
-pub fn check(sources: &[Source], exists: &dyn Fn(&Path) -> bool) -> Vec<Breach> {
-    let mut breaches = Vec::new();
+pub fn check(sources: &[Source], exists: &dyn Fn(&Path) -> bool) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for source in sources.iter().filter(|source| source.has_ending("md")) {
         let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
         for (line, target) in relative_links(&source.text) {
@@ -16,16 +16,16 @@ pub fn check(sources: &[Source], exists: &dyn Fn(&Path) -> bool) -> Vec<Breach> 
                 _ => flatten(&folder.join(path)).is_some_and(|path| exists(&path)),
             };
             if !found {
-                breaches.push(Breach::new(
+                violations.push(Violation::new(
                     &source.path,
                     line,
                     format!("nothing at `{target}`"),
-                    "mend the link",
+                    "fix the link",
                 ));
             }
         }
     }
-    breaches
+    violations
 }
 
 /// The targets of `](…)` outside code, with their lines.

@@ -1,13 +1,14 @@
-//! Rules about prose: plain technical English in everything that a person reads, and a summary on every public item.
+//! Rules about prose: plain technical English in everything that a person reads (comments, documents, and the texts of
+//! errors, log lines and help), and a summary on every public item.
 //!
 //! Owns: a short list of words that made readers stop. It is meant to stay short: a word is added only where it is never
 //! right, so that there is no false alarm.
 
-use crate::tidy::blank::product_code_only;
-use crate::tidy::{Breach, Source};
+use crate::tidy::blank::{product_code_only, product_strings};
+use crate::tidy::{Source, Violation};
 
 /// Whole words, and what to write instead.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 13] = [
     (concat!("to", "ld"), "write who returns, logs, reports or documents it"),
     (concat!("me", "nd"), "write fix or repair"),
     (concat!("me", "nds"), "write fixes or repairs"),
@@ -18,6 +19,9 @@ const WORDS: [(&str, &str); 10] = [
     (concat!("no ", "good"), "write invalid"),
     (concat!("opens ", "nothing"), "write invalid or revoked"),
     (concat!("turn and ", "turn"), "write round-robin"),
+    (concat!("by it", "self"), "write automatically, alone or unexpectedly"),
+    (concat!("by them", "selves"), "write automatically, alone or unexpectedly"),
+    (concat!("a", "new"), "write again, or from the start"),
 ];
 
 /// The first word of a summary that needs the text around it to be understood: a question, or half a sentence.
@@ -26,17 +30,20 @@ const FRAGMENTS: [&str; 24] = [
     "How", "Why", "Which", "Who", "Whose", "When", "So", "It", "Its", "Never",
 ];
 
-pub fn check(source: &Source) -> Vec<Breach> {
-    let mut breaches = Vec::new();
+pub fn check(source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
     if is_prose(source) {
-        breaches.extend(archaic(source));
+        violations.extend(archaic(source));
+    }
+    if source.is_rust() && !source.is_test() {
+        violations.extend(archaic_texts(source));
     }
     // The documentation of clap's types is the help of their commands.
     let is_help = source.path.starts_with("crates/postrider/src/cli");
     if source.is_rust() && source.path.starts_with("crates/") && !source.is_test() && !is_help {
-        breaches.extend(summaries(source));
+        violations.extend(summaries(source));
     }
-    breaches
+    violations
 }
 
 /// Everything that people read. Texts that are data stay as they are: snapshots, lock files, mails.
@@ -44,22 +51,35 @@ fn is_prose(source: &Source) -> bool {
     ["rs", "md", "js", "toml"].iter().any(|ending| source.has_ending(ending))
 }
 
-fn archaic(source: &Source) -> Vec<Breach> {
-    let mut breaches = Vec::new();
+fn archaic(source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for (number, line) in source.text.lines().enumerate() {
         // Of code only its comments: a name is judged by its own rules.
         let is_comment = ["//", "/*", "*"].iter().any(|mark| line.trim_start().starts_with(mark));
         if (source.is_rust() || source.has_ending("js")) && !is_comment {
             continue;
         }
-        let lower = without_code(&line.to_lowercase());
-        for (word, remedy) in WORDS {
-            if holds(&lower, word) {
-                breaches.push(Breach::new(&source.path, number + 1, format!("`{word}`"), remedy));
-            }
-        }
+        violations.extend(words_in(source, number + 1, line));
     }
-    breaches
+    violations
+}
+
+/// The texts that the program prints. A string of one word is data, such as the name of a JSON member.
+fn archaic_texts(source: &Source) -> Vec<Violation> {
+    let texts = product_strings(&source.text);
+    let texts = texts.iter().filter(|(_, text)| text.contains(' '));
+    texts.flat_map(|(number, text)| words_in(source, *number, &without_placeholders(text))).collect()
+}
+
+fn words_in(source: &Source, number: usize, line: &str) -> Vec<Violation> {
+    let lower = without_code(&line.to_lowercase());
+    let found = WORDS.iter().filter(|(word, _)| holds(&lower, word));
+    found.map(|(word, remedy)| Violation::new(&source.path, number, format!("`{word}`"), remedy)).collect()
+}
+
+/// The line without `{name}`, which is code.
+fn without_placeholders(line: &str) -> String {
+    line.split('{').map(|part| part.rsplit('}').next().unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
 
 /// The line without what stands between backticks: names are judged by their own rules.
@@ -77,10 +97,10 @@ fn holds(line: &str, word: &str) -> bool {
 }
 
 /// Public items need one line that stands alone in an index.
-fn summaries(source: &Source) -> Vec<Breach> {
+fn summaries(source: &Source) -> Vec<Violation> {
     let code = product_code_only(&source.text);
     let lines: Vec<&str> = source.text.lines().collect();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for (number, line) in code.lines().enumerate() {
         let Some(name) = public_item(line) else { continue };
         let fault = match summary(&lines[..number]) {
@@ -96,9 +116,9 @@ fn summaries(source: &Source) -> Vec<Breach> {
             },
         };
         let remedy = "start it with a verb (`Returns …`) or a noun phrase (`The …`, `Whether …`)";
-        breaches.push(Breach::new(&source.path, number + 1, fault, remedy));
+        violations.push(Violation::new(&source.path, number + 1, fault, remedy));
     }
-    breaches
+    violations
 }
 
 /// The name of the item that this line makes public to other crates.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tidy::{Breach, Source};
+use crate::tidy::{Source, Violation};
 
 const PAGE: &str = "docs/rules.md";
 
@@ -13,25 +13,30 @@ const LETTERS: [char; 6] = ['g', 'm', 'j', 'n', 'e', 'o'];
 type Id = (char, u32);
 
 /// Compares the listed rules with those that tests name.
-pub fn check(sources: &[Source]) -> Vec<Breach> {
+pub fn check(sources: &[Source]) -> Vec<Violation> {
     let Some(page) = sources.iter().find(|source| source.path == PAGE) else { return Vec::new() };
     let rules = listed(&page.text);
     let mut tested = BTreeSet::new();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
         for (line, id) in named(&source.text) {
             tested.insert(id);
             if !rules.contains_key(&id) {
                 let what = format!("a test names rule {}, which {PAGE} does not list", show(id));
-                breaches.push(Breach::new(&source.path, line, what, "list the rule, or rename the test"));
+                violations.push(Violation::new(
+                    &source.path,
+                    line,
+                    what,
+                    "list the rule, or rename the test",
+                ));
             }
         }
     }
     for (id, line) in rules.iter().filter(|(id, _)| !tested.contains(*id)) {
         let what = format!("no test names rule {}", show(*id));
-        breaches.push(Breach::new(PAGE, *line, what, "write a test whose name begins with the id"));
+        violations.push(Violation::new(PAGE, *line, what, "write a test whose name begins with the id"));
     }
-    breaches
+    violations
 }
 
 fn show((letter, number): Id) -> String {

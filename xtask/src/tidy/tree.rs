@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run::{Failure, Result};
-use crate::tidy::{Breach, Source};
+use crate::tidy::{Source, Violation};
 
 /// The file names of every store, so that readers of one find their way in all. The verbs of the SQL stores are
-/// implemented once, in `stores/sql/src/run`; the memory store, which has no SQL, has files of the same names.
-const STORE_FILES: [&str; 7] = ["connect", "shape", "script", "store", "verify", "migrate", "error"];
+/// implemented once, in `stores/sql`; the memory store, which has no SQL, has files of the same names.
+const STORE_FILES: [&str; 7] = ["connect", "shape", "execute", "store", "verify", "migrate", "error"];
 const MEMORY_STORE_FILES: [&str; 4] = ["claim", "settle", "sweep", "inspect"];
 const DYNAMODB_STORE_FILES: [&str; 9] =
     ["connect", "store", "claim", "settle", "sweep", "inspect", "verify", "migrate", "error"];
@@ -62,21 +62,26 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<
 }
 
 /// Checks the file names of stores and transports, and the README.
-pub fn check(sources: &[Source]) -> Vec<Breach> {
+pub fn check(sources: &[Source]) -> Vec<Violation> {
     let special: [(&str, &[&str]); 2] =
         [("memory", &MEMORY_STORE_FILES), ("dynamodb", &DYNAMODB_STORE_FILES)];
-    let mut breaches = same_names(sources, "crates/stores/", &STORE_FILES, &special);
-    breaches.extend(same_names(
+    let mut violations = same_names(sources, "crates/stores/", &STORE_FILES, &special);
+    violations.extend(same_names(
         sources,
         "crates/transports/",
         &TRANSPORT_FILES,
         &[("file", &FILE_TRANSPORT_FILES)],
     ));
-    breaches.extend(readme(sources));
-    breaches
+    violations.extend(readme(sources));
+    violations
 }
 
-fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str, &[&str])]) -> Vec<Breach> {
+fn same_names(
+    sources: &[Source],
+    folder: &str,
+    names: &[&str],
+    special: &[(&str, &[&str])],
+) -> Vec<Violation> {
     let rust = |source: &&Source| source.is_rust();
     let mut members: Vec<&str> = sources
         .iter()
@@ -88,7 +93,7 @@ fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str
     members.dedup();
     members.sort_unstable();
     members.dedup();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for member in members {
         let own = special.iter().find(|(special, _)| *special == member);
         let wanted = own.map_or(names, |(_, names)| names);
@@ -97,7 +102,7 @@ fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str
                 (format!("{folder}{member}/src/{name}.rs"), format!("{folder}{member}/src/{name}/mod.rs"));
             if !sources.iter().any(|source| source.path == file || source.path == module) {
                 let remedy = "the same thing is in the same file everywhere: move it there";
-                breaches.push(Breach::new(
+                violations.push(Violation::new(
                     &format!("{folder}{member}"),
                     1,
                     format!("no src/{name}.rs"),
@@ -106,20 +111,20 @@ fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str
             }
         }
     }
-    breaches
+    violations
 }
 
-fn readme(sources: &[Source]) -> Vec<Breach> {
+fn readme(sources: &[Source]) -> Vec<Violation> {
     let text = sources.iter().find(|source| source.path == "README.md").map_or("", |source| &source.text);
     ["cargo run", "cargo xtask test"]
         .into_iter()
         .filter(|command| !text.contains(command))
         .map(|command| {
-            Breach::new(
+            Violation::new(
                 "README.md",
                 1,
                 format!("`{command}` is not in it"),
-                "tell how to run and how to test",
+                "explain how to run and how to test",
             )
         })
         .collect()

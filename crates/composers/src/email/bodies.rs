@@ -20,7 +20,7 @@ pub fn read<'a>(settings: &Settings, row: &'a Fields) -> Result<Bodies<'a>, Reas
     let subject = fields::text(row, "subject")?;
     let (text, html) =
         (fields::text(row, "text")?, fields::text(row, "html")?.filter(|html| !html.is_empty()));
-    let Some(template) = fields::filled(row, "template")? else {
+    let Some(template) = fields::non_blank(row, "template")? else {
         // An empty text next to an HTML body is a column default, not a body.
         let text = text.filter(|text| !text.is_empty() || html.is_none());
         return Ok(Bodies {
@@ -34,10 +34,10 @@ pub fn read<'a>(settings: &Settings, row: &'a Fields) -> Result<Bodies<'a>, Reas
     }
     let templates = settings.templates.as_ref().ok_or(Reason::NoTemplates)?;
     let rendered =
-        templates.current().render(template.trim(), fields::filled(row, "locale")?, &variables(row)?)?;
-    let own = subject.filter(|subject| !subject.trim().is_empty()).map(Cow::Borrowed);
+        templates.current().render(template.trim(), fields::non_blank(row, "locale")?, &variables(row)?)?;
+    let row_subject = subject.filter(|subject| !subject.trim().is_empty()).map(Cow::Borrowed);
     Ok(Bodies {
-        subject: own.or(rendered.subject.map(Cow::Owned)),
+        subject: row_subject.or(rendered.subject.map(Cow::Owned)),
         text: Some(Cow::Owned(rendered.text)),
         html: rendered.html.map(Cow::Owned),
     })
@@ -47,7 +47,7 @@ fn variables(row: &Fields) -> Result<serde_json::Value, Reason> {
     let Some(json) = fields::json(row, "variables")? else {
         return Ok(serde_json::Value::Object(serde_json::Map::new()));
     };
-    let broken = |error: serde_json::Error| Reason::Json { field: "variables", problem: error.to_string() };
-    let variables: serde_json::Value = serde_json::from_str(json).map_err(broken)?;
+    let invalid = |error: serde_json::Error| Reason::Json { field: "variables", problem: error.to_string() };
+    let variables: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
     if variables.is_object() { Ok(variables) } else { Err(Reason::Variables) }
 }

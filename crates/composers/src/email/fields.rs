@@ -22,26 +22,26 @@ pub fn text<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a st
 }
 
 /// Returns text that is neither NULL nor blank.
-pub fn filled<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
+pub fn non_blank<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
     Ok(text(fields, field)?.filter(|text| !text.trim().is_empty()))
 }
 
 /// Returns the text of a JSON column that is neither NULL, blank nor the JSON value `null`.
 pub fn json<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
-    Ok(filled(fields, field)?.filter(|text| text.trim() != "null"))
+    Ok(non_blank(fields, field)?.filter(|text| text.trim() != "null"))
 }
 
 /// Returns a key: text or an integer.
 pub fn key<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<Cow<'a, str>>, Reason> {
     match fields.get(field) {
         Value::Int(number) => Ok(Some(Cow::Owned(number.to_string()))),
-        _ => Ok(filled(fields, field)?.map(Cow::Borrowed)),
+        _ => Ok(non_blank(fields, field)?.map(Cow::Borrowed)),
     }
 }
 
 /// Parses a column as a list of mailboxes; NULL and blank give an empty list.
 pub fn mailboxes(fields: &Fields, field: &'static str) -> Result<Vec<Mailbox>, Reason> {
-    match filled(fields, field)? {
+    match non_blank(fields, field)? {
         None => Ok(Vec::new()),
         Some(text) => address::parse_list(text).map_err(|source| Reason::Address { field, source }),
     }
@@ -60,7 +60,7 @@ pub fn mailbox(fields: &Fields, field: &'static str) -> Result<Option<Mailbox>, 
 pub fn time(fields: &Fields, field: &'static str) -> Result<Option<i64>, Reason> {
     match fields.get(field) {
         Value::Int(number) => Ok(Some(date::from_epoch(*number))),
-        _ => match filled(fields, field)? {
+        _ => match non_blank(fields, field)? {
             None => Ok(None),
             Some(text) => date::parse(text).map(Some).ok_or(Reason::Date),
         },

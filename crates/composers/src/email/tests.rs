@@ -1,5 +1,3 @@
-use std::fs;
-
 use mail_parser::MessageParser;
 use postrider_mail::address::parse_mailbox;
 use postrider_seams::envelope::{Recipient, RecipientResult};
@@ -7,6 +5,8 @@ use postrider_seams::{Content, Fields, Lease, Mail, RowId, Value};
 use proptest::prelude::*;
 
 use super::*;
+
+mod templates;
 
 const NOW: i64 = 1_700_000_000;
 const FIELDS: [&str; 15] = [
@@ -161,24 +161,24 @@ async fn smtputf8_only_where_an_address_needs_it() {
 }
 
 #[tokio::test]
-async fn m09_every_bad_field_is_named_in_the_reason() {
+async fn m09_every_invalid_field_is_named_in_the_reason() {
     let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
     let cases = [
         ("to", text("not an address"), "to: \"not an address\" is not an address"),
         ("to", text(""), "to: no recipient"),
         ("cc", text("[\"a@b.org\""), "cc: the list is not JSON of addresses: EOF"),
-        ("bcc", text("a@b.org\r\nX: y"), "bcc: \"a@b.org\\r\\nX: y\" holds a control character"),
+        ("bcc", text("a@b.org\r\nX: y"), "bcc: \"a@b.org\\r\\nX: y\" contains a control character"),
         ("from", text("a@b.org, c@d.org"), "from: there are 2 addresses where one is expected"),
         ("from", Value::Null, "from: the row has no sender"),
         ("reply_to", text("x"), "reply_to: \"x\" is not an address"),
-        ("subject", text("a\r\nBcc: x@y.org"), "subject: holds a control character (CR, LF"),
+        ("subject", text("a\r\nBcc: x@y.org"), "subject: contains a control character such as CR"),
         ("subject", bytes(b"a\xffb"), "subject: not valid UTF-8 (first wrong byte at 1)"),
         ("subject", Value::Int(3), "subject: a number or boolean where text is expected"),
         ("text", bytes(b"\xc3\x28"), "text: not valid UTF-8"),
-        ("html", text("a\0b"), "html: holds a NUL character"),
+        ("html", text("a\0b"), "html: contains a NUL character"),
         ("text", Value::Null, "text: the row has neither text, html, template nor attachments"),
         ("headers", text("{"), "headers: not a JSON object of header names and values: EOF"),
-        ("headers", text(r#"{"X":"a\r\nb"}"#), "headers: header X holds a control character (CR, LF"),
+        ("headers", text(r#"{"X":"a\r\nb"}"#), "headers: header X contains a control character such as CR"),
         ("headers", text(r#"{"Bcc":"a@b.org"}"#), "headers: header Bcc can't be set here"),
         ("attachments", text("{}"), "attachments: not a JSON list of attachments"),
         (
@@ -197,7 +197,7 @@ async fn m09_every_bad_field_is_named_in_the_reason() {
 }
 
 #[tokio::test]
-async fn a_bad_row_does_not_stop_the_ones_beside_it() {
+async fn an_invalid_row_does_not_stop_the_others() {
     let rows = [row(1, &[]), row(2, &[("to", text("bad"))]), row(3, &[])];
     let composed = composer(Settings::new("mails")).compose(&rows).await;
     assert!(composed[0].is_ok() && composed[1].is_err());
@@ -205,7 +205,7 @@ async fn a_bad_row_does_not_stop_the_ones_beside_it() {
 }
 
 #[tokio::test]
-async fn m08_what_is_too_large_is_rejected() {
+async fn m08_a_message_over_the_size_limit_is_rejected() {
     let settings = || Settings { size_limit: 2000, ..Settings::new("mails") };
     assert_eq!(composer(settings()).size_limit(), 2000);
     assert!(compose_with(settings(), &[("text", text("x\n".repeat(300)))]).await.is_ok());
@@ -238,7 +238,7 @@ fn results(results: &[(&str, RecipientResult)]) -> Value {
 }
 
 #[tokio::test]
-async fn m09_who_accepted_is_never_sent_to_again() {
+async fn m09_accepted_recipients_never_get_the_mail_again() {
     use RecipientResult::{Accepted, Deferred, Refused};
     let to = ("to", text("a@x.org, b@x.org, c@x.org, d@x.org"));
     let earlier = results(&[("a@x.org", Accepted), ("b@x.org", Deferred), ("c@x.org", Refused)]);
@@ -250,7 +250,7 @@ async fn m09_who_accepted_is_never_sent_to_again() {
 }
 
 #[tokio::test]
-async fn m09_an_operator_s_requeue_asks_the_refused_again_and_never_the_accepted() {
+async fn m09_a_requeue_retries_refused_recipients_and_never_accepted_ones() {
     use RecipientResult::{Accepted, Refused};
     let to = ("to", text("a@x.org, b@x.org"));
     let mail =
@@ -260,97 +260,6 @@ async fn m09_an_operator_s_requeue_asks_the_refused_again_and_never_the_accepted
     let all = results(&[("a@x.org", Accepted), ("b@x.org", Accepted)]);
     let reason = compose(&[to, ("results", all)]).await.unwrap_err();
     assert!(reason.starts_with("results: every recipient has accepted"), "{reason}");
-}
-
-fn with_templates() -> (tempfile::TempDir, Settings) {
-    let folder = tempfile::tempdir().unwrap();
-    for (locale, hello) in [("en", "Hello"), ("de", "Hallo")] {
-        let path = folder.path().join("hello/v1").join(locale);
-        fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("subject.txt"), format!("{hello} {{{{ name }}}}")).unwrap();
-        fs::write(path.join("body.html"), format!("<p>{hello} {{{{ name }}}}</p>")).unwrap();
-    }
-    let templates = LiveTemplates::open(Some(folder.path()), "en").unwrap();
-    (folder, Settings { templates: Some(templates), ..Settings::new("mails") })
-}
-
-#[tokio::test]
-async fn m08_template_variables_and_locale_instead_of_bodies() {
-    let (_folder, settings) = with_templates();
-    let changes = [
-        ("text", Value::Null),
-        ("subject", text("")),
-        ("template", text("hello")),
-        ("variables", text(r#"{"name":"<Ann>"}"#)),
-        ("locale", text("de-AT")),
-    ];
-    let mail = compose_with(settings, &changes).await.unwrap();
-    let parsed = MessageParser::default().parse(&mail.message).unwrap();
-    assert_eq!(parsed.subject(), Some("Hallo <Ann>"));
-    assert_eq!(parsed.body_html(0).unwrap().trim_end(), "<p>Hallo &lt;Ann&gt;</p>");
-    assert_eq!(parsed.body_text(0).unwrap().trim_end(), "Hallo <Ann>");
-}
-
-#[tokio::test]
-async fn the_row_s_subject_stands_before_the_template_s() {
-    let (_folder, settings) = with_templates();
-    let changes = [
-        ("text", text("")),
-        ("template", text("hello")),
-        ("variables", text(r#"{"name":"Ann"}"#)),
-        ("subject", text("Mine")),
-    ];
-    let mail = compose_with(settings, &changes).await.unwrap();
-    assert!(message(&mail).contains("Subject: Mine\r\n"));
-}
-
-#[tokio::test]
-async fn template_mistakes_are_told_apart() {
-    let cases = [
-        ("template", "bye", "template: there is no template \"bye\""),
-        ("template", "../x", "template: \"../x\" is not a template name"),
-        ("variables", "{}", "template: template hello/v1/en/subject.txt needs the variable name"),
-        ("variables", "{", "variables: broken JSON"),
-        ("variables", "[]", "variables: must be a JSON object"),
-        ("variables", r#"{"name":"a\r\nBcc: x@y.org"}"#, "subject: holds a control character"),
-    ];
-    for (field, value, reason) in cases {
-        let (_folder, settings) = with_templates();
-        let variables = ("variables", text(r#"{"name":"Ann"}"#));
-        let changes = [
-            ("text", Value::Null),
-            ("subject", Value::Null),
-            ("template", text("hello")),
-            variables,
-            (field, text(value)),
-        ];
-        let found = compose_with(settings, &changes).await.expect_err(value);
-        assert!(found.starts_with(reason), "{found}");
-    }
-    let reason = compose(&[("text", Value::Null), ("template", text("hello"))]).await.unwrap_err();
-    assert!(reason.contains("no template folder is set"), "{reason}");
-}
-
-#[tokio::test]
-async fn mails_are_signed_in_order_by_the_keys_of_their_domain() {
-    let key = include_str!("../../../mail/tests/dkim/ed25519.pem");
-    let signers = vec![Signer::new("example.org", "s", key).unwrap()];
-    let settings = Settings { signers, ..Settings::new("mails") };
-    let mut rows: Vec<_> = (0..50).map(|id| row(id, &[])).collect();
-    rows[20] = row(20, &[("to", text("bad"))]);
-    rows[21] = row(21, &[("from", text("a@elsewhere.org"))]);
-    let composed = composer(settings).compose(&rows).await;
-    assert_eq!(composed.len(), 50);
-    for (id, composed) in composed.into_iter().enumerate() {
-        let Ok(envelope) = composed else {
-            assert_eq!(id, 20);
-            continue;
-        };
-        assert_eq!(envelope.row, id.to_string());
-        let Content::Mail(mail) = envelope.content else { panic!("no mail") };
-        let signed = message(&mail).starts_with("DKIM-Signature: v=1; a=ed25519-sha256;");
-        assert_eq!(signed, id != 21);
-    }
 }
 
 #[tokio::test]
@@ -394,7 +303,7 @@ proptest! {
     #[test]
     fn m09_no_row_can_stop_the_lane(values in proptest::collection::hash_map(proptest::sample::select(FIELDS.to_vec()), any_value(), 0..6)) {
         let changes: Vec<_> = values.into_iter().collect();
-        match draft::compose(&Settings::new("mails"), &row(1, &changes), NOW) {
+        match compose::compose(&Settings::new("mails"), &row(1, &changes), NOW) {
             Err(reason) => prop_assert!(!reason.to_string().contains(['\r', '\n', '\0'])),
             Ok(composed) => {
                 let Content::Mail(mail) = composed.into_envelope().content else { panic!("no mail") };

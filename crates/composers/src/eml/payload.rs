@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::{Reason, Settings};
 
-mod form;
+mod parse;
 
-use form::{Object, RawAttachment};
+use parse::{AttachmentEntry, Object};
 
 /// A checked payload, ready to be composed.
 #[derive(Debug)]
-pub struct Payload {
+pub struct EmailPayload {
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
     pub cc: Vec<Mailbox>,
@@ -24,13 +24,13 @@ pub struct Payload {
     pub subject: Option<String>,
     pub text: Option<String>,
     pub html: Option<String>,
-    pub headers: Vec<header::Custom>,
+    pub headers: Vec<header::CustomHeader>,
     pub attachments: Vec<Attachment>,
 }
 
 /// The payload as it is written. Unknown members are ignored.
 #[derive(Deserialize)]
-struct Raw {
+struct RawPayload {
     #[serde(default)]
     id: Value,
     #[serde(default)]
@@ -46,12 +46,12 @@ struct Raw {
     subject: Option<String>,
     body_html: Option<String>,
     body_text: Option<String>,
-    attachments: Option<Vec<RawAttachment>>,
+    attachments: Option<Vec<AttachmentEntry>>,
     custom_headers: Option<Value>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Described {
+pub(super) struct AttachmentObject {
     #[serde(alias = "file_path", alias = "file")]
     path: Option<String>,
     #[serde(alias = "name")]
@@ -66,19 +66,19 @@ pub(super) struct Described {
 }
 
 /// Parses and checks a payload and reads its attachments; fails if its `id` differs from the row's.
-pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reason> {
+pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<EmailPayload, Reason> {
     // Some editors write a byte-order mark at the start.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let Object(raw): Object<Raw> = form::parse(text)?;
+    let Object(raw): Object<RawPayload> = parse::parse(text)?;
     match &raw.id {
         Value::Null => {}
-        Value::String(own) if own == id => {}
+        Value::String(payload_id) if payload_id == id => {}
         other => return Err(Reason::OtherId(other.to_string())),
     }
     let from = match addresses("from", &raw.from)? {
-        list if list.is_empty() => settings.from.clone().ok_or(Reason::Senders)?,
+        list if list.is_empty() => settings.from.clone().ok_or(Reason::SenderCount)?,
         mut list if list.len() == 1 => list.swap_remove(0),
-        _ => return Err(Reason::Senders),
+        _ => return Err(Reason::SenderCount),
     };
     let (to, cc, bcc) = (addresses("to", &raw.to)?, addresses("cc", &raw.cc)?, addresses("bcc", &raw.bcc)?);
     let found = to.len() + cc.len() + bcc.len();
@@ -89,8 +89,8 @@ pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reaso
         return Err(Reason::ManyRecipients { found, limit: settings.recipient_limit });
     }
     let attachments = attachments(settings, raw.attachments.unwrap_or_default())?;
-    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let (html, text) = (filled(raw.body_html), filled(raw.body_text));
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let (html, text) = (non_empty(raw.body_html), non_empty(raw.body_text));
     if html.is_none() && text.is_none() && attachments.is_empty() {
         return Err(Reason::NoBody);
     }
@@ -99,7 +99,7 @@ pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reaso
         Some(value) => header::parse(&value.to_string())?,
     };
     let reply_to = addresses("reply_to", &raw.reply_to)?;
-    Ok(Payload { from, to, cc, bcc, reply_to, subject: raw.subject, text, html, headers, attachments })
+    Ok(EmailPayload { from, to, cc, bcc, reply_to, subject: raw.subject, text, html, headers, attachments })
 }
 
 /// Parses addresses: a JSON list, or one string.
@@ -112,27 +112,27 @@ fn addresses(member: &'static str, value: &Value) -> Result<Vec<Mailbox>, Reason
     parse_list(&text).map_err(|source| Reason::Address { member, source })
 }
 
-fn attachments(settings: &Settings, raw: Vec<RawAttachment>) -> Result<Vec<Attachment>, Reason> {
+fn attachments(settings: &Settings, raw: Vec<AttachmentEntry>) -> Result<Vec<Attachment>, Reason> {
     let limit = settings.attachment_limit;
     if raw.len() > limit {
         return Err(Reason::ManyAttachments { found: raw.len(), limit });
     }
-    let mut left = settings.size_limit;
-    let mut attached = Vec::with_capacity(raw.len());
+    let mut remaining = settings.size_limit;
+    let mut attachments_read = Vec::with_capacity(raw.len());
     for (index, raw) in raw.into_iter().enumerate() {
-        attached.push(attachment(settings, index + 1, raw, &mut left)?);
+        attachments_read.push(attachment(settings, index + 1, raw, &mut remaining)?);
     }
-    Ok(attached)
+    Ok(attachments_read)
 }
 
 fn attachment(
     settings: &Settings,
     n: usize,
-    raw: RawAttachment,
-    left: &mut u64,
+    raw: AttachmentEntry,
+    remaining: &mut u64,
 ) -> Result<Attachment, Reason> {
     let raw = match raw {
-        RawAttachment::Path(path) => Described {
+        AttachmentEntry::Path(path) => AttachmentObject {
             path: Some(path),
             filename: None,
             content_type: None,
@@ -140,22 +140,24 @@ fn attachment(
             inline: false,
             cid: None,
         },
-        RawAttachment::Whole(raw) => *raw,
+        AttachmentEntry::Object(raw) => *raw,
     };
-    let Described { path, filename, content_type, content, inline, cid } = raw;
+    let AttachmentObject { path, filename, content_type, content, inline, cid } = raw;
     let last = path.as_deref().and_then(|path| Path::new(path).file_name()?.to_str().map(str::to_owned));
     let filename = filename.or(last).unwrap_or_default();
     let content_type = content_type.or_else(|| type_by_name(&filename).map(str::to_owned));
     let content = match (path, content) {
-        (Some(_), Some(_)) => return Err(Reason::Both { n }),
+        (Some(_), Some(_)) => return Err(Reason::PathAndContent { n }),
         (Some(path), None) => {
             let read = settings.base.read(&path, settings.size_limit);
             read.map_err(|problem| Reason::Attachment { n, problem })?
         }
         (None, Some(text)) => Attachment::decode(n, &text)?,
-        (None, None) => return Err(Reason::Empty { n }),
+        (None, None) => return Err(Reason::NoContent { n }),
     };
-    *left = left.checked_sub(content.len() as u64).ok_or(Reason::Heavy { limit: settings.size_limit })?;
+    *remaining = remaining
+        .checked_sub(content.len() as u64)
+        .ok_or(Reason::AttachmentsTooLarge { limit: settings.size_limit })?;
     Ok(Attachment::new(n, &filename, content_type.as_deref(), content, inline, cid.as_deref())?)
 }
 

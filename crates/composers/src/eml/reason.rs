@@ -2,7 +2,7 @@
 
 use postrider_mail::{address, attachment, header};
 
-use crate::base::Problem;
+use crate::base_folder::FileError;
 
 /// The reason why a payload cannot be composed into a message.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum Reason {
     #[error("payload: the row names no payload file")]
     NoPath,
     #[error("payload: {0}")]
-    File(Problem),
+    File(FileError),
     #[error("payload: broken JSON: {0}")]
     Json(String),
     #[error("{member}: {problem}")]
@@ -20,7 +20,7 @@ pub enum Reason {
     #[error("{member}: {source}")]
     Address { member: &'static str, source: address::Error },
     #[error("from: exactly one sender is needed")]
-    Senders,
+    SenderCount,
     #[error("to: no recipient, and none in cc or bcc either")]
     NoRecipients,
     #[error("to: {found} recipients (cc and bcc included), more than the limit of {limit}")]
@@ -32,17 +32,17 @@ pub enum Reason {
     #[error("attachments: {found}, more than the limit of {limit}")]
     ManyAttachments { found: usize, limit: usize },
     #[error("attachments: attachment {n} has neither a path nor content")]
-    Empty { n: usize },
-    #[error("attachments: attachment {n} has both a path and content: which is it?")]
-    Both { n: usize },
+    NoContent { n: usize },
+    #[error("attachments: attachment {n} has both a path and content; only one is allowed")]
+    PathAndContent { n: usize },
     #[error("attachments: attachment {n}: {problem}")]
-    Attachment { n: usize, problem: Problem },
+    Attachment { n: usize, problem: FileError },
     #[error("attachments: {0}")]
-    Part(#[from] attachment::Error),
+    AttachmentFormat(#[from] attachment::Error),
     #[error("attachments: together they have more than {limit} bytes")]
-    Heavy { limit: u64 },
+    AttachmentsTooLarge { limit: u64 },
     #[error("{0}")]
     Message(String),
-    #[error("the message has {size} bytes; at most {limit} are taken")]
+    #[error("the message has {size} bytes; at most {limit} are allowed")]
     TooLarge { size: u64, limit: u64 },
 }

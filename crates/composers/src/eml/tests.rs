@@ -16,7 +16,7 @@ fn world() -> World {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings {
         name: "emails".to_owned(),
-        base: Base::new(folder.path()),
+        base: BaseFolder::new(folder.path()),
         from: None,
         domain: None,
         size_limit: 1 << 20,
@@ -114,7 +114,7 @@ async fn e07_a_payload_becomes_a_message() {
 }
 
 #[tokio::test]
-async fn e07_what_is_wrong_is_named() {
+async fn e07_the_reason_names_the_member() {
     let world = world();
     let outside = tempfile::NamedTempFile::new().unwrap();
     std::os::unix::fs::symlink(outside.path(), world.path("link")).unwrap();
@@ -164,7 +164,7 @@ async fn e07_what_is_wrong_is_named() {
 }
 
 #[tokio::test]
-async fn e07_a_member_of_the_wrong_type_is_named_and_a_list_is_no_payload() {
+async fn e07_a_member_of_the_wrong_type_is_named_and_a_list_is_rejected() {
     let world = world();
     for (payload, expected) in [
         (with("subject", 5.into()), "subject: invalid type: integer `5`, expected a string"),

@@ -5,16 +5,16 @@ use postrider_mail::Address;
 use serde_json::{Map, Value, json};
 
 use super::Settings;
-use super::links::Filling;
+use super::links::Placeholders;
 use super::preferences::Metadata;
-use super::row::Row;
+use super::row::NotificationRow;
 use super::schema::VERSION;
 
 /// The content of `open_events.payload`: the data as it was when the open seat was detected.
 #[derive(Debug, Default)]
-pub struct Snapshot(Map<String, Value>);
+pub struct EventSnapshot(Map<String, Value>);
 
-impl Snapshot {
+impl EventSnapshot {
     /// Parses the snapshot; no text gives an empty one. The error describes what is invalid.
     pub fn parse(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.trim().is_empty()).map(serde_json::from_str) {
@@ -52,16 +52,16 @@ impl Object {
 }
 
 /// The parts from which a job is built.
-pub struct Parts<'a> {
-    pub row: &'a Row<'a>,
-    pub snapshot: &'a Snapshot,
+pub struct JobParts<'a> {
+    pub row: &'a NotificationRow<'a>,
+    pub snapshot: &'a EventSnapshot,
     pub metadata: &'a Metadata,
     pub recipient: &'a Address,
 }
 
 /// Builds the job in the version that we emit. Missing members are left out; the schema check reports them.
-pub fn build(settings: &Settings, parts: &Parts<'_>) -> Value {
-    let Parts { row, snapshot, metadata, recipient } = *parts;
+pub fn build(settings: &Settings, parts: &JobParts<'_>) -> Value {
+    let JobParts { row, snapshot, metadata, recipient } = *parts;
     let links = links(settings, row);
     let mut job = Object::default();
     job.put("version", Some(snapshot.0.get("version").cloned().unwrap_or_else(|| VERSION.into())));
@@ -69,7 +69,7 @@ pub fn build(settings: &Settings, parts: &Parts<'_>) -> Value {
     job.put("openEventId", Some(row.open_event));
     job.put("subscriptionId", Some(row.subscription));
     job.put_text("dedupeKey", Some(row.dedupe.clone()));
-    job.put_text("traceId", row.filled("event.trace_id"));
+    job.put_text("traceId", row.non_blank("event.trace_id"));
     job.put_text("locale", Some(locale(settings, row, metadata)));
     job.put("recipient", Some(to(recipient, metadata)));
     job.put("template", Some(template(settings, parts, &links)));
@@ -80,8 +80,8 @@ pub fn build(settings: &Settings, parts: &Parts<'_>) -> Value {
     Value::Object(job.0)
 }
 
-fn locale(settings: &Settings, row: &Row<'_>, metadata: &Metadata) -> String {
-    let own = row.filled("subscription.locale").map(|locale| locale.trim().to_owned());
+fn locale(settings: &Settings, row: &NotificationRow<'_>, metadata: &Metadata) -> String {
+    let own = row.non_blank("subscription.locale").map(|locale| locale.trim().to_owned());
     own.or_else(|| metadata.locale.clone()).unwrap_or_else(|| settings.locale.clone())
 }
 
@@ -92,18 +92,18 @@ fn to(recipient: &Address, metadata: &Metadata) -> Value {
     Value::Object(to.0)
 }
 
-fn links(settings: &Settings, row: &Row<'_>) -> Map<String, Value> {
-    let token = row.filled("subscription.unsubscribe_token");
-    let filling = Filling { subscription: row.subscription, token: token.as_deref() };
+fn links(settings: &Settings, row: &NotificationRow<'_>) -> Map<String, Value> {
+    let token = row.non_blank("subscription.unsubscribe_token");
+    let placeholders = Placeholders { subscription: row.subscription, token: token.as_deref() };
     let mut links = Object::default();
-    links.put_text("manageUrl", settings.manage_url.fill(&filling));
-    let unsubscribe = settings.unsubscribe_url.as_ref().and_then(|pattern| pattern.fill(&filling));
+    links.put_text("manageUrl", settings.manage_url.fill(&placeholders));
+    let unsubscribe = settings.unsubscribe_url.as_ref().and_then(|pattern| pattern.fill(&placeholders));
     links.put_text("unsubscribeUrl", unsubscribe);
     links.0
 }
 
 /// Builds the template. The producer may name another version and add variables, but cannot replace the links.
-fn template(settings: &Settings, parts: &Parts<'_>, links: &Map<String, Value>) -> Value {
+fn template(settings: &Settings, parts: &JobParts<'_>, links: &Map<String, Value>) -> Value {
     let given = parts.snapshot.0.get("template").filter(|given| !given.is_null());
     let mut template = match given {
         None => Map::new(),
@@ -124,17 +124,17 @@ fn template(settings: &Settings, parts: &Parts<'_>, links: &Map<String, Value>) 
 
 fn variables(
     settings: &Settings,
-    parts: &Parts<'_>,
+    parts: &JobParts<'_>,
     own: &Map<String, Value>,
     links: &Map<String, Value>,
 ) -> Value {
-    let Parts { row, snapshot, .. } = parts;
-    let known = |key: &str, column: &str| snapshot.get(key).or_else(|| row.filled(column).map(Into::into));
-    let detected = row.moment("event.event_at");
+    let JobParts { row, snapshot, .. } = parts;
+    let known = |key: &str, column: &str| snapshot.get(key).or_else(|| row.non_blank(column).map(Into::into));
+    let detected = row.rfc3339("event.event_at");
     let mut all = Object::default();
     all.put("courseTitle", known("courseTitle", "course.title"));
     all.put("courseString", known("courseString", "course.course_string"));
-    all.put_text("sectionIndex", row.filled("event.index_number"));
+    all.put_text("sectionIndex", row.non_blank("event.index_number"));
     all.put("sectionNumber", known("sectionNumber", "section.section_number"));
     all.put("meetingSummary", known("meetingSummary", "section.meeting_summary"));
     all.put("campus", known("campus", "event.campus_code"));
@@ -157,24 +157,24 @@ fn local(settings: &Settings, moment: &str) -> Option<String> {
 
 /// Builds the event. Ids and codes come from the event's row; hash, title and number come from the snapshot, so that a
 /// later change of a course does not change the mail.
-fn event(row: &Row<'_>, snapshot: &Snapshot) -> Value {
+fn event(row: &NotificationRow<'_>, snapshot: &EventSnapshot) -> Value {
     let mut event = Object::default();
-    event.put("sectionId", row.whole("event.section_id"));
+    event.put("sectionId", row.integer("event.section_id"));
     event.put_text("termId", row.text("event.term_id"));
     event.put_text("campusCode", row.text("event.campus_code"));
     event.put_text("indexNumber", row.text("event.index_number"));
     event.put("sectionNumber", snapshot.get("sectionNumber"));
-    event.put_text("subjectCode", row.filled("section.subject_code"));
+    event.put_text("subjectCode", row.non_blank("section.subject_code"));
     event.put("courseTitle", snapshot.get("courseTitle"));
     event.put_text("statusBefore", row.text("event.status_before"));
     event.put_text("statusAfter", row.text("event.status_after"));
-    event.put_text("eventAt", row.moment("event.event_at"));
+    event.put_text("eventAt", row.rfc3339("event.event_at"));
     event.put_text("detectedBy", row.text("event.detected_by"));
     event.put("snapshotHash", snapshot.get("snapshotHash"));
     Value::Object(event.0)
 }
 
-fn subscription(row: &Row<'_>, metadata: &Metadata, recipient: &Address) -> Value {
+fn subscription(row: &NotificationRow<'_>, metadata: &Metadata, recipient: &Address) -> Value {
     let mut subscription = Object::default();
     subscription.put_text("status", row.text("subscription.status"));
     subscription.put_text("contactType", row.text("subscription.contact_type"));

@@ -7,7 +7,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A URL with placeholders: `https://seats.example/unsubscribe?token={token}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern(Vec<Piece>);
+pub struct UrlPattern(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -18,13 +18,13 @@ enum Piece {
 
 /// The values of the placeholders.
 #[derive(Debug, Clone, Copy)]
-pub struct Filling<'a> {
+pub struct Placeholders<'a> {
     pub subscription: i64,
     /// The subscription's secret token; without one, links that need it are left out.
     pub token: Option<&'a str>,
 }
 
-impl Pattern {
+impl UrlPattern {
     /// Parses a pattern. The error describes what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         if !text.starts_with("https://") && !text.starts_with("http://") {
@@ -42,7 +42,7 @@ impl Pattern {
                 "token" => Piece::Token,
                 other => {
                     return Err(format!(
-                        "{{{other}}} is no place: there are {{subscription_id}} and {{token}}"
+                        "unknown placeholder {{{other}}}: known are {{subscription_id}} and {{token}}"
                     ));
                 }
             });
@@ -58,7 +58,7 @@ impl Pattern {
     }
 
     /// Returns the URL, or `None` if the row lacks the value of a placeholder.
-    pub fn fill(&self, with: &Filling<'_>) -> Option<String> {
+    pub fn fill(&self, with: &Placeholders<'_>) -> Option<String> {
         let mut url = String::new();
         for piece in &self.0 {
             match piece {
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn places_are_filled_and_escaped() {
-        let pattern = Pattern::parse("https://x.example/s/{subscription_id}?t={token}").unwrap();
-        let with = |token| Filling { subscription: 5, token };
+        let pattern = UrlPattern::parse("https://x.example/s/{subscription_id}?t={token}").unwrap();
+        let with = |token| Placeholders { subscription: 5, token };
         assert_eq!(pattern.fill(&with(Some("a&b c"))).unwrap(), "https://x.example/s/5?t=a%26b%20c");
         assert_eq!(pattern.fill(&with(None)), None);
     }
 
     #[test]
     fn a_wrong_pattern_says_what_is_wrong() {
-        assert!(Pattern::parse("x.example").unwrap_err().contains("https://"));
-        assert!(Pattern::parse("https://x/{user}").unwrap_err().contains("{user}"));
-        assert!(Pattern::parse("https://x/{token").unwrap_err().contains("never closed"));
+        assert!(UrlPattern::parse("x.example").unwrap_err().contains("https://"));
+        assert!(UrlPattern::parse("https://x/{user}").unwrap_err().contains("{user}"));
+        assert!(UrlPattern::parse("https://x/{token").unwrap_err().contains("never closed"));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::window::Window;
 
-const KNOWN: [&str; 4] = ["notifyOn", "maxNotifications", "deliveryWindow", "snoozeUntil"];
+const PREFERENCE_KEYS: [&str; 4] = ["notifyOn", "maxNotifications", "deliveryWindow", "snoozeUntil"];
 
 /// The metadata of a subscription: preferences, name and locale.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +30,12 @@ impl Metadata {
             Ok(_) => return Err("subscription metadata: must be a JSON object".to_owned()),
             Err(error) => return Err(format!("subscription metadata: broken JSON: {error}")),
         };
-        let word = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (name, locale) = (word("name"), word("locale"));
+        let text_at = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (name, locale) = (text_at("name"), text_at("locale"));
         let preferences = match object.remove("preferences") {
             Some(Value::Null) | None => {
                 let own: Map<String, Value> =
-                    object.into_iter().filter(|(key, _)| KNOWN.contains(&key.as_str())).collect();
+                    object.into_iter().filter(|(key, _)| PREFERENCE_KEYS.contains(&key.as_str())).collect();
                 (!own.is_empty()).then_some(Value::Object(own))
             }
             given => given,
@@ -50,15 +50,17 @@ impl Metadata {
     /// Whether the subscriber wants notifications about this status; without a list, about every status.
     pub fn wants(&self, status: &str) -> bool {
         let Some(listed) = self.get("notifyOn").and_then(Value::as_array) else { return true };
-        let is_it = |wanted: &Value| {
-            wanted.as_str().is_some_and(|wanted| wanted.trim().eq_ignore_ascii_case(status.trim()))
+        let is_it = |check_preferences: &Value| {
+            check_preferences
+                .as_str()
+                .is_some_and(|check_preferences| check_preferences.trim().eq_ignore_ascii_case(status.trim()))
         };
         listed.is_empty() || listed.iter().any(is_it)
     }
 
     /// Returns the largest number of mails that the subscriber wants in total; `None` for no limit.
-    pub fn most(&self) -> Option<i64> {
-        self.get("maxNotifications").and_then(whole)
+    pub fn max_notifications(&self) -> Option<i64> {
+        self.get("maxNotifications").and_then(integer)
     }
 
     /// Returns the time until which the mail must wait: the end of a snooze, or the next opening of the delivery
@@ -68,7 +70,7 @@ impl Metadata {
         let snooze = snooze.and_then(|text| DateTime::parse_from_rfc3339(text).ok());
         let snooze = snooze.map(|until| until.with_timezone(&Utc)).filter(|until| *until > now);
         let awake = snooze.unwrap_or(now);
-        let opens = self.window().ok().flatten().and_then(|window| window.opens(awake, zone));
+        let opens = self.window().ok().flatten().and_then(|window| window.next_opening(awake, zone));
         opens.or(snooze)
     }
 
@@ -76,16 +78,16 @@ impl Metadata {
         let Some(window) = self.get("deliveryWindow").filter(|window| window.is_object()) else {
             return Ok(None);
         };
-        let side = |key: &str| window.get(key).and_then(whole);
+        let side = |key: &str| window.get(key).and_then(integer);
         let (start, end) = (side("startMinutes"), side("endMinutes"));
-        let nonsense =
+        let out_of_range =
             "subscription.preferences.deliveryWindow: minutes of a day are 0 to 1439 (an end may be 1440)";
-        Window::new(start, end).map(Some).ok_or_else(|| nonsense.to_owned())
+        Window::new(start, end).map(Some).ok_or_else(|| out_of_range.to_owned())
     }
 
     /// Returns an error about values that have the right type but are out of range.
-    pub fn nonsense(&self) -> Option<String> {
-        if self.most().is_some_and(|most| most < 0) {
+    pub fn out_of_range(&self) -> Option<String> {
+        if self.max_notifications().is_some_and(|most| most < 0) {
             return Some("subscription.preferences.maxNotifications: can't be negative".to_owned());
         }
         self.window().err()
@@ -93,7 +95,7 @@ impl Metadata {
 }
 
 /// Returns an integer; JSON Schema treats 3 and 3.0 as the same one.
-fn whole(value: &Value) -> Option<i64> {
+fn integer(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
     let from_float = |float: f64| (float.fract() == 0.0 && float.abs() < 1e15).then_some(float as i64);
     value.as_i64().or_else(|| value.as_f64().and_then(from_float))

@@ -7,10 +7,10 @@ use postrider_mail::date;
 use postrider_seams::row::CLOCK;
 use postrider_seams::{Fields, Value};
 
-use super::verdict::Verdict;
+use super::verdict::NotComposed;
 
 /// A claimed notification: its ids, its key, and access to the joined columns.
-pub struct Row<'a> {
+pub struct NotificationRow<'a> {
     fields: &'a Fields,
     pub notification: i64,
     pub open_event: i64,
@@ -18,11 +18,12 @@ pub struct Row<'a> {
     pub dedupe: Cow<'a, str>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> NotificationRow<'a> {
     /// Reads the ids of the row; fails if one of them is not an integer.
-    pub fn read(fields: &'a Fields) -> Result<Self, Verdict> {
+    pub fn read(fields: &'a Fields) -> Result<Self, NotComposed> {
         let key = |name: &str| {
-            whole(fields.get(name)).ok_or_else(|| Verdict::invalid(format!("{name}: must be a whole number")))
+            integer(fields.get(name))
+                .ok_or_else(|| NotComposed::invalid(format!("{name}: must be a whole number")))
         };
         Ok(Self {
             fields,
@@ -39,35 +40,35 @@ impl<'a> Row<'a> {
     }
 
     /// Returns a column as text; `None` also if it is blank.
-    pub fn filled(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub fn non_blank(&self, name: &str) -> Option<Cow<'a, str>> {
         self.text(name).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns a column as an integer; `None` for NULL and for text that is no integer.
-    pub fn whole(&self, name: &str) -> Option<i64> {
-        whole(self.fields.get(name))
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        integer(self.fields.get(name))
     }
 
     /// Returns a count that the contract defines; 0 if the store returned none.
     pub fn count(&self, name: &str) -> i64 {
-        self.whole(name).unwrap_or(0)
+        self.integer(name).unwrap_or(0)
     }
 
     /// Returns the database's time when the row was read, in Unix milliseconds.
     pub fn clock(&self) -> Option<i64> {
-        self.whole(CLOCK)
+        self.integer(CLOCK)
     }
 
     /// Returns a time column in Unix seconds.
     pub fn seconds(&self, name: &str) -> Option<i64> {
-        match self.whole(name) {
+        match self.integer(name) {
             Some(number) => Some(date::from_epoch(number)),
             None => date::parse(&self.text(name)?),
         }
     }
 
     /// Returns a time column as RFC 3339. Text that is no time is returned unchanged; the schema check rejects it.
-    pub fn moment(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub fn rfc3339(&self, name: &str) -> Option<Cow<'a, str>> {
         let text = self.text(name)?;
         if DateTime::parse_from_rfc3339(&text).is_ok() {
             return Some(text);
@@ -77,7 +78,7 @@ impl<'a> Row<'a> {
     }
 
     /// Whether all of these fields are NULL, which means that there is no joined row.
-    pub fn lacks_all(&self, names: &[&str]) -> bool {
+    pub fn all_null(&self, names: &[&str]) -> bool {
         names.iter().all(|name| *self.fields.get(name) == Value::Null)
     }
 }
@@ -93,7 +94,7 @@ fn text(value: &Value) -> Option<Cow<'_, str>> {
     })
 }
 
-fn whole(value: &Value) -> Option<i64> {
+fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
         _ => text(value)?.trim().parse().ok(),

@@ -11,7 +11,7 @@ pub const SCHEMA: &str = include_str!("../../schema/mail_job.schema.json");
 pub const VERSION: &str = "1.0";
 const MAJOR: &str = "1";
 /// Largest number of errors reported per job.
-const TOLD: usize = 3;
+const MAX_ERRORS: usize = 3;
 
 static PARSED: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(SCHEMA).expect("a test parses the shipped schema"));
@@ -26,7 +26,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
 
 /// Validates a job of any minor version of major 1 and returns it as version 1.0: members that a later minor version
 /// added to closed objects are removed. The error names every invalid member, without its value.
-pub fn read(mut job: Value) -> Result<Value, String> {
+pub fn validate_job(mut job: Value) -> Result<Value, String> {
     match job.get("version").and_then(Value::as_str) {
         Some(VERSION) | None => {}
         Some(later) => {
@@ -41,7 +41,7 @@ pub fn read(mut job: Value) -> Result<Value, String> {
     if VALIDATOR.is_valid(&job) {
         return Ok(job);
     }
-    let mistakes = VALIDATOR.iter_errors(&job).take(TOLD).map(|error| {
+    let mistakes = VALIDATOR.iter_errors(&job).take(MAX_ERRORS).map(|error| {
         let path = error.instance_path().to_string();
         let place = path.trim_start_matches('/').replace('/', ".");
         let place = if place.is_empty() { "job" } else { place.as_str() };

@@ -80,8 +80,8 @@ pub fn settings() -> Settings {
         templates: LiveTemplates::open(None, "en-US").unwrap(),
         locale: "en-US".to_owned(),
         zone: Tz::UTC,
-        manage_url: Pattern::parse("https://seats.example/s/{subscription_id}").unwrap(),
-        unsubscribe_url: Some(Pattern::parse("https://seats.example/u?t={token}").unwrap()),
+        manage_url: UrlPattern::parse("https://seats.example/s/{subscription_id}").unwrap(),
+        unsubscribe_url: Some(UrlPattern::parse("https://seats.example/u?t={token}").unwrap()),
         policy: Policy {
             max_attempts: 3,
             lock_ttl: Duration::from_mins(2),
@@ -104,10 +104,10 @@ pub async fn compose(changes: &[(&'static str, Value)]) -> Result<Envelope, Outc
 
 /// `skipped duplicate`, `failed validation_error: …`, `deferred 3600`, or `mail`.
 pub async fn outcome(changes: &[(&'static str, Value)]) -> String {
-    told(compose(changes).await)
+    summary(compose(changes).await)
 }
 
-pub fn told(composed: Result<Envelope, Outcome>) -> String {
+pub fn summary(composed: Result<Envelope, Outcome>) -> String {
     let code = |failure: &postrider_seams::Failure| {
         assert_eq!(failure.detail["message"].as_text(), Some(failure.reason.as_str()));
         failure.detail["code"].as_text().unwrap().to_owned()

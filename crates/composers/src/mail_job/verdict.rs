@@ -10,7 +10,7 @@ const MESSAGE_LIMIT: usize = 300;
 
 /// The reason why a row is not composed now, and whether it is skipped, failed or deferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum NotComposed {
     /// The row is skipped: no operator can fix it.
     Skip { code: &'static str, message: String },
     /// The row fails: an operator must fix something.
@@ -42,7 +42,7 @@ pub const TEMPLATE_MISSING_LOCALE: &str = "template_missing_locale";
 /// Code of a failed row whose job lacks a variable that its template needs.
 pub const TEMPLATE_VARIABLE_MISSING: &str = "template_variable_missing";
 
-impl Verdict {
+impl NotComposed {
     /// Creates a verdict that skips the row.
     pub fn skip(code: &'static str, message: impl Into<String>) -> Self {
         Self::Skip { code, message: message.into() }

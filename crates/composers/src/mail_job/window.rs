@@ -31,7 +31,7 @@ impl Window {
     }
 
     /// Returns the next time at which the window opens; `None` while it is open.
-    pub fn opens(self, now: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+    pub fn next_opening(self, now: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
         let local = now.with_timezone(&zone);
         let minute = local.hour() * 60 + local.minute();
         if self.contains(minute) {
@@ -62,36 +62,42 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn opens(start: i64, end: i64, now: &str, zone: Tz) -> Option<String> {
+    fn next_opening(start: i64, end: i64, now: &str, zone: Tz) -> Option<String> {
         let window = Window::new(Some(start), Some(end)).unwrap();
-        window.opens(at(now), zone).map(|moment| moment.to_rfc3339())
+        window.next_opening(at(now), zone).map(|moment| moment.to_rfc3339())
     }
 
     #[test]
     fn n11_a_window_is_of_the_local_day() {
         let zone = Tz::America__New_York; // UTC-5 in November
-        assert_eq!(opens(540, 1020, "2026-11-16T14:00:00Z", zone), None, "09:00 is in");
-        assert_eq!(opens(540, 1020, "2026-11-16T13:59:59Z", zone).unwrap(), "2026-11-16T14:00:00+00:00");
+        assert_eq!(next_opening(540, 1020, "2026-11-16T14:00:00Z", zone), None, "09:00 is in");
         assert_eq!(
-            opens(540, 1020, "2026-11-16T22:00:00Z", zone).unwrap(),
+            next_opening(540, 1020, "2026-11-16T13:59:59Z", zone).unwrap(),
+            "2026-11-16T14:00:00+00:00"
+        );
+        assert_eq!(
+            next_opening(540, 1020, "2026-11-16T22:00:00Z", zone).unwrap(),
             "2026-11-17T14:00:00+00:00",
             "17:00 is out"
         );
-        assert_eq!(opens(540, 1020, "2026-11-16T14:00:00Z", Tz::UTC), None);
+        assert_eq!(next_opening(540, 1020, "2026-11-16T14:00:00Z", Tz::UTC), None);
     }
 
     #[test]
     fn n11_a_window_may_wrap_midnight() {
-        assert_eq!(opens(1320, 360, "2026-11-16T23:00:00Z", Tz::UTC), None);
-        assert_eq!(opens(1320, 360, "2026-11-16T05:59:00Z", Tz::UTC), None);
-        assert_eq!(opens(1320, 360, "2026-11-16T06:00:00Z", Tz::UTC).unwrap(), "2026-11-16T22:00:00+00:00");
+        assert_eq!(next_opening(1320, 360, "2026-11-16T23:00:00Z", Tz::UTC), None);
+        assert_eq!(next_opening(1320, 360, "2026-11-16T05:59:00Z", Tz::UTC), None);
+        assert_eq!(
+            next_opening(1320, 360, "2026-11-16T06:00:00Z", Tz::UTC).unwrap(),
+            "2026-11-16T22:00:00+00:00"
+        );
     }
 
     #[test]
     fn n11_equal_ends_are_the_whole_day_and_so_is_nothing() {
-        assert_eq!(opens(600, 600, "2026-11-16T03:00:00Z", Tz::UTC), None);
-        assert_eq!(Window::new(None, None).unwrap().opens(at("2026-11-16T03:00:00Z"), Tz::UTC), None);
-        assert_eq!(opens(0, 1440, "2026-11-16T23:59:59Z", Tz::UTC), None);
+        assert_eq!(next_opening(600, 600, "2026-11-16T03:00:00Z", Tz::UTC), None);
+        assert_eq!(Window::new(None, None).unwrap().next_opening(at("2026-11-16T03:00:00Z"), Tz::UTC), None);
+        assert_eq!(next_opening(0, 1440, "2026-11-16T23:59:59Z", Tz::UTC), None);
     }
 
     #[test]
@@ -105,8 +111,11 @@ mod tests {
     fn n11_an_opening_that_the_clock_skips_is_the_next_moment_that_exists() {
         // In New York 02:30 of 2026-03-08 does not exist; 03:00 EDT is 07:00 UTC.
         let zone = Tz::America__New_York;
-        assert_eq!(opens(150, 300, "2026-03-08T06:00:00Z", zone).unwrap(), "2026-03-08T07:00:00+00:00");
+        assert_eq!(
+            next_opening(150, 300, "2026-03-08T06:00:00Z", zone).unwrap(),
+            "2026-03-08T07:00:00+00:00"
+        );
         // 01:30 of 2026-11-01 exists twice; after the first one the second is still ahead.
-        assert_eq!(opens(90, 95, "2026-11-01T05:40:00Z", zone).unwrap(), "2026-11-01T06:30:00+00:00");
+        assert_eq!(next_opening(90, 95, "2026-11-01T05:40:00Z", zone).unwrap(), "2026-11-01T06:30:00+00:00");
     }
 }

@@ -9,7 +9,7 @@ use postrider_seams::rest::LineEnds;
 use super::Reason;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ParsedHeader {
     pub from: String,
     /// Recipients without duplicates, normalised.
     pub to: Vec<String>,
@@ -18,8 +18,8 @@ pub(super) struct Found {
     pub has_message_id: bool,
 }
 
-pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
-    let message = MessageParser::default().parse_headers(header).ok_or(Reason::NoMessage)?;
+pub(super) fn read(header: &[u8]) -> Result<ParsedHeader, Reason> {
+    let message = MessageParser::default().parse_headers(header).ok_or(Reason::NoHeader)?;
     let sender = addresses(message.sender())?.into_iter().next();
     let from = match sender {
         Some(sender) => sender,
@@ -36,7 +36,7 @@ pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
         return Err(Reason::NoRecipients);
     }
     let has_message_id = message.header(HeaderName::MessageId).is_some();
-    Ok(Found { from, to, message_id: message.message_id().map(str::to_owned), has_message_id })
+    Ok(ParsedHeader { from, to, message_id: message.message_id().map(str::to_owned), has_message_id })
 }
 
 /// Returns every field of that name: a message should have one, but addresses in a second one are recipients as well.
@@ -55,22 +55,22 @@ fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
     let mut found = Vec::new();
     for one in list.into_iter().flat_map(Parsed::iter) {
         let Some(address) = one.address().or_else(|| one.name()) else { continue };
-        let checked = Address::parse(address).map_err(|wrong| Reason::Address(wrong.to_string()))?;
+        let checked = Address::parse(address).map_err(|error| Reason::Address(error.to_string()))?;
         found.push(checked.as_str().to_owned());
     }
     Ok(found)
 }
 
 /// Skips what some programs write before the header: a byte-order mark, or the first line of an mbox.
-pub(super) fn begin(file: &[u8]) -> &[u8] {
+pub(super) fn skip_preamble(file: &[u8]) -> &[u8] {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    let postmark =
+    let mbox_line =
         file.split_inclusive(|&byte| byte == b'\n').next().filter(|line| line.starts_with(b"From "));
-    &file[postmark.map_or(0, <[u8]>::len)..]
+    &file[mbox_line.map_or(0, <[u8]>::len)..]
 }
 
 /// Returns the position after the empty line that ends the header; `None` if there is none.
-pub(super) fn end(file: &[u8]) -> Option<usize> {
+pub(super) fn header_end(file: &[u8]) -> Option<usize> {
     lines(file).1
 }
 
@@ -83,12 +83,12 @@ fn lines(file: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
     while at < file.len() {
         let length = file[at..].iter().position(|byte| matches!(byte, b'\r' | b'\n'));
         let stop = length.map_or(file.len(), |length| at + length);
-        let returns = file[stop..].iter().take_while(|byte| **byte == b'\r').count();
-        let feeds = file.get(stop + returns) == Some(&b'\n');
-        let next = if feeds { stop + returns + 1 } else { (stop + 1).min(file.len()) };
+        let cr_count = file[stop..].iter().take_while(|byte| **byte == b'\r').count();
+        let has_lf = file.get(stop + cr_count) == Some(&b'\n');
+        let next = if has_lf { stop + cr_count + 1 } else { (stop + 1).min(file.len()) };
         if stop > at {
             lines.push(&file[at..stop]);
-        } else if feeds || only_cr {
+        } else if has_lf || only_cr {
             return (lines, Some(next));
         }
         at = next;
@@ -97,22 +97,22 @@ fn lines(file: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
 }
 
 /// A message split into header and body. The recipients and the header that is sent are read from the same lines.
-pub(super) struct Message<'a> {
+pub(super) struct SplitMessage<'a> {
     /// All header fields.
     pub header: Vec<u8>,
     /// The header fields that are sent.
     visible: Vec<u8>,
     /// Name of a field for blind recipients that the address parser does not recognise.
-    pub unread_blind: Option<String>,
+    pub unsupported_bcc: Option<String>,
     /// The bytes after the header's empty line; `None` if there is no such line.
     body: Option<&'a [u8]>,
 }
 
-impl<'a> Message<'a> {
+impl<'a> SplitMessage<'a> {
     pub(super) fn split(file: &'a [u8]) -> Self {
         let (lines, end) = lines(file);
         let (mut header, mut visible, mut hidden) = (Vec::new(), Vec::new(), false);
-        let mut unread_blind = None;
+        let mut unsupported_bcc = None;
         for line in lines {
             let folded = line.starts_with(b" ") || line.starts_with(b"\t");
             let line = match (folded && !header.is_empty(), line.trim_ascii()) {
@@ -124,7 +124,7 @@ impl<'a> Message<'a> {
                     let line = field(line);
                     if hidden && !is_bcc(&line) {
                         let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-                        unread_blind = Some(String::from_utf8_lossy(name).escape_debug().to_string());
+                        unsupported_bcc = Some(String::from_utf8_lossy(name).escape_debug().to_string());
                     }
                     line
                 }
@@ -136,7 +136,7 @@ impl<'a> Message<'a> {
                 part.extend_from_slice(b"\r\n");
             }
         }
-        Self { header, visible, unread_blind, body: end.map(|end| &file[end..]) }
+        Self { header, visible, unsupported_bcc, body: end.map(|end| &file[end..]) }
     }
 
     /// Returns the message with CR LF line endings, and without the header fields that name blind recipients.

@@ -7,7 +7,7 @@ use super::*;
 
 fn composer(folder: &std::path::Path, bounces: Option<&str>) -> RawEmlComposer {
     RawEmlComposer::new(Settings {
-        base: Base::new(folder),
+        base: BaseFolder::new(folder),
         bounces: bounces.map(|address| Address::parse(address).unwrap()),
         size_limit: 1 << 20,
         recipient_limit: 5,
@@ -57,7 +57,7 @@ async fn e08_a_file_is_sent_as_it_is_but_for_its_bcc() {
 
 /// The recipients are known with the claim, so that one query checks the suppressions of all its rows.
 #[tokio::test]
-async fn e08_who_files_are_to_is_known_before_they_are_composed() {
+async fn e08_recipients_of_files_are_known_before_composing() {
     let folder = tempfile::tempdir().unwrap();
     let long = format!("X-Long: {}\n{MESSAGE}", "word ".repeat(10_000));
     fs::write(folder.path().join("a.eml"), MESSAGE).unwrap();
@@ -71,13 +71,13 @@ async fn e08_who_files_are_to_is_known_before_they_are_composed() {
 }
 
 #[tokio::test]
-async fn e08_settings_say_where_bounces_go() {
+async fn e08_the_settings_define_the_bounce_address() {
     let mail = compose(MESSAGE.as_bytes(), Some("bounces@example.org")).await.unwrap();
     assert_eq!(mail.from, "bounces@example.org");
 }
 
 #[tokio::test]
-async fn e08_what_is_no_message_is_rejected() {
+async fn e08_files_that_are_not_messages_are_rejected() {
     for (text, expected) in [
         (&b""[..], "no message"),
         (b"Subject: x\n\nbody", "no sender"),
@@ -94,7 +94,7 @@ async fn e08_what_is_no_message_is_rejected() {
 }
 
 #[tokio::test]
-async fn e08_whoever_a_second_field_names_is_a_recipient_as_well() {
+async fn e08_addresses_in_a_second_field_are_recipients_too() {
     let text = "From: a@example.org\nTo: one@example.net\nBcc: hid@example.net\nCc: two@example.net\nTo: three@example.net\n\
                 BCC: hidden@example.net\nCc: Team: four@example.net;\n\nbody";
     let folder_limit = compose(text.as_bytes(), None).await;
@@ -106,7 +106,7 @@ async fn e08_whoever_a_second_field_names_is_a_recipient_as_well() {
 }
 
 #[tokio::test]
-async fn e08_a_word_that_is_no_address_is_told_instead_of_passed_over() {
+async fn e08_an_invalid_address_is_reported_and_not_skipped() {
     for list in ["a@example.net, nobody, b@example.net", "nobody", "Ann Example"] {
         match compose(format!("From: a@example.org\nTo: {list}\n\nbody").as_bytes(), None).await {
             Err(Outcome::Rejected(failure)) => {
@@ -118,7 +118,7 @@ async fn e08_a_word_that_is_no_address_is_told_instead_of_passed_over() {
 }
 
 #[tokio::test]
-async fn e08_what_stands_before_the_header_hides_no_field() {
+async fn e08_text_before_the_header_hides_no_field() {
     for before in ["\u{feff}", "From shop@example.org Mon Jan  1 00:00:00 2026\n", "\u{feff}From x y\r\n"] {
         let mail =
             compose(format!("{before}Bcc: hidden@example.net\n{MESSAGE}").as_bytes(), None).await.unwrap();
@@ -173,7 +173,7 @@ async fn e08_bcc_never_leaves_whatever_the_line_ends() {
 
 /// A file is rejected if its blind recipients cannot be read: they would silently get nothing.
 #[tokio::test]
-async fn e08_blind_recipients_that_cannot_be_read_are_told_instead_of_passed_over() {
+async fn e08_unreadable_blind_recipients_are_reported_and_not_skipped() {
     for (name, said) in [("B\u{0}cc", "B\\0cc"), ("Resent-Bcc", "Resent-Bcc"), ("b\u{1}CC", "b\\u{1}CC")] {
         let text =
             format!("From: ann@example.org\nTo: bob@example.net\n{name}: hidden@example.net\n\nbody\n");
@@ -201,7 +201,7 @@ async fn e08_a_file_without_a_message_id_gets_the_same_one_each_time() {
 proptest::proptest! {
     /// A second parser reads the message that is sent: it has no field for blind recipients, whatever surrounds it.
     #[test]
-    fn e08_another_parser_finds_no_bcc_in_what_leaves(
+    fn e08_another_parser_finds_no_bcc_in_the_sent_message(
         parts in proptest::collection::vec(0_usize..9, 1..12),
         ends in proptest::collection::vec(0_usize..7, 12),
     ) {
@@ -215,7 +215,7 @@ proptest::proptest! {
             file.push_str(endings[*end]);
         }
         file.push_str("X-Last: y\r\n\r\nbody\r\n");
-        let message = headers::Message::split(file.as_bytes());
+        let message = headers::SplitMessage::split(file.as_bytes());
         let sent = message.without_bcc();
         let parsed = mail_parser::MessageParser::default().parse(&sent).expect("a message");
         proptest::prop_assert!(parsed.bcc().is_none(), "{file:?}");

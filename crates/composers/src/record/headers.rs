@@ -16,7 +16,7 @@ pub fn set(headers: &mut Headers, name: &str, value: &str) {
 }
 
 /// Reads the headers of a row: `headers`, then `headers.NAME`, then `traceparent`; later ones override earlier ones.
-pub fn of_the_row(row: &Fields) -> Result<Headers, Reason> {
+pub fn from_row(row: &Fields) -> Result<Headers, Reason> {
     let mut headers = Headers::new();
     if let Some(json) = fields::text("headers", row.get("headers"))? {
         from_json(&json, &mut headers)?;
@@ -63,8 +63,8 @@ fn from_json(json: &str, headers: &mut Headers) -> Result<(), Reason> {
 }
 
 fn add(headers: &mut Headers, name: &str, value: &str) -> Result<(), Reason> {
-    let fine = |byte: u8| byte.is_ascii_graphic() && byte != b':';
-    if name.is_empty() || name.len() > NAME_LIMIT || !name.bytes().all(fine) {
+    let is_valid = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+    if name.is_empty() || name.len() > NAME_LIMIT || !name.bytes().all(is_valid) {
         return Err(Reason::HeaderName);
     }
     if value.contains('\0') {

@@ -11,9 +11,9 @@ pub enum Reason {
     NotUtf8 { field: String, at: usize },
     #[error("{field}: neither text nor a whole number")]
     NotText { field: String },
-    #[error("{field}: holds a NUL")]
+    #[error("{field}: contains a NUL")]
     Nul { field: String },
-    #[error("topic: holds {found:?}; no broker takes blanks or control characters in a name")]
+    #[error("topic: contains {found:?}; a topic must not contain blanks or control characters")]
     TopicCharacter { found: char },
     #[error("{field}: {found} bytes, more than the limit of {limit}")]
     Long { field: &'static str, found: u64, limit: u64 },

@@ -101,19 +101,23 @@ fn o09_without_a_key_of_its_own_the_rows_id_is_the_dedupe() {
 }
 
 #[test]
-fn bad_rows_are_rejected_with_the_field_and_the_reason() {
+fn invalid_rows_are_rejected_with_the_field_and_the_reason() {
     let long = "x".repeat(1024 * 1024 + 1);
     let cases = [
         ("topic", Value::Null, "topic: empty; every record needs one"),
         ("topic", text(""), "topic: empty; every record needs one"),
-        ("topic", text("a b"), "topic: holds ' '; no broker takes blanks or control characters in a name"),
-        ("topic", text("a\nb"), "topic: holds '\\n'; no broker takes blanks or control characters in a name"),
-        ("topic", text("a\0"), "topic: holds a NUL"),
+        ("topic", text("a b"), "topic: contains ' '; a topic must not contain blanks or control characters"),
+        (
+            "topic",
+            text("a\nb"),
+            "topic: contains '\\n'; a topic must not contain blanks or control characters",
+        ),
+        ("topic", text("a\0"), "topic: contains a NUL"),
         ("topic", text("t".repeat(1025)), "topic: 1025 bytes, more than the limit of 1024"),
         ("key", Value::Bytes(vec![b'a', 0xff]), "key: not valid UTF-8 (first wrong byte at 1)"),
         ("key", Value::Float(1.5), "key: neither text nor a whole number"),
         ("key", Value::Bool(true), "key: neither text nor a whole number"),
-        ("key", text("a\0b"), "key: holds a NUL"),
+        ("key", text("a\0b"), "key: contains a NUL"),
         ("payload", Value::Null, "payload: empty; every record needs one"),
         ("payload", text(long), "payload: 1048577 bytes, more than the limit of 1048576"),
         ("headers", text("[1]"), "headers: must be a JSON object of texts, numbers and booleans"),
@@ -123,7 +127,7 @@ fn bad_rows_are_rejected_with_the_field_and_the_reason() {
             text("{\"a:b\": 1}"),
             "headers: a name must be 1 to 256 visible ASCII characters without a colon",
         ),
-        ("headers", text("{\"a\": \"\\u0000\"}"), "headers.a: holds a NUL"),
+        ("headers", text("{\"a\": \"\\u0000\"}"), "headers.a: contains a NUL"),
     ];
     for (field, value, reason) in cases {
         assert_eq!(composed(&[(field, value)]).unwrap_err(), reason);
@@ -131,7 +135,7 @@ fn bad_rows_are_rejected_with_the_field_and_the_reason() {
 }
 
 #[tokio::test]
-async fn a_bad_row_does_not_stop_the_one_beside_it() {
+async fn an_invalid_row_does_not_stop_the_next_one() {
     let composer = RecordComposer::new(Settings::default());
     let composed = composer.compose(&[row(&[("topic", Value::Null)]), row(&[])]).await;
     assert!(matches!(composed[0], Err(Outcome::Rejected(_))), "{composed:?}");

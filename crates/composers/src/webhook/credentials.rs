@@ -8,7 +8,7 @@ use super::directory::{Account, Auth};
 use super::{WebhookComposer, deferred};
 
 /// The credentials of one request.
-pub struct Credentials {
+pub struct RequestCredentials {
     pub authorization: Option<Secret>,
     pub signing: Vec<Secret>,
 }
@@ -20,9 +20,9 @@ impl WebhookComposer {
         id: &str,
         account: Option<&Account>,
         client: Option<&str>,
-    ) -> Result<Credentials, Outcome> {
+    ) -> Result<RequestCredentials, Outcome> {
         let account = account.ok_or_else(|| deferred(format!("there is no service account {id}")))?;
-        usable(id, account, client)?;
+        check_account(id, account, client)?;
         let authorization = match &account.auth {
             None => None,
             Some(Auth::Bearer(reference)) => {
@@ -31,14 +31,17 @@ impl WebhookComposer {
             }
             Some(Auth::Basic(reference)) => {
                 let login = self.secret(id, "login", reference).await?;
-                Some(basic(&login).map_err(|why| deferred(format!("service account {id}: {why}")))?)
+                Some(
+                    basic_auth(&login)
+                        .map_err(|reason| deferred(format!("service account {id}: {reason}")))?,
+                )
             }
         };
         let mut signing = Vec::with_capacity(account.signing.len());
         for reference in &account.signing {
             signing.push(self.secret(id, "signing secret", reference).await?);
         }
-        Ok(Credentials { authorization, signing })
+        Ok(RequestCredentials { authorization, signing })
     }
 
     async fn secret(&self, id: &str, what: &str, reference: &str) -> Result<Secret, Outcome> {
@@ -51,7 +54,7 @@ impl WebhookComposer {
     }
 }
 
-fn usable(id: &str, account: &Account, client: Option<&str>) -> Result<(), Outcome> {
+fn check_account(id: &str, account: &Account, client: Option<&str>) -> Result<(), Outcome> {
     if !account.active {
         return Err(deferred(format!("service account {id} is not active")));
     }
@@ -62,7 +65,7 @@ fn usable(id: &str, account: &Account, client: Option<&str>) -> Result<(), Outco
     Ok(())
 }
 
-fn basic(login: &Secret) -> Result<Secret, &'static str> {
+fn basic_auth(login: &Secret) -> Result<Secret, &'static str> {
     let text = login.reveal().trim();
     if text.contains(':') {
         return Ok(Secret::new(format!("Basic {}", STANDARD.encode(text))));

@@ -37,18 +37,18 @@ pub struct Subscription {
 /// The error that the directory is unavailable, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Away(pub String);
+pub struct DirectoryUnavailable(pub String);
 
 /// The account and subscription ids of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct LookupRequest {
     pub accounts: BTreeSet<String>,
     pub subscriptions: BTreeSet<String>,
 }
 
 /// The accounts and subscriptions of one query, by id; unknown ids are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct LookupResult {
     pub accounts: HashMap<String, Account>,
     pub subscriptions: HashMap<String, Subscription>,
 }
@@ -58,10 +58,10 @@ pub struct Found {
 pub trait Directory: Send + Sync {
     /// Returns the accounts and subscriptions of these ids, read after the call: a change takes effect with the next
     /// delivery. May also record when an account was last used.
-    async fn look_up(&self, asked: &Asked) -> Result<Found, Away>;
+    async fn look_up(&self, asked: &LookupRequest) -> Result<LookupResult, DirectoryUnavailable>;
 
     /// Pauses a subscription whose receiver is permanently gone. Idempotent.
-    async fn gone(&self, subscription: &str) -> Result<(), Away>;
+    async fn gone(&self, subscription: &str) -> Result<(), DirectoryUnavailable>;
 }
 
 /// An empty directory, for tables that are used without the hub.
@@ -70,11 +70,11 @@ pub struct NoDirectory;
 
 #[async_trait]
 impl Directory for NoDirectory {
-    async fn look_up(&self, _asked: &Asked) -> Result<Found, Away> {
-        Ok(Found::default())
+    async fn look_up(&self, _asked: &LookupRequest) -> Result<LookupResult, DirectoryUnavailable> {
+        Ok(LookupResult::default())
     }
 
-    async fn gone(&self, _subscription: &str) -> Result<(), Away> {
+    async fn gone(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
         Ok(())
     }
 }

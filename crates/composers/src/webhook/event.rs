@@ -27,23 +27,23 @@ pub fn envelope(row: &Fields, id: &str, content_type: &str, payload: &Bytes) -> 
     set("correlationid", fields::text(row, "correlation")?);
     set("jobid", Some(id.to_owned()));
     if payload.is_empty() {
-        return Ok(written(&event, None));
+        return Ok(to_json(&event, None));
     }
     event.insert("datacontenttype".to_owned(), content_type.into());
     if is_json(content_type) {
         let text = std::str::from_utf8(payload).map_err(|_| Reason::NotJson)?;
         serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|_| Reason::NotJson)?;
-        return Ok(written(&event, Some(text)));
+        return Ok(to_json(&event, Some(text)));
     }
     match std::str::from_utf8(payload) {
         Ok(text) => event.insert("data".to_owned(), json!(text)),
         Err(_) => event.insert("data_base64".to_owned(), json!(STANDARD.encode(payload))),
     };
-    Ok(written(&event, None))
+    Ok(to_json(&event, None))
 }
 
 /// Writes the event with `data` as unchanged JSON text: numbers keep their digits, members their order.
-fn written(event: &Map<String, serde_json::Value>, data: Option<&str>) -> Bytes {
+fn to_json(event: &Map<String, serde_json::Value>, data: Option<&str>) -> Bytes {
     let mut text = serde_json::to_string(event).expect("a map of texts is JSON");
     if let Some(data) = data {
         text.pop();

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::{Reason, fields};
 
 /// Size limit of all names and values, in bytes: servers refuse more than about 8 to 16 KiB.
-const LIMIT: usize = 8 * 1024;
+const SIZE_LIMIT: usize = 8 * 1024;
 const TRACEPARENT: &str = "traceparent";
 
 /// Returns the row's headers, and its trace context if the row has a column for it.
-pub fn of_the_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
-    let mut headers = written(row)?;
+pub fn from_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
+    let mut headers = from_json(row)?;
     if let Some(parent) = fields::text(row, TRACEPARENT)?
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT))
     {
@@ -21,7 +21,7 @@ pub fn of_the_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     Ok(headers)
 }
 
-fn written(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
+fn from_json(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     let Some(json) = fields::text(row, "headers")? else { return Ok(Vec::new()) };
     let object = match serde_json::from_str(&json) {
         Ok(Value::Object(object)) => object,
@@ -40,7 +40,7 @@ fn written(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
         headers.push((name, value));
     }
     let size: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if size > LIMIT { Err(Reason::HeadersLong { limit: LIMIT }) } else { Ok(headers) }
+    if size > SIZE_LIMIT { Err(Reason::HeadersLong { limit: SIZE_LIMIT }) } else { Ok(headers) }
 }
 
 /// Checks that HTTP can carry this header, and that it cannot inject another one (RFC 9110).

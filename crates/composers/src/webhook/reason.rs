@@ -17,14 +17,14 @@ pub enum Reason {
     Timeout,
     #[error("payload: {found} bytes, more than the limit of {limit}")]
     Long { found: u64, limit: u64 },
-    #[error("payload: its content type says JSON, and it is none")]
+    #[error("payload: not valid JSON, although its content type is JSON")]
     NotJson,
     #[error("headers: must be a JSON object of texts, numbers and booleans")]
     Headers,
     #[error("headers: more than {limit} bytes together")]
     HeadersLong { limit: usize },
-    #[error("headers: a name may hold letters, digits and !#$%&'*+-.^_`|~ only")]
+    #[error("headers: a name may contain only letters, digits and !#$%&'*+-.^_`|~")]
     HeaderName,
-    #[error("headers.{name}: the value holds a control character")]
+    #[error("headers.{name}: the value contains a control character")]
     HeaderValue { name: String },
 }

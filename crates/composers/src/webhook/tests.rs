@@ -18,15 +18,15 @@ impl Secrets for Safe {
 }
 
 /// A directory with fixed content.
-struct Listed(Found);
+struct Listed(LookupResult);
 
 #[async_trait]
 impl Directory for Listed {
-    async fn look_up(&self, _asked: &Asked) -> Result<Found, Away> {
+    async fn look_up(&self, _asked: &LookupRequest) -> Result<LookupResult, DirectoryUnavailable> {
         Ok(self.0.clone())
     }
 
-    async fn gone(&self, _subscription: &str) -> Result<(), Away> {
+    async fn gone(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
         Ok(())
     }
 }
@@ -82,7 +82,7 @@ fn composer() -> WebhookComposer {
         ("acme", account(&["acme"], bearer, &[])),
         ("inactive", Account { active: false, ..account(&[], None, &["vault://new"]) }),
     ];
-    let directory = Listed(Found {
+    let directory = Listed(LookupResult {
         accounts: accounts.map(|(id, account)| (id.to_owned(), account)).into(),
         subscriptions: [("patient".to_owned(), Subscription { may_postpone: true, paused: false })].into(),
     });
@@ -246,7 +246,7 @@ async fn j12_headers_that_would_inject_others_are_refused_with_their_name() {
 }
 
 #[tokio::test]
-async fn unreadable_rows_say_what_is_wrong() {
+async fn invalid_rows_are_rejected_with_a_reason() {
     for (field, value) in [
         ("url", Value::Null),
         ("url", Value::Bytes(vec![0xff])),
@@ -262,15 +262,15 @@ async fn unreadable_rows_say_what_is_wrong() {
 
 /// A directory whose one account and subscription can be changed.
 #[derive(Default)]
-struct Changing(std::sync::Mutex<Found>);
+struct Changing(std::sync::Mutex<LookupResult>);
 
 #[async_trait]
 impl Directory for Changing {
-    async fn look_up(&self, _asked: &Asked) -> Result<Found, Away> {
+    async fn look_up(&self, _asked: &LookupRequest) -> Result<LookupResult, DirectoryUnavailable> {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    async fn gone(&self, subscription: &str) -> Result<(), Away> {
+    async fn gone(&self, subscription: &str) -> Result<(), DirectoryUnavailable> {
         let paused = Subscription { may_postpone: false, paused: true };
         self.0.lock().unwrap().subscriptions.insert(subscription.to_owned(), paused);
         Ok(())
@@ -278,7 +278,7 @@ impl Directory for Changing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j10_what_changed_while_a_request_waited_defers_it() {
+async fn j10_a_change_while_a_request_waited_defers_it() {
     let directory = Arc::new(Changing::default());
     let accounts = HashMap::from([("shop".to_owned(), account(&[], None, &["vault://old"]))]);
     directory.0.lock().unwrap().accounts = accounts;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_composers::mail_job::{Pattern, Policy, Settings, Zone};
+use postrider_composers::mail_job::{Policy, Settings, UrlPattern, Zone};
 use postrider_composers::{MailJobComposer, email};
 use postrider_contract::{Contract, Layer};
 use postrider_engine::{Engine, Lane, Limits};
@@ -151,6 +151,7 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
             concurrency: 1,
             batch: 50,
             stretch: 50,
+            stretch_distant: 50,
             held: 200,
             bytes: 1 << 20,
             timeout: Duration::from_secs(30),
@@ -182,7 +183,7 @@ fn settings(contract: &Contract, templates: &Path) -> Settings {
         templates: LiveTemplates::open(Some(templates), "en-US").expect("they can be read"),
         locale: "en-US".to_owned(),
         zone: Zone::UTC,
-        manage_url: Pattern::parse("https://seats.example/{subscription_id}").expect("a pattern"),
+        manage_url: UrlPattern::parse("https://seats.example/{subscription_id}").expect("a pattern"),
         unsubscribe_url: None,
         policy: Policy {
             max_attempts: stage.attempts.max,

@@ -46,7 +46,7 @@ fn receipt(id: &str) -> serde_json::Value {
     json!({ "provider": "stub", "providerMessageId": id, "status": "sent" })
 }
 
-fn told(code: &str, message: &str) -> serde_json::Value {
+fn error_json(code: &str, message: &str) -> serde_json::Value {
     json!({ "provider": "stub", "status": "failed", "code": code, "message": message })
 }
 
@@ -82,7 +82,7 @@ fn cases() -> Vec<Case> {
         Case { sender: vec![busy(), sent("m")], attempts: 2, calls: vec![0, 60], ..case("nack: retryAfterSeconds is waited for") },
         Case { sender: vec![retryable("1"), sent("m")], over: "[retry]\ndelays = [\"10m\"]", attempts: 2, calls: vec![0, 120], ..case("nack: the schedule is capped by lockTtlSeconds") },
         Case { sender: vec![retryable("1"), sent("m")], over: "[retry]\ndelays = [\"10m\"]\n[lease]\nfor = \"30s\"", attempts: 2, calls: vec![0, 30], ..case("nack: the cap follows the lock TTL") },
-        Case { sender: vec![failed("invalid_recipient")], status: "failed", error: told("invalid_recipient", "refused"), ..case("terminal: failed by the sender") },
+        Case { sender: vec![failed("invalid_recipient")], status: "failed", error: error_json("invalid_recipient", "refused"), ..case("terminal: failed by the sender") },
         Case { row: vec![("subscription_status", text("unsubscribed"))], status: "skipped", error: json!({ "code": "unsubscribed", "message": "the subscriber has unsubscribed" }), calls: vec![], ..case("terminal: unsubscribed row") },
         Case { row: vec![("contact_type", text("sms"))], status: "skipped", error: json!({ "code": "unsupported_contact", "message": "the contact type is \"sms\", not \"email\"" }), calls: vec![], ..case("terminal: non-email contact") },
         Case { row: vec![("contact_value", text("ann"))], status: "skipped", error: json!({ "code": "invalid_recipient", "message": "\"ann\" is not an address: there is no @ with something on both sides of it" }), calls: vec![], ..case("terminal: invalid recipient") },
@@ -90,12 +90,12 @@ fn cases() -> Vec<Case> {
         Case { row: vec![("payload", of_version("v2"))], status: "failed", error: json!({ "status": "failed", "code": "template_variable_missing", "message": "template open-seat/v2/en-US/body.txt needs the variable professor, which the row does not have" }), calls: vec![], ..case("terminal: template missing variable") },
         Case { sender: vec![Reply::Says(Outcome::Skipped(failure("invalid_recipient", "no such mailbox")))], status: "skipped", error: json!({ "code": "invalid_recipient", "message": "no such mailbox" }), ..case("terminal: a recipient that the sender says is not there") },
         Case { row: vec![("payload", text("{\"version\":\"2.0\"}"))], status: "failed", error: json!({ "status": "failed", "code": "validation_error", "message": "version: \"2.0\" is not 1.x, which this worker reads" }), calls: vec![], ..case("terminal: ops must act") },
-        Case { sender: vec![retryable("1"), retryable("2"), retryable("3")], status: "failed", attempts: 3, error: told("provider_error", "3"), calls: vec![0, 0, 2], ..case("dead letter: at maxAttempts, the last attempt preserved") },
+        Case { sender: vec![retryable("1"), retryable("2"), retryable("3")], status: "failed", attempts: 3, error: error_json("provider_error", "3"), calls: vec![0, 0, 2], ..case("dead letter: at maxAttempts, the last attempt preserved") },
         Case { row: vec![("fanout_attempts", Value::Int(2))], sender: vec![sent("m")], attempts: 3, ..case("dead letter: sent wins") },
         Case { row: vec![("fanout_attempts", Value::Int(2)), ("subscription_status", text("paused"))], status: "failed", attempts: 3, error: json!({ "status": "failed", "code": "subscription_inactive", "message": "the subscription is \"paused\", not \"active\"" }), calls: vec![], ..case("dead letter: any other result at the limit") },
         Case { row: vec![("fanout_attempts", Value::Int(3))], status: "failed", attempts: 3, error: json!({ "code": "failed", "message": "attempts spent" }), calls: vec![], ..case("dead letter: a pending row at the limit is not sent") },
         Case { row: vec![("fanout_attempts", Value::Int(3)), ("error", text("{\"code\":\"network_error\"}"))], status: "failed", attempts: 3, error: json!({ "code": "network_error" }), calls: vec![], ..case("dead letter: what is there is preserved") },
-        Case { sender: vec![retryable("1")], over: "[attempts]\nmax = 1", status: "failed", error: told("provider_error", "1"), ..case("dead letter: maxAttempts is a setting") },
+        Case { sender: vec![retryable("1")], over: "[attempts]\nmax = 1", status: "failed", error: error_json("provider_error", "1"), ..case("dead letter: maxAttempts is a setting") },
         Case { sender: vec![Reply::Says(Outcome::Uncertain(failure("network_error", "no answer"))), sent("m")], attempts: 2, calls: vec![0, 0], ..case("no answer is a completed try, and retryable") },
         Case { sender: vec![Reply::Throws, sent("m")], attempts: 2, calls: vec![0, 0], ..case("a sender that throws all the same is a retryable try") },
     ]
@@ -144,17 +144,17 @@ async fn n02_to_n06_every_line_of_the_ack_and_nack_semantics() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n04_between_two_tries_the_row_is_pending_unlocked_and_says_why() {
+async fn n04_between_two_attempts_the_row_is_pending_unlocked_and_has_its_error() {
     let wait = Failure { after: Some(Duration::from_mins(1)), ..failure("rate_limited", "slow down") };
     let running = start(&[], "", vec![Reply::Says(Outcome::Retryable(wait)), sent("m")]);
     tokio::time::sleep(Duration::from_secs(30)).await;
     let row = running.row();
     assert_eq!((running.status().as_str(), &row["fanout_attempts"]), ("pending", &Value::Int(1)));
     assert_eq!((&row["locked_by"], &row["locked_at"]), (&Value::Null, &Value::Null));
-    let told = json!({
+    let expected = json!({
         "provider": "stub", "status": "retryable", "code": "rate_limited", "message": "slow down", "retryAfterSeconds": 60,
     });
-    assert_eq!(running.error(), told);
+    assert_eq!(running.error(), expected);
     running.rest().await;
     running.end().await;
 }
@@ -223,8 +223,8 @@ async fn n06_an_operator_requeues_with_a_fresh_budget() {
 #[tokio::test(start_paused = true)]
 async fn n11_a_snoozed_row_waits_free_and_is_sent_when_the_snooze_is_over() {
     // The table's clock starts at 2026-01-01T00:00:00Z.
-    let wish = r#"{"preferences":{"snoozeUntil":"2026-01-01T01:00:00Z"}}"#;
-    let running = start(&[("metadata", text(wish))], "", vec![sent("m")]);
+    let snoozed = r#"{"preferences":{"snoozeUntil":"2026-01-01T01:00:00Z"}}"#;
+    let running = start(&[("metadata", text(snoozed))], "", vec![sent("m")]);
     tokio::time::sleep(Duration::from_mins(59)).await;
     let row = running.row();
     assert_eq!((running.status().as_str(), &row["fanout_attempts"]), ("pending", &Value::Int(0)));
@@ -237,9 +237,9 @@ async fn n11_a_snoozed_row_waits_free_and_is_sent_when_the_snooze_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn n11_a_row_that_waits_too_long_expires() {
-    let wish = r#"{"preferences":{"snoozeUntil":"2026-01-01T03:00:00Z"}}"#;
+    let snoozed = r#"{"preferences":{"snoozeUntil":"2026-01-01T03:00:00Z"}}"#;
     let soon = "[sweep.expire]\nolder_than = \"2h\"";
-    let running = start(&[("metadata", text(wish))], soon, Vec::new());
+    let running = start(&[("metadata", text(snoozed))], soon, Vec::new());
     running.rest().await;
     assert_eq!((running.status().as_str(), &running.row()["fanout_attempts"]), ("expired", &Value::Int(0)));
     assert_eq!(running.error()["code"], "expired");

@@ -3,93 +3,93 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{Order, Role, StateId, When};
+use postrider_contract::{ClaimOrder, Role, StateId, When};
 use postrider_seams::store::SweepKind;
 use postrider_seams::{Claimed, Value};
 
-use crate::arena::Kind;
 use crate::cell::{Cell, Row};
 use crate::row::{self, HOUR, SECOND};
 use crate::subject::Subject;
-use crate::trial::{TOLERANCE, Trial, Worker};
+use crate::test_case::{TOLERANCE, TestCase, Worker};
+use crate::test_table::TestedStore;
 
 const WORKERS: usize = 8;
 const ROWS: usize = 600;
 
-pub(crate) async fn exclusive_claim(trial: &Trial) {
+pub(crate) async fn exclusive_claim(case: &TestCase) {
     // The emulator copies the whole table for every transaction, so use fewer rows.
-    let rows = if trial.arena.kind() == Kind::DynamoDb { ROWS / 10 } else { ROWS };
-    trial.put_ready(rows).await;
+    let rows = if case.table.kind() == TestedStore::DynamoDb { ROWS / 10 } else { ROWS };
+    case.put_ready(rows).await;
     let names: Vec<String> = (0..WORKERS).map(|n| format!("worker-{n}")).collect();
-    let workers = futures::future::join_all(names.iter().map(|name| trial.worker(name))).await;
+    let workers = futures::future::join_all(names.iter().map(|name| case.worker(name))).await;
     let claims = workers.into_iter().map(|worker| tokio::spawn(drain(worker)));
-    let mut taken = Vec::new();
+    let mut claimed_ids = Vec::new();
     for claim in claims.collect::<Vec<_>>() {
-        taken.extend(claim.await.expect("a worker that claims does not fail"));
+        claimed_ids.extend(claim.await.expect("a worker that claims does not fail"));
     }
-    let distinct: BTreeSet<_> = taken.iter().cloned().collect();
-    assert_eq!(distinct.len(), taken.len(), "a row was claimed twice");
-    assert_eq!(taken.len(), rows, "a row was claimed by nobody");
-    for row in trial.rows().await {
-        assert_eq!(row::state_of(&trial.subject, &row), Some(trial.subject.claimed()));
+    let distinct: BTreeSet<_> = claimed_ids.iter().cloned().collect();
+    assert_eq!(distinct.len(), claimed_ids.len(), "a row was claimed twice");
+    assert_eq!(claimed_ids.len(), rows, "a row was claimed by nobody");
+    for row in case.rows().await {
+        assert_eq!(row::state_of(&case.subject, &row), Some(case.subject.claimed()));
     }
 }
 
 async fn drain(worker: Worker) -> Vec<String> {
-    let mut taken = Vec::new();
+    let mut claimed_ids = Vec::new();
     let mut empty = 0;
     // An empty claim may only mean that other workers hold these rows at the moment.
     while empty < 5 {
         let rows = worker.claim(25).await;
         empty = if rows.is_empty() { empty + 1 } else { 0 };
-        taken.extend(rows.iter().map(|row| row.lease.id.to_string()));
+        claimed_ids.extend(rows.iter().map(|row| row.lease.id.to_string()));
         tokio::task::yield_now().await;
     }
-    taken
+    claimed_ids
 }
 
-pub(crate) async fn claim_limit(trial: &Trial) {
-    trial.put_ready(20).await;
-    let worker = trial.worker("a").await;
+pub(crate) async fn claim_limit(case: &TestCase) {
+    case.put_ready(20).await;
+    let worker = case.worker("a").await;
     assert_eq!(worker.claim(7).await.len(), 7);
     assert_eq!(worker.claim(7).await.len(), 7);
     assert_eq!(worker.claim(7).await.len(), 6);
     assert_eq!(worker.claim(7).await.len(), 0);
 }
 
-pub(crate) async fn claim_order(trial: &Trial) {
-    let order = trial.subject.contract.claim.order.clone();
-    let now = trial.arena.now().await;
+pub(crate) async fn claim_order(case: &TestCase) {
+    let order = case.subject.contract.claim.order.clone();
+    let now = case.table.now().await;
     let mut rows = Vec::new();
     // Keys and times are in opposite order, and two rows share each time.
     for n in 1..=10_i64 {
-        let mut row = trial.ready_row(usize::try_from(n).expect("small")).await;
+        let mut row = case.ready_row(usize::try_from(n).expect("small")).await;
         for role in [Role::Due, Role::Created, Role::Updated] {
-            if let Some(column) = trial.subject.column(role) {
+            if let Some(column) = case.subject.column(role) {
                 row.insert(column.to_owned(), Cell::Time(now - HOUR - (n * 7 % 5) * 60 * SECOND));
             }
         }
         rows.push(row.clone());
-        trial.put(row).await;
+        case.put(row).await;
     }
-    rows.sort_by(|a, b| compare(trial, &order, a, b));
-    let expected: Vec<Cell> = rows.iter().map(|row| row[&trial.subject.contract.table.id].clone()).collect();
-    let worker = trial.worker("a").await;
+    rows.sort_by(|a, b| compare(case, &order, a, b));
+    let expected: Vec<Cell> = rows.iter().map(|row| row[&case.subject.contract.table.id].clone()).collect();
+    let worker = case.worker("a").await;
     let mut claimed = worker.claim(6).await;
     for _ in 0..4 {
         claimed.push(worker.claim_one().await);
     }
     for (place, (expected, claimed)) in expected.iter().zip(&claimed).enumerate() {
         assert!(
-            trial.is(expected, &claimed.lease.id),
+            case.is(expected, &claimed.lease.id),
             "place {place}: {} is not {expected:?}",
             claimed.lease.id
         );
     }
 }
 
-fn compare(trial: &Trial, order: &[Order], a: &Row, b: &Row) -> std::cmp::Ordering {
-    let key = |row: &Row, role| match trial.role(row, role) {
+fn compare(case: &TestCase, order: &[ClaimOrder], a: &Row, b: &Row) -> std::cmp::Ordering {
+    let key = |row: &Row, role| match case.role(row, role) {
         Cell::Time(time) => (*time, String::new()),
         Cell::Int(int) => (*int, String::new()),
         Cell::Text(text) => (0, text.clone()),
@@ -103,73 +103,69 @@ fn compare(trial: &Trial, order: &[Order], a: &Row, b: &Row) -> std::cmp::Orderi
     orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by_role(Role::Id, false))
 }
 
-pub(crate) async fn claim_marks_the_row(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let before = trial.ready_row(1).await;
-    let (id, claimed) = trial.claimed_by(&worker, 1).await;
-    let now = trial.arena.now().await;
-    let row = trial.row(&id).await;
-    trial.assert_state(&id, trial.subject.claimed()).await;
+pub(crate) async fn claim_marks_the_row(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let before = case.ready_row(1).await;
+    let (id, claimed) = case.claimed_by(&worker, 1).await;
+    let now = case.table.now().await;
+    let row = case.row(&id).await;
+    case.assert_state(&id, case.subject.claimed()).await;
     assert_eq!(claimed.counters.attempts, 0);
-    assert_eq!(
-        trial.role(&row, Role::Attempts),
-        trial.role(&before, Role::Attempts),
-        "a claim counts nothing"
-    );
-    if trial.subject.has(Role::Owner) {
-        assert!(!trial.role(&row, Role::Owner).is_null(), "the row says who has it");
+    assert_eq!(case.role(&row, Role::Attempts), case.role(&before, Role::Attempts), "a claim counts nothing");
+    if case.subject.has(Role::Owner) {
+        assert!(!case.role(&row, Role::Owner).is_null(), "the row says who has it");
     }
-    if let Some(time) = trial.role(&row, Role::ClaimedAt).as_time() {
+    if let Some(time) = case.role(&row, Role::ClaimedAt).as_time() {
         assert!((time - now).abs() < TOLERANCE, "claimed at {time}, it is {now}");
     }
-    if let Some(until) = trial.role(&row, Role::LeaseUntil).as_time() {
-        let lease = i64::try_from(trial.subject.stage().lease.duration.as_micros()).expect("short");
+    if let Some(until) = case.role(&row, Role::LeaseUntil).as_time() {
+        let lease = i64::try_from(case.subject.stage().lease.duration.as_micros()).expect("short");
         assert!((until - now - lease).abs() < TOLERANCE, "the lease ends at {until}, it is {now}");
     }
     assert!(claimed.waited_micros >= 50 * SECOND, "it waited for a minute, not {}", claimed.waited_micros);
 }
 
-pub(crate) async fn other_states_are_left_alone(trial: &Trial) {
-    let stage = trial.subject.stage();
-    let worker = trial.worker("a").await;
-    let mut placed = Vec::new();
-    for index in 0..trial.subject.contract.states.len() {
+pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
+    let stage = case.subject.stage();
+    let worker = case.worker("a").await;
+    let mut inserted = Vec::new();
+    for index in 0..case.subject.contract.states.len() {
         let state = StateId(index);
-        if stage.ready.contains(&state) || state == trial.subject.claimed() {
+        if stage.ready.contains(&state) || state == case.subject.claimed() {
             continue;
         }
         // Except for its state, the row could be claimed, reclaimed or swept: due, expired, out of attempts.
-        let mut row = trial.row_in(index + 1, state).await;
+        let mut row = case.row_in(index + 1, state).await;
         for role in [Role::ClaimedAt, Role::LeaseUntil, Role::Attempted] {
-            if let Some(column) = trial.subject.column(role) {
-                row.entry(column.to_owned()).or_insert(Cell::Time(trial.arena.now().await - HOUR));
+            if let Some(column) = case.subject.column(role) {
+                row.entry(column.to_owned()).or_insert(Cell::Time(case.table.now().await - HOUR));
             }
         }
         let mut spent = row.clone();
-        let key = row::key(trial.arena.columns(), &trial.subject, 100 + index);
-        refill(trial, &mut spent, 100 + index).await;
-        spent.insert(trial.subject.contract.table.id.clone(), key);
-        if let Some(attempts) = trial.subject.column(Role::Attempts) {
+        let key = row::key(case.table.columns(), &case.subject, 100 + index);
+        set_unique_columns(case, &mut spent, 100 + index).await;
+        spent.insert(case.subject.contract.table.id.clone(), key);
+        if let Some(attempts) = case.subject.column(Role::Attempts) {
             spent.insert(attempts.to_owned(), Cell::Int(99));
         }
-        placed.push(trial.put(row).await);
-        placed.push(trial.put(spent).await);
+        inserted.push(case.put(row).await);
+        inserted.push(case.put(spent).await);
     }
-    let before = futures::future::join_all(placed.iter().map(|id| trial.row(id))).await;
+    let before = futures::future::join_all(inserted.iter().map(|id| case.row(id))).await;
     assert!(worker.claim(100).await.is_empty(), "a claim takes ready rows only");
     let reclaimed = worker.reclaim().await;
     assert_eq!(reclaimed.rows(), 0, "a reclaim takes claimed rows only");
     assert_eq!(worker.sweep(SweepKind::Spent).await, 0, "only ready rows are swept as spent");
     assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is waiting");
-    for (id, before) in placed.iter().zip(before) {
-        assert_eq!(trial.row(id).await, before, "nothing may change");
+    for (id, before) in inserted.iter().zip(before) {
+        assert_eq!(case.row(id).await, before, "nothing may change");
     }
 }
 
 /// Gives a copied row its own values in unique columns.
-async fn refill(trial: &Trial, row: &mut Row, n: usize) {
-    let fresh = row::bare(trial.arena.columns(), &trial.subject, n, trial.arena.now().await);
-    let states: BTreeSet<&String> = trial
+async fn set_unique_columns(case: &TestCase, row: &mut Row, n: usize) {
+    let fresh = row::bare(case.table.columns(), &case.subject, n, case.table.now().await);
+    let states: BTreeSet<&String> = case
         .subject
         .contract
         .states
@@ -177,65 +173,65 @@ async fn refill(trial: &Trial, row: &mut Row, n: usize) {
         .flat_map(|state| state.conditions.iter().map(|(column, _)| column))
         .collect();
     for (column, cell) in fresh {
-        if !states.contains(&column) && !trial.subject.time_columns().contains(&column) {
+        if !states.contains(&column) && !case.subject.time_columns().contains(&column) {
             row.insert(column, cell);
         }
     }
 }
 
-pub(crate) fn no_minimum_age(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn no_minimum_age(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     subject.contract.claim.min_age.is_zero().then_some("no minimum age")
 }
 
-pub(crate) async fn minimum_age(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let mut row = trial.ready_row(1).await;
-    let created = trial.subject.column(Role::Created).expect("an age is since `created`").to_owned();
+pub(crate) async fn minimum_age(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let mut row = case.ready_row(1).await;
+    let created = case.subject.column(Role::Created).expect("an age is since `created`").to_owned();
     // A creation time ahead of the clock, so that the row is too young even on a slow machine.
-    row.insert(created.clone(), Cell::Time(trial.arena.now().await + 30 * SECOND));
-    let id = trial.put(row).await;
+    row.insert(created.clone(), Cell::Time(case.table.now().await + 30 * SECOND));
+    let id = case.put(row).await;
     assert!(worker.claim(10).await.is_empty(), "too young");
-    trial.set(&id, &created, Cell::Time(trial.arena.now().await - 2 * SECOND)).await;
+    case.set(&id, &created, Cell::Time(case.table.now().await - 2 * SECOND)).await;
     assert_eq!(worker.claim(10).await.len(), 1, "old enough");
 }
 
-pub(crate) fn no_defaults(_: &Subject, kind: Kind) -> Option<&'static str> {
-    (kind == Kind::Memory).then_some("memory has no column defaults")
+pub(crate) fn no_defaults(_: &Subject, kind: TestedStore) -> Option<&'static str> {
+    (kind == TestedStore::Memory).then_some("memory has no column defaults")
 }
 
-pub(crate) async fn producer_row(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let now = trial.arena.now().await;
-    let mut row = row::bare(trial.arena.columns(), &trial.subject, 1, now);
-    if trial.subject.contract.claim.min_age > Duration::ZERO {
-        let created = trial.subject.column(Role::Created).expect("an age is since `created`");
+pub(crate) async fn producer_row(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let now = case.table.now().await;
+    let mut row = row::bare(case.table.columns(), &case.subject, 1, now);
+    if case.subject.contract.claim.min_age > Duration::ZERO {
+        let created = case.subject.column(Role::Created).expect("an age is since `created`");
         row.insert(created.to_owned(), Cell::Time(now - HOUR));
     }
-    let id = trial.put(row).await;
+    let id = case.put(row).await;
     let claimed = worker.claim_one().await;
-    assert!(trial.is(&id, &claimed.lease.id));
+    assert!(case.is(&id, &claimed.lease.id));
     assert_eq!(claimed.counters.attempts, 0, "nothing was tried yet");
     worker.end(&claimed, postrider_contract::Transition::Delivered).await;
-    trial.assert_state(&id, trial.subject.stage().delivered).await;
+    case.assert_state(&id, case.subject.stage().delivered).await;
 }
 
-pub(crate) fn no_bars(subject: &Subject, _: Kind) -> Option<&'static str> {
-    let bars = subject.contract.sweeps.iter().any(|sweep| sweep.bars_claims);
-    (!bars).then_some("no sweep of it bars claims")
+pub(crate) fn no_blocking_sweeps(subject: &Subject, _: TestedStore) -> Option<&'static str> {
+    let bars = subject.contract.sweeps.iter().any(|sweep| sweep.blocks_claims);
+    (!bars).then_some("none of its sweeps blocks claims")
 }
 
-impl Trial {
+impl TestCase {
     /// Returns the indexes of the contract's sweeps that bar claims.
-    pub(super) fn bars(&self) -> Vec<usize> {
+    pub(super) fn blocking_sweeps(&self) -> Vec<usize> {
         let sweeps = self.subject.contract.sweeps.iter().enumerate();
-        sweeps.filter(|(_, sweep)| sweep.bars_claims).map(|(index, _)| index).collect()
+        sweeps.filter(|(_, sweep)| sweep.blocks_claims).map(|(index, _)| index).collect()
     }
 
-    /// Sets the row's time so that the sweep applies now (`taken`), or only in an hour.
-    pub(super) async fn bar(&self, sweep: usize, row: &mut Row, taken: bool) {
+    /// Sets the row's time so that the sweep applies now (`claimed_ids`), or only in an hour.
+    pub(super) async fn set_sweep_time(&self, sweep: usize, row: &mut Row, claimed_ids: bool) {
         let sweep = &self.subject.contract.sweeps[sweep];
-        let past = if taken { HOUR } else { -HOUR };
-        let now = self.arena.now().await;
+        let past = if claimed_ids { HOUR } else { -HOUR };
+        let now = self.table.now().await;
         let (column, time) = match &sweep.when {
             When::OlderThan { since, age } => {
                 (since, now - i64::try_from(age.as_micros()).expect("short") - past)
@@ -248,41 +244,41 @@ impl Trial {
     }
 }
 
-pub(crate) async fn barred_rows(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    for (place, index) in trial.bars().into_iter().enumerate() {
+pub(crate) async fn rows_about_to_be_swept(case: &TestCase) {
+    let worker = case.worker("a").await;
+    for (place, index) in case.blocking_sweeps().into_iter().enumerate() {
         let mut ids = Vec::new();
-        for (n, taken) in [(1, true), (2, false)] {
-            let mut row = trial.ready_row(2 * place + n).await;
-            trial.bar(index, &mut row, taken).await;
-            ids.push(trial.put(row).await);
+        for (n, claimed_ids) in [(1, true), (2, false)] {
+            let mut row = case.ready_row(2 * place + n).await;
+            case.set_sweep_time(index, &mut row, claimed_ids).await;
+            ids.push(case.put(row).await);
         }
         let claimed = worker.claim(10).await;
         assert_eq!(claimed.len(), 1, "only the one that sweep {index} leaves alone");
-        assert!(trial.is(&ids[1], &claimed[0].lease.id));
+        assert!(case.is(&ids[1], &claimed[0].lease.id));
         assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is to be claimed");
         assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 1);
-        trial.assert_state(&ids[0], trial.subject.contract.sweeps[index].to).await;
+        case.assert_state(&ids[0], case.subject.contract.sweeps[index].to).await;
     }
 }
 
-pub(crate) fn no_counts(subject: &Subject, _: Kind) -> Option<&'static str> {
-    subject.contract.tallies.is_empty().then_some("its composer asks for no counts")
+pub(crate) fn no_counts(subject: &Subject, _: TestedStore) -> Option<&'static str> {
+    subject.contract.tallies.is_empty().then_some("its composer needs no counts")
 }
 
-pub(crate) async fn counts_of_others(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let subject = &trial.subject;
-    let (sent, now) = (subject.stage().delivered, trial.arena.now().await);
+pub(crate) async fn counts_of_matching_rows(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let subject = &case.subject;
+    let (sent, now) = (subject.stage().delivered, case.table.now().await);
     let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
     let put = async |n: usize, state: StateId, key: &str, ago: i64| {
-        let mut row = trial.row_in(n, state).await;
+        let mut row = case.row_in(n, state).await;
         row.insert("subscription_id".to_owned(), Cell::Int(7));
         row.insert("dedupe_key".to_owned(), Cell::text(key));
         if state == sent {
             row.insert(attempted.clone(), Cell::Time(now - ago * SECOND));
         }
-        trial.put(row).await
+        case.put(row).await
     };
     put(1, sent, "same", 60).await;
     put(2, sent, "same", 600).await;
@@ -290,9 +286,9 @@ pub(crate) async fn counts_of_others(trial: &Trial) {
     put(4, subject.ready(), "same", 0).await;
     put(5, subject.ready(), "same", 0).await;
     put(6, subject.ready(), "lone", 0).await;
-    let mut stranger = trial.row_in(7, sent).await;
-    stranger.insert("subscription_id".to_owned(), Cell::Int(8));
-    trial.put(stranger).await;
+    let mut unrelated = case.row_in(7, sent).await;
+    unrelated.insert("subscription_id".to_owned(), Cell::Int(8));
+    case.put(unrelated).await;
     let counts = |claimed: &Claimed| {
         let fields = claimed.fields.as_ref().expect("small rows come whole");
         let count = |name: &str| match fields.get(name) {

@@ -7,11 +7,11 @@ use postrider_contract::{Role, StateId, Transition};
 use postrider_seams::Value;
 use postrider_seams::store::{Held, INLINE_LIMIT, Settlement, SweepKind};
 
-use crate::arena::{ColumnKind, Kind};
 use crate::cell::{Cell, Row};
 use crate::expected::Expected;
 use crate::subject::Subject;
-use crate::trial::{Trial, one, patiently, settlement};
+use crate::test_case::{TestCase, by_id, retry_transient, settlement};
+use crate::test_table::{ColumnKind, TestedStore};
 
 /// Returns the columns that a verb may write: roles, conditions of states, the contract's own writes.
 fn mapped(subject: &Subject) -> BTreeSet<String> {
@@ -40,83 +40,78 @@ fn mapped(subject: &Subject) -> BTreeSet<String> {
     roles.chain(states).chain(writes).chain(swept).collect()
 }
 
-pub(crate) async fn unmapped_columns(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let mut ours = mapped(&trial.subject);
+pub(crate) async fn unmapped_columns(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let mut ours = mapped(&case.subject);
     // Columns that the database computes from ours change with them.
-    let computed = trial.arena.columns().iter().filter(|column| column.generated);
+    let computed = case.table.columns().iter().filter(|column| column.generated);
     ours.extend(computed.map(|column| column.name.clone()));
     let foreign =
         |row: Row| -> Row { row.into_iter().filter(|(column, _)| !ours.contains(column)).collect() };
     let mut n = 0;
     for transition in Transition::SETTLES {
         n += 1;
-        let id = trial.put(trial.ready_row(n).await).await;
-        let before = foreign(trial.row(&id).await);
-        assert!(before.contains_key(crate::subject::FOREIGN), "there is a column of others'");
+        let id = case.put(case.ready_row(n).await).await;
+        let before = foreign(case.row(&id).await);
+        assert!(before.contains_key(crate::subject::UNMAPPED_COLUMN), "there is a column of others'");
         let claimed = worker.claim_one().await;
-        assert_eq!(foreign(trial.row(&id).await), before, "by the claim");
+        assert_eq!(foreign(case.row(&id).await), before, "by the claim");
         let lease = worker.extend(&claimed.lease).await.expect("it is held");
-        assert_eq!(foreign(trial.row(&id).await), before, "by the extension");
+        assert_eq!(foreign(case.row(&id).await), before, "by the extension");
         let moved = Settlement { delay: Duration::from_mins(15), ..settlement(&lease, transition) };
         assert_eq!(worker.settle_one(moved).await, Held::Held);
-        assert_eq!(foreign(trial.row(&id).await), before, "by {transition}");
-        trial.expel(&id).await;
+        assert_eq!(foreign(case.row(&id).await), before, "by {transition}");
+        case.finish_by_hand(&id).await;
     }
-    let id = trial.put(trial.ready_row(50).await).await;
+    let id = case.put(case.ready_row(50).await).await;
     worker.claim_one().await;
-    trial.expire(&id).await;
-    let before = foreign(trial.row(&id).await);
+    case.expire(&id).await;
+    let before = foreign(case.row(&id).await);
     worker.reclaim().await;
-    assert_eq!(foreign(trial.row(&id).await), before, "by the reclaim");
-    trial.expel(&id).await;
+    assert_eq!(foreign(case.row(&id).await), before, "by the reclaim");
+    case.finish_by_hand(&id).await;
     // Rows in every state, old and without attempts left: all that sweeps and operators can move.
-    for index in 0..trial.subject.contract.states.len() {
-        let mut row = trial.row_in(100 + index, StateId(index)).await;
-        row.insert(trial.subject.column(Role::Attempts).expect("counted").to_owned(), Cell::Int(9));
-        let id = trial.put(row).await;
-        trial.age(&id, Duration::from_hours(48)).await;
-        let before = foreign(trial.row(&id).await);
+    for index in 0..case.subject.contract.states.len() {
+        let mut row = case.row_in(100 + index, StateId(index)).await;
+        row.insert(case.subject.column(Role::Attempts).expect("counted").to_owned(), Cell::Int(9));
+        let id = case.put(row).await;
+        case.age(&id, Duration::from_hours(48)).await;
+        let before = foreign(case.row(&id).await);
         worker.sweep(SweepKind::Spent).await;
-        for sweep in 0..trial.subject.contract.sweeps.len() {
+        for sweep in 0..case.subject.contract.sweeps.len() {
             worker.sweep(SweepKind::Contract(sweep)).await;
         }
         worker.requeue(&id).await;
         // Without a cancelled state this is an error, which another law checks.
-        let _ = worker.store.cancel(&one(&id)).await;
-        assert_eq!(
-            foreign(trial.row(&id).await),
-            before,
-            "from {}",
-            trial.subject.state_name(StateId(index))
-        );
-        trial.expel(&id).await;
+        let _ = worker.store.cancel(&by_id(&id)).await;
+        assert_eq!(foreign(case.row(&id).await), before, "from {}", case.subject.state_name(StateId(index)));
+        case.finish_by_hand(&id).await;
     }
 }
 
 const AWKWARD: &str =
     "it's \"q\" \\ back\\\\slash\n\ttab \u{1F4EE} ñ 漢 %s ? $1 {held} ; -- /* \u{7f} {\"a\":[1]}";
 
-pub(crate) fn no_message_text(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn no_message_text(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     Expected::of(subject).large.is_none().then_some("its message columns are names of files or keys")
 }
 
-pub(crate) async fn text_is_verbatim(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let column = Expected::of(&trial.subject).large.expect("checked");
+pub(crate) async fn text_is_verbatim(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let column = Expected::of(&case.subject).large.expect("checked");
     let is_json =
-        trial.arena.columns().iter().any(|known| known.name == column && known.kind == ColumnKind::Json);
+        case.table.columns().iter().any(|known| known.name == column && known.kind == ColumnKind::Json);
     let text = if is_json {
         r#""it's \"q\" \\ 📮 ñ 漢 %s ? $1 {held} ; --""#.to_owned()
     } else {
         AWKWARD.to_owned()
     };
-    let mut row = trial.ready_row(1).await;
+    let mut row = case.ready_row(1).await;
     row.insert(column.to_owned(), Cell::text(&text));
-    let id = trial.put(row).await;
+    let id = case.put(row).await;
     let claimed = worker.claim_one().await;
     let fields = claimed.fields.clone().expect("it is small");
-    let field = field_of(trial, column);
+    let field = field_of(case, column);
     assert_eq!(fields.get(&field), &Value::Text(text), "on the way out");
     let failed = Settlement {
         reason: Some(AWKWARD.to_owned()),
@@ -124,30 +119,30 @@ pub(crate) async fn text_is_verbatim(trial: &Trial) {
         ..settlement(&claimed.lease, Transition::Retry)
     };
     assert_eq!(worker.settle_one(failed).await, Held::Held);
-    let row = trial.row(&id).await;
-    assert_eq!(trial.role(&row, Role::Error).as_text(), Some(AWKWARD), "on the way back");
+    let row = case.row(&id).await;
+    assert_eq!(case.role(&row, Role::Error).as_text(), Some(AWKWARD), "on the way back");
 }
 
 /// Returns the composer's field name for a column.
-fn field_of(trial: &Trial, column: &str) -> String {
-    let fields = trial.subject.contract.message_columns();
+fn field_of(case: &TestCase, column: &str) -> String {
+    let fields = case.subject.contract.message_columns();
     fields.into_iter().find(|(_, known)| known == column).expect("it is a message column").0
 }
 
-pub(crate) fn no_large_column(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn no_large_column(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     Expected::of(subject).large.is_none().then_some("its message columns are names of files or keys")
 }
 
-pub(crate) async fn large_rows(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let column = Expected::of(&trial.subject).large.expect("checked");
+pub(crate) async fn large_rows(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let column = Expected::of(&case.subject).large.expect("checked");
     let size = usize::try_from(INLINE_LIMIT).expect("small") * 4;
     // A JSON string is valid in a text column too.
     let text = format!("\"{}\"", "0123456789abcdef".repeat(size / 16));
     for (n, body) in [(1, text.as_str()), (2, "\"small\"")] {
-        let mut row = trial.ready_row(n).await;
+        let mut row = case.ready_row(n).await;
         row.insert(column.to_owned(), Cell::text(body));
-        trial.put(row).await;
+        case.put(row).await;
     }
     let claimed = worker.claim(10).await;
     assert_eq!(claimed.len(), 2);
@@ -157,32 +152,32 @@ pub(crate) async fn large_rows(trial: &Trial) {
     let small = claimed.iter().find(|row| row.fields.is_some()).expect("a small row comes with them");
     assert!(small.size < INLINE_LIMIT, "{} bytes", small.size);
     let leases = [small.lease.clone(), large.lease.clone()];
-    let loaded = patiently(|| worker.store.load(&leases)).await;
-    let field = field_of(trial, column);
+    let loaded = retry_transient(|| worker.store.load(&leases)).await;
+    let field = field_of(case, column);
     let texts: Vec<_> =
         loaded.iter().map(|fields| fields.as_ref().expect("it is there").get(&field).clone()).collect();
     assert_eq!(texts, [Value::Text("\"small\"".to_owned()), Value::Text(text)], "in the order asked for");
 }
 
-pub(crate) fn nothing_unreadable(subject: &Subject, kind: Kind) -> Option<&'static str> {
+pub(crate) fn nothing_unreadable(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
     if Expected::of(subject).large.is_none() {
         return Some("its message columns are names of files or keys");
     }
-    (kind != Kind::Sqlite).then_some("the database admits no text that is not valid UTF-8")
+    (kind != TestedStore::Sqlite).then_some("the database admits no text that is not valid UTF-8")
 }
 
-pub(crate) async fn unreadable_row(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let column = Expected::of(&trial.subject).large.expect("checked");
-    let mut broken = trial.ready_row(1).await;
+pub(crate) async fn unreadable_row(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let column = Expected::of(&case.subject).large.expect("checked");
+    let mut broken = case.ready_row(1).await;
     broken.insert(column.to_owned(), Cell::Bytes(vec![b'a', 0xff, 0xfe, b'z']));
-    let id = trial.put(broken).await;
-    trial.put(trial.ready_row(2).await).await;
+    let id = case.put(broken).await;
+    case.put(case.ready_row(2).await).await;
     let claimed = worker.claim(10).await;
     assert_eq!(claimed.len(), 2, "both are claimed: the one can be rejected, the other delivered");
-    let broken = claimed.iter().find(|row| trial.is(&id, &row.lease.id)).expect("it is there");
-    let value = broken.fields.as_ref().expect("it is small").get(&field_of(trial, column)).clone();
+    let broken = claimed.iter().find(|row| case.is(&id, &row.lease.id)).expect("it is there");
+    let value = broken.fields.as_ref().expect("it is small").get(&field_of(case, column)).clone();
     assert_eq!(value, Value::Bytes(vec![b'a', 0xff, 0xfe, b'z']), "as it is, for the composer to refuse");
     assert_eq!(worker.end(broken, Transition::Rejected).await, Held::Held);
-    trial.assert_state(&id, trial.subject.stage().rejected).await;
+    case.assert_state(&id, case.subject.stage().rejected).await;
 }

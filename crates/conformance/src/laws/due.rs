@@ -4,50 +4,50 @@ use std::time::Duration;
 
 use postrider_contract::{DueNull, Role};
 
-use crate::arena::Kind;
 use crate::cell::Cell;
 use crate::row::{HOUR, SECOND};
 use crate::subject::Subject;
-use crate::trial::Trial;
+use crate::test_case::TestCase;
+use crate::test_table::TestedStore;
 
 /// Inserts the n-th row so that it is due in `wait` from now.
-async fn put_due_in(trial: &Trial, n: usize, wait: Duration) -> Cell {
-    let now = trial.arena.now().await;
+async fn put_due_in(case: &TestCase, n: usize, wait: Duration) -> Cell {
+    let now = case.table.now().await;
     let wait = i64::try_from(wait.as_micros()).expect("short");
-    let mut row = trial.ready_row(n).await;
-    if let Some(due) = trial.subject.column(Role::Due) {
+    let mut row = case.ready_row(n).await;
+    if let Some(due) = case.subject.column(Role::Due) {
         row.insert(due.to_owned(), Cell::Time(now + wait));
     } else {
         // Computed from the last attempt: after one failure no wait, after two failures two seconds.
-        let after = trial.subject.contract.due.after.expect("a due time is kept or computed");
-        let after = trial.subject.column(after).expect("it is computed from a column").to_owned();
-        let attempts = trial.subject.column(Role::Attempts).expect("it is computed from attempts");
+        let after = case.subject.contract.due.after.expect("a due time is kept or computed");
+        let after = case.subject.column(after).expect("it is computed from a column").to_owned();
+        let attempts = case.subject.column(Role::Attempts).expect("it is computed from attempts");
         row.insert(attempts.to_owned(), Cell::Int(2));
         row.insert(after, Cell::Time(now + wait - 2 * SECOND));
     }
-    trial.put(row).await
+    case.put(row).await
 }
 
-pub(crate) async fn future_rows_wait(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let id = put_due_in(trial, 1, Duration::from_hours(1)).await;
+pub(crate) async fn future_rows_wait(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let id = put_due_in(case, 1, Duration::from_hours(1)).await;
     assert!(worker.claim(10).await.is_empty(), "an hour too early");
-    trial.age(&id, Duration::from_mins(59)).await;
+    case.age(&id, Duration::from_mins(59)).await;
     assert!(worker.claim(10).await.is_empty(), "a minute too early");
-    trial.age(&id, Duration::from_secs(61)).await;
+    case.age(&id, Duration::from_secs(61)).await;
     assert_eq!(worker.claim(10).await.len(), 1, "due");
 }
 
-pub(crate) fn null_is_not_now(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn null_is_not_now(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     let has = subject.has(Role::Due) && subject.contract.due.null == DueNull::Now;
     (!has).then_some("a due time is always there, or computed")
 }
 
-pub(crate) async fn null_due_is_now(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let mut row = trial.ready_row(1).await;
-    row.insert(trial.subject.column(Role::Due).expect("checked").to_owned(), Cell::Null);
-    trial.put(row).await;
+pub(crate) async fn null_due_is_now(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let mut row = case.ready_row(1).await;
+    row.insert(case.subject.column(Role::Due).expect("checked").to_owned(), Cell::Null);
+    case.put(row).await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO));
     let lag = worker.store.lag().await.expect("it answers");
     let waiting = lag.oldest_due_seconds.expect("a row is due");
@@ -57,10 +57,10 @@ pub(crate) async fn null_due_is_now(trial: &Trial) {
     assert!(claimed.waited_micros < 2 * HOUR, "it can't have waited for {} µs", claimed.waited_micros);
 }
 
-pub(crate) async fn next_due_is_exact(trial: &Trial) {
-    let worker = trial.worker("a").await;
+pub(crate) async fn next_due_is_exact(case: &TestCase) {
+    let worker = case.worker("a").await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the table is empty");
-    let id = put_due_in(trial, 1, Duration::from_hours(1)).await;
+    let id = put_due_in(case, 1, Duration::from_hours(1)).await;
     match worker.store.next_due().await.expect("it answers") {
         Some(due) => {
             assert!(
@@ -68,40 +68,40 @@ pub(crate) async fn next_due_is_exact(trial: &Trial) {
                 "{due:?} is no hour"
             );
         }
-        None => assert!(!trial.subject.has(Role::Due), "one is waiting, and its column tells for how long"),
+        None => assert!(!case.subject.has(Role::Due), "one is waiting, and its column says for how long"),
     }
-    trial.age(&id, Duration::from_mins(61)).await;
+    case.age(&id, Duration::from_mins(61)).await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO), "due now");
     worker.claim_one().await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the only row is claimed");
 }
 
-pub(crate) fn no_wish(subject: &Subject, _: Kind) -> Option<&'static str> {
-    subject.contract.due.wish.is_none().then_some("the wait is in its due column, or there is none")
+pub(crate) fn no_requested_delay(subject: &Subject, _: TestedStore) -> Option<&'static str> {
+    subject.contract.due.retry_after.is_none().then_some("the wait is in its due column, or there is none")
 }
 
-pub(crate) async fn wishes_are_waited_for(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let subject = &trial.subject;
-    let wish = subject.contract.due.wish.as_ref().expect("checked");
+pub(crate) async fn requested_delays_are_kept(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let subject = &case.subject;
+    let wish = subject.contract.due.retry_after.as_ref().expect("checked");
     let attempts = subject.column(Role::Attempts).expect("it counts").to_owned();
     let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
-    let now = trial.arena.now().await;
+    let now = case.table.now().await;
     let put = async |n: usize, error: &str| {
-        let mut row = trial.ready_row(n).await;
+        let mut row = case.ready_row(n).await;
         row.insert(attempts.clone(), Cell::Int(1));
         row.insert(attempted.clone(), Cell::Time(now - 10 * SECOND));
         row.insert(wish.column.clone(), Cell::text(error));
-        trial.put(row).await
+        case.put(row).await
     };
     let member = &wish.member;
     let id = put(1, &format!(r#"{{"code":"rate_limited","{member}": 120}}"#)).await;
     assert!(worker.claim(10).await.is_empty(), "two minutes were asked for");
     let due = worker.store.next_due().await.expect("it answers").expect("one is waiting");
     assert!((100..=112).contains(&due.as_secs()), "{due:?} is not 110 s");
-    trial.age(&id, Duration::from_secs(105)).await;
+    case.age(&id, Duration::from_secs(105)).await;
     assert!(worker.claim(10).await.is_empty(), "not yet over");
-    trial.age(&id, Duration::from_secs(7)).await;
+    case.age(&id, Duration::from_secs(7)).await;
     assert_eq!(worker.claim(10).await.len(), 1, "over");
     let texts = [
         "",

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::arena::Kind;
 use crate::cell::Cell;
 use crate::subject::Subject;
-use crate::trial::Trial;
+use crate::test_case::TestCase;
+use crate::test_table::TestedStore;
 
 const ROWS: usize = 600;
 
-pub(crate) fn no_foreign_worker(subject: &Subject, kind: Kind) -> Option<&'static str> {
-    let given = subject.contract.name == "mail_outbox" && kind == Kind::Postgres;
-    (!given).then_some("its specification gives no SQL for this database")
+pub(crate) fn no_foreign_worker(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
+    let given = subject.contract.name == "mail_outbox" && kind == TestedStore::Postgres;
+    (!given).then_some("its specification has no SQL for this database")
 }
 
-pub(crate) async fn foreign_worker(trial: &Trial) {
-    trial.put_ready(ROWS).await;
-    let foreign = trial.arena.foreign().expect("checked");
-    let (a, b) = (trial.worker("a").await, trial.worker("b").await);
+pub(crate) async fn foreign_worker(case: &TestCase) {
+    case.put_ready(ROWS).await;
+    let foreign = case.table.foreign().expect("checked");
+    let (a, b) = (case.worker("a").await, case.worker("b").await);
     let ours = |worker| async move {
-        let worker: crate::trial::Worker = worker;
+        let worker: crate::test_case::Worker = worker;
         let (mut taken, mut empty) = (Vec::new(), 0);
         while empty < 5 {
             let rows = worker.claim(20).await;

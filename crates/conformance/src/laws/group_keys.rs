@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use postrider_contract::{Role, Transition};
 use postrider_seams::store::Held;
 
-use super::groups::modes;
+use super::group_rows::modes;
 use crate::cell::Cell;
 use crate::row::HOUR;
-use crate::trial::Trial;
+use crate::test_case::TestCase;
 
 /// Unusual characters in keys. MySQL's default collations ignore case and trailing blanks.
 const ODD: [&str; 9] =
     ["0", "NULL", "a'b\"c\\d`e", "%_", "$1", "{\"k\": [1]}", "two words", "line\nbreak", "Ünïcødé 🚚"];
 
-pub(crate) async fn odd_keys(trial: &Trial) {
-    let worker = trial.worker("one").await;
-    let mode = modes(&trial.subject)[0];
+pub(crate) async fn unusual_keys(case: &TestCase) {
+    let worker = case.worker("one").await;
+    let mode = modes(&case.subject)[0];
     let long = "k".repeat(240);
     let mut groups = BTreeMap::new();
     for key in ODD.into_iter().chain(["", &long]) {
-        groups.insert(key, trial.put_group(key, 2, mode).await);
+        groups.insert(key, case.put_group(key, 2, mode).await);
     }
     // One at a time, so that each group once is the one where the next claim starts.
     let mut got: Vec<_> = Vec::new();
@@ -32,23 +32,23 @@ pub(crate) async fn odd_keys(trial: &Trial) {
     }
     assert!(worker.claim(10).await.is_empty());
     for (key, ids) in groups {
-        let place = |id: &Cell| got.iter().position(|row| trial.is(id, &row.lease.id));
+        let place = |id: &Cell| got.iter().position(|row| case.is(id, &row.lease.id));
         assert!(place(&ids[0]).is_some() && place(&ids[0]) < place(&ids[1]), "group {key:?} is in order");
     }
 }
 
-pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
+pub(crate) async fn every_group_is_delivered(case: &TestCase) {
     const GROUPS: usize = 130;
-    let worker = trial.worker("one").await;
-    let mode = modes(&trial.subject)[0];
-    let now = trial.arena.now().await;
+    let worker = case.worker("one").await;
+    let mode = modes(&case.subject)[0];
+    let now = case.table.now().await;
     let mut rows = Vec::new();
     for group in 0..GROUPS {
         for seq in 1..=3 {
-            rows.push(trial.grouped(&format!("g{group:03}"), seq, mode, now));
+            rows.push(case.group_row(&format!("g{group:03}"), seq, mode, now));
         }
     }
-    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
+    case.table.insert(&case.subject.contract.table.name, &rows).await;
     let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
     loop {
         let rows = worker.claim(7).await;
@@ -63,7 +63,7 @@ pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
     }
     assert_eq!(order.len(), GROUPS);
     // Keys are in the opposite order: see `grouped`.
-    let id = |row: &crate::cell::Row| match &row[&trial.subject.contract.table.id] {
+    let id = |row: &crate::cell::Row| match &row[&case.subject.contract.table.id] {
         Cell::Int(id) => id.to_string(),
         Cell::Text(id) => id.clone(),
         other => panic!("no key: {other:?}"),
@@ -73,20 +73,20 @@ pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
     assert_eq!(got, expected, "each group whole and in order");
 }
 
-pub(crate) async fn new_group_among_held_ones(trial: &Trial) {
+pub(crate) async fn new_group_among_held_ones(case: &TestCase) {
     // More rows than one claim reads: only the newest rows show the new group this soon.
     const HELD: usize = 2500;
-    let worker = trial.worker("one").await;
-    let mode = modes(&trial.subject)[0];
-    let now = trial.arena.now().await;
-    let due = trial.subject.column(Role::Due).expect("retries have a due time").to_owned();
+    let worker = case.worker("one").await;
+    let mode = modes(&case.subject)[0];
+    let now = case.table.now().await;
+    let due = case.subject.column(Role::Due).expect("retries have a due time").to_owned();
     let mut rows = Vec::with_capacity(HELD);
     for n in 0..HELD {
-        let mut head = trial.grouped(&format!("a{n:04}"), 1, mode, now);
+        let mut head = case.group_row(&format!("a{n:04}"), 1, mode, now);
         head.insert(due.clone(), Cell::Time(now + HOUR));
         rows.push(head);
     }
-    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
-    let new = trial.put_group("z", 1, mode).await;
-    trial.assert_rows(&worker.claim(10).await, &[&new[0]]);
+    case.table.insert(&case.subject.contract.table.name, &rows).await;
+    let new = case.put_group("z", 1, mode).await;
+    case.assert_rows(&worker.claim(10).await, &[&new[0]]);
 }

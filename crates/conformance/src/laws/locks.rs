@@ -2,34 +2,34 @@
 
 use std::time::Duration;
 
-use crate::trial::{Trial, patiently};
+use crate::test_case::{TestCase, retry_transient};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-pub(crate) async fn locks_are_exclusive(trial: &Trial) {
-    let (a, b) = (trial.worker("a").await.store, trial.worker("b").await.store);
-    assert!(patiently(|| a.lock("purge", MINUTE)).await, "it is free");
-    assert!(!patiently(|| b.lock("purge", MINUTE)).await, "it is taken");
-    assert!(patiently(|| b.lock("sweep", MINUTE)).await, "another name is another lock");
-    assert!(patiently(|| a.lock("purge", MINUTE)).await, "its owner renews it");
-    patiently(|| b.unlock("purge")).await;
-    assert!(!patiently(|| b.lock("purge", MINUTE)).await, "only its owner gives it back");
-    patiently(|| a.unlock("purge")).await;
-    patiently(|| a.unlock("purge")).await;
-    assert!(patiently(|| b.lock("purge", MINUTE)).await, "it was given back");
+pub(crate) async fn locks_are_exclusive(case: &TestCase) {
+    let (a, b) = (case.worker("a").await.store, case.worker("b").await.store);
+    assert!(retry_transient(|| a.lock("purge", MINUTE)).await, "it is free");
+    assert!(!retry_transient(|| b.lock("purge", MINUTE)).await, "it is taken");
+    assert!(retry_transient(|| b.lock("sweep", MINUTE)).await, "another name is another lock");
+    assert!(retry_transient(|| a.lock("purge", MINUTE)).await, "its owner renews it");
+    retry_transient(|| b.unlock("purge")).await;
+    assert!(!retry_transient(|| b.lock("purge", MINUTE)).await, "only its owner gives it back");
+    retry_transient(|| a.unlock("purge")).await;
+    retry_transient(|| a.unlock("purge")).await;
+    assert!(retry_transient(|| b.lock("purge", MINUTE)).await, "it was given back");
     // Renewed with a duration of zero, it ends at once.
-    patiently(|| b.lock("purge", Duration::ZERO)).await;
+    retry_transient(|| b.lock("purge", Duration::ZERO)).await;
     tokio::time::sleep(Duration::from_millis(3)).await;
-    assert!(patiently(|| a.lock("purge", MINUTE)).await, "it has run out");
+    assert!(retry_transient(|| a.lock("purge", MINUTE)).await, "it has run out");
 }
 
-pub(crate) async fn pause_is_shared(trial: &Trial) {
-    let (a, b) = (trial.worker("a").await.store, trial.worker("b").await.store);
-    assert!(!patiently(|| b.paused("mail")).await, "nobody paused it");
-    patiently(|| a.set_paused("mail", true)).await;
-    patiently(|| a.set_paused("mail", true)).await;
-    assert!(patiently(|| b.paused("mail")).await, "the other sees it");
-    assert!(!patiently(|| b.paused("news")).await, "another lane is not");
-    patiently(|| b.set_paused("mail", false)).await;
-    assert!(!patiently(|| a.paused("mail")).await, "resumed");
+pub(crate) async fn pause_is_shared(case: &TestCase) {
+    let (a, b) = (case.worker("a").await.store, case.worker("b").await.store);
+    assert!(!retry_transient(|| b.paused("mail")).await, "nobody paused it");
+    retry_transient(|| a.set_paused("mail", true)).await;
+    retry_transient(|| a.set_paused("mail", true)).await;
+    assert!(retry_transient(|| b.paused("mail")).await, "the other sees it");
+    assert!(!retry_transient(|| b.paused("news")).await, "another lane is not");
+    retry_transient(|| b.set_paused("mail", false)).await;
+    assert!(!retry_transient(|| a.paused("mail")).await, "resumed");
 }

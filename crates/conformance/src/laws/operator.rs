@@ -6,14 +6,14 @@ use postrider_contract::{Role, StateId, Transition};
 use postrider_seams::inspect::{Query, Which};
 use postrider_seams::store::Held;
 
-use crate::arena::Kind;
 use crate::cell::Cell;
 use crate::expected::Expected;
 use crate::subject::Subject;
-use crate::trial::{Trial, one};
+use crate::test_case::{TestCase, by_id};
+use crate::test_table::TestedStore;
 
-pub(crate) fn no_requeue(subject: &Subject, _: Kind) -> Option<&'static str> {
-    own_requeues(subject).is_empty().then_some("nothing ends here that can be requeued")
+pub(crate) fn no_requeue(subject: &Subject, _: TestedStore) -> Option<&'static str> {
+    own_requeues(subject).is_empty().then_some("no row that ends here can be requeued")
 }
 
 /// Returns the requeues that lead back into this stage.
@@ -22,130 +22,130 @@ fn own_requeues(subject: &Subject) -> Vec<(StateId, StateId)> {
     moves.filter(|(_, to)| subject.stage().ready.contains(to)).collect()
 }
 
-pub(crate) async fn requeue(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let moves = own_requeues(&trial.subject);
+pub(crate) async fn requeue(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let moves = own_requeues(&case.subject);
     for (n, (from, to)) in moves.iter().enumerate() {
-        let mut row = trial.row_in(n + 1, *from).await;
+        let mut row = case.row_in(n + 1, *from).await;
         let spent = [(Role::Attempts, Cell::Int(9)), (Role::Error, Cell::text("{}"))];
         for (role, cell) in spent {
-            if let Some(column) = trial.subject.column(role) {
+            if let Some(column) = case.subject.column(role) {
                 row.insert(column.to_owned(), cell);
             }
         }
-        let id = trial.put(row).await;
+        let id = case.put(row).await;
         assert_eq!(worker.requeue(&id).await, 1);
-        trial.assert_state(&id, *to).await;
-        let after = trial.row(&id).await;
-        assert_eq!(trial.attempts(&id).await, 0, "a fresh budget");
-        if Expected::writes_error(&trial.subject) {
-            assert!(trial.role(&after, Role::Error).is_null(), "the error is cleared");
+        case.assert_state(&id, *to).await;
+        let after = case.row(&id).await;
+        assert_eq!(case.attempts(&id).await, 0, "a fresh budget");
+        if Expected::writes_error(&case.subject) {
+            assert!(case.role(&after, Role::Error).is_null(), "the error is cleared");
         }
         for role in [Role::Owner, Role::LeaseUntil, Role::Finished] {
-            assert!(trial.role(&after, role).is_null(), "{role} is cleared");
+            assert!(case.role(&after, role).is_null(), "{role} is cleared");
         }
         assert_eq!(worker.requeue(&id).await, 0, "a second requeue moves nothing");
-        assert_eq!(trial.row(&id).await, after, "a second requeue changes nothing");
+        assert_eq!(case.row(&id).await, after, "a second requeue changes nothing");
         let claimed = worker.claim_one().await;
-        assert!(trial.is(&id, &claimed.lease.id), "it is claimable at once");
+        assert!(case.is(&id, &claimed.lease.id), "it is claimable at once");
         assert_eq!(worker.requeue(&id).await, 0, "a claimed row is its worker's");
         assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Held);
     }
-    all_of_a_state(trial, moves[0].0, moves[0].1).await;
-    others_stay(trial).await;
+    all_of_a_state(case, moves[0].0, moves[0].1).await;
+    others_stay(case).await;
 }
 
-async fn all_of_a_state(trial: &Trial, from: StateId, to: StateId) {
-    let worker = trial.worker("b").await;
+async fn all_of_a_state(case: &TestCase, from: StateId, to: StateId) {
+    let worker = case.worker("b").await;
     let mut ids = Vec::new();
     for n in 100..105 {
-        ids.push(trial.put(trial.row_in(n, from).await).await);
+        ids.push(case.put(case.row_in(n, from).await).await);
     }
-    let which = |limit| Which::State { state: trial.subject.state_name(from).to_owned(), since: None, limit };
+    let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
     assert_eq!(worker.store.requeue(&which(2)).await.expect("it answers"), 2, "at most the limit");
     assert_eq!(worker.store.requeue(&which(100)).await.expect("it answers"), 3);
     assert_eq!(worker.store.requeue(&which(100)).await.expect("it answers"), 0);
     for id in &ids {
-        trial.assert_state(id, to).await;
-        trial.expel(id).await;
+        case.assert_state(id, to).await;
+        case.finish_by_hand(id).await;
     }
 }
 
 /// Checks that a requeue leaves rows in other states alone.
-async fn others_stay(trial: &Trial) {
-    let worker = trial.worker("c").await;
-    let requeue = trial.subject.contract.requeue.clone().expect("checked");
-    for index in 0..trial.subject.contract.states.len() {
+async fn others_stay(case: &TestCase) {
+    let worker = case.worker("c").await;
+    let requeue = case.subject.contract.requeue.clone().expect("checked");
+    for index in 0..case.subject.contract.states.len() {
         if requeue.moves.iter().any(|(from, _)| from.0 == index) {
             continue;
         }
-        let id = trial.put(trial.row_in(200 + index, StateId(index)).await).await;
-        let before = trial.row(&id).await;
-        assert_eq!(worker.requeue(&id).await, 0, "{}", trial.subject.state_name(StateId(index)));
-        assert_eq!(trial.row(&id).await, before);
+        let id = case.put(case.row_in(200 + index, StateId(index)).await).await;
+        let before = case.row(&id).await;
+        assert_eq!(worker.requeue(&id).await, 0, "{}", case.subject.state_name(StateId(index)));
+        assert_eq!(case.row(&id).await, before);
     }
 }
 
-pub(crate) fn no_cancel(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn no_cancel(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     subject.contract.cancel.is_none().then_some("no cancelled state")
 }
 
-pub(crate) async fn cancel(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let moves = trial.subject.contract.cancel.clone().expect("checked").moves;
+pub(crate) async fn cancel(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let moves = case.subject.contract.cancel.clone().expect("checked").moves;
     for (n, (from, to)) in moves.iter().enumerate() {
-        let id = trial.put(trial.row_in(n + 1, *from).await).await;
-        assert_eq!(worker.store.cancel(&one(&id)).await.expect("it answers"), 1);
-        trial.assert_state(&id, *to).await;
-        let after = trial.row(&id).await;
-        assert_eq!(worker.store.cancel(&one(&id)).await.expect("it answers"), 0, "it is cancelled already");
-        assert_eq!(trial.row(&id).await, after);
+        let id = case.put(case.row_in(n + 1, *from).await).await;
+        assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 1);
+        case.assert_state(&id, *to).await;
+        let after = case.row(&id).await;
+        assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 0, "it is cancelled already");
+        assert_eq!(case.row(&id).await, after);
         assert!(worker.claim(10).await.is_empty(), "a cancelled row is never claimed");
     }
-    let (id, claimed) = trial.claimed_by(&worker, 50).await;
-    assert_eq!(worker.store.cancel(&one(&id)).await.expect("it answers"), 1, "in flight");
+    let (id, claimed) = case.claimed_by(&worker, 50).await;
+    assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 1, "in flight");
     assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Lost, "the cancel wins");
-    trial.assert_state(&id, moves[0].1).await;
-    let finished = trial.put(trial.row_in(51, trial.subject.stage().delivered).await).await;
-    assert_eq!(worker.store.cancel(&one(&finished)).await.expect("it answers"), 0, "too late");
-    trial.assert_state(&finished, trial.subject.stage().delivered).await;
-    cancel_all_of_a_state(trial, moves[0].0).await;
+    case.assert_state(&id, moves[0].1).await;
+    let finished = case.put(case.row_in(51, case.subject.stage().delivered).await).await;
+    assert_eq!(worker.store.cancel(&by_id(&finished)).await.expect("it answers"), 0, "too late");
+    case.assert_state(&finished, case.subject.stage().delivered).await;
+    cancel_all_of_a_state(case, moves[0].0).await;
 }
 
-async fn cancel_all_of_a_state(trial: &Trial, from: StateId) {
-    let worker = trial.worker("b").await;
+async fn cancel_all_of_a_state(case: &TestCase, from: StateId) {
+    let worker = case.worker("b").await;
     for n in 60..63 {
-        trial.put(trial.row_in(n, from).await).await;
+        case.put(case.row_in(n, from).await).await;
     }
-    let which = |limit| Which::State { state: trial.subject.state_name(from).to_owned(), since: None, limit };
+    let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
     assert_eq!(worker.store.cancel(&which(2)).await.expect("it answers"), 2, "at most the limit");
     assert_eq!(worker.store.cancel(&which(100)).await.expect("it answers"), 1, "and no row of another state");
 }
 
-pub(crate) fn has_cancel(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn has_cancel(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     subject.contract.cancel.is_some().then_some("there is a cancelled state")
 }
 
-pub(crate) async fn no_cancel_without_a_state(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let id = trial.put(trial.ready_row(1).await).await;
-    let before = trial.row(&id).await;
-    assert!(worker.store.cancel(&one(&id)).await.is_err(), "it says that it can't");
-    assert_eq!(trial.row(&id).await, before);
+pub(crate) async fn no_cancel_without_a_state(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let id = case.put(case.ready_row(1).await).await;
+    let before = case.row(&id).await;
+    assert!(worker.store.cancel(&by_id(&id)).await.is_err(), "it says that it can't");
+    assert_eq!(case.row(&id).await, before);
 }
 
-pub(crate) async fn census_and_pages(trial: &Trial) {
-    let worker = trial.worker("a").await;
-    let ids = trial.put_ready(7).await;
+pub(crate) async fn census_and_pages(case: &TestCase) {
+    let worker = case.worker("a").await;
+    let ids = case.put_ready(7).await;
     worker.claim(2).await;
     let census = worker.store.census().await.expect("it answers");
     let rows = |state| {
-        census.iter().find(|count| count.state == trial.subject.state_name(state)).map(|count| count.rows)
+        census.iter().find(|count| count.state == case.subject.state_name(state)).map(|count| count.rows)
     };
-    assert_eq!(rows(trial.subject.ready()), Some(5), "{census:?}");
-    assert_eq!(rows(trial.subject.claimed()), Some(2), "{census:?}");
+    assert_eq!(rows(case.subject.ready()), Some(5), "{census:?}");
+    assert_eq!(rows(case.subject.claimed()), Some(2), "{census:?}");
     let mut query = Query {
-        state: Some(trial.subject.state_name(trial.subject.ready()).to_owned()),
+        state: Some(case.subject.state_name(case.subject.ready()).to_owned()),
         limit: 2,
         after: None,
         ..Query::default()
@@ -161,7 +161,7 @@ pub(crate) async fn census_and_pages(trial: &Trial) {
         }
     }
     assert_eq!(seen.len(), 5, "every row once: {seen:?}");
-    let Which::Ids(first) = one(&ids[0]) else { unreachable!("one row is named by its key") };
+    let Which::Ids(first) = by_id(&ids[0]) else { unreachable!("one row is named by its key") };
     let shown = worker.store.show(&first[0]).await.expect("it answers").expect("it is there");
     assert_eq!(shown.id, first[0]);
     assert!(worker.store.show("999999").await.expect("it answers").is_none(), "there is no such row");

@@ -5,38 +5,38 @@ use std::time::Duration;
 use postrider_contract::{Hold, Role, StateId, Transition};
 use postrider_seams::Claimed;
 
-use crate::arena::{Kind, PoolLimits};
 use crate::cell::{Cell, Row};
 use crate::row;
 use crate::subject::Subject;
-use crate::trial::{Trial, Worker, patiently};
+use crate::test_case::{TestCase, Worker, retry_transient};
+use crate::test_table::{TestPoolLimits, TestedStore};
 
-use super::groups::modes;
+use super::group_rows::modes;
 
-pub(crate) fn no_pools(subject: &Subject, _: Kind) -> Option<&'static str> {
+pub(crate) fn no_pools(subject: &Subject, _: TestedStore) -> Option<&'static str> {
     subject.contract.pool.is_none().then_some("no pools")
 }
 
-pub(crate) fn no_turns(subject: &Subject, _: Kind) -> Option<&'static str> {
-    subject.contract.claim.fair.is_none().then_some("no turns")
+pub(crate) fn no_fairness(subject: &Subject, _: TestedStore) -> Option<&'static str> {
+    subject.contract.claim.fair.is_none().then_some("no fair queue")
 }
 
-pub(crate) fn no_ordered_pools(subject: &Subject, kind: Kind) -> Option<&'static str> {
+pub(crate) fn no_ordered_pools(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
     no_pools(subject, kind).or(modes(subject).is_empty().then_some("no ordered groups"))
 }
 
-fn at_once(most: i64) -> PoolLimits {
-    PoolLimits { concurrency: Some(most), ..PoolLimits::default() }
+fn concurrency_limit(most: i64) -> TestPoolLimits {
+    TestPoolLimits { concurrency: Some(most), ..TestPoolLimits::default() }
 }
 
-impl Trial {
+impl TestCase {
     /// Inserts `count` ready rows of a pool and a client, from key `first` on.
     async fn put_pooled(&self, first: usize, count: usize, pool: Option<&str>, client: &str) -> Vec<Cell> {
         let mut rows = Vec::with_capacity(count);
         for n in first..first + count {
             rows.push(self.pooled(self.ready_row(n).await, pool, client));
         }
-        self.arena.insert(&self.subject.contract.table.name, &rows).await;
+        self.table.insert(&self.subject.contract.table.name, &rows).await;
         rows.into_iter().map(|row| row[&self.subject.contract.table.id].clone()).collect()
     }
 
@@ -85,132 +85,132 @@ async fn claim_soon_of(worker: &Worker, pool: &str) -> Vec<Claimed> {
     claimed
 }
 
-pub(crate) async fn full_pool_delays_no_other(trial: &Trial) {
-    trial.arena.set_pool("narrow", at_once(2)).await;
-    let narrow = trial.put_pooled(1, 30, Some("narrow"), "a").await;
-    trial.put_pooled(100, 5, None, "a").await;
-    trial.put_pooled(200, 4, Some("nobody knows"), "a").await;
-    let worker = trial.worker("one").await;
+pub(crate) async fn full_pool_delays_no_other(case: &TestCase) {
+    case.table.set_pool("narrow", concurrency_limit(2)).await;
+    let narrow = case.put_pooled(1, 30, Some("narrow"), "a").await;
+    case.put_pooled(100, 5, None, "a").await;
+    case.put_pooled(200, 4, Some("nobody knows"), "a").await;
+    let worker = case.worker("one").await;
     let claimed = worker.claim(20).await;
     let pools = ["narrow", "nobody knows"].map(|pool| of_pool(&claimed, pool));
     assert_eq!((pools, claimed.len()), ([2, 4], 11), "two of the pool, and all others");
     let mut waiting = Vec::new();
     for id in &narrow {
-        let row = trial.row(id).await;
-        if row::state_of(&trial.subject, &row) == Some(trial.subject.ready()) {
+        let row = case.row(id).await;
+        if row::state_of(&case.subject, &row) == Some(case.subject.ready()) {
             waiting.push((id, row));
         }
     }
     assert_eq!(waiting.len(), 28);
     for name in ["one", "two", "three"] {
-        assert!(trial.worker(name).await.claim(20).await.is_empty(), "the pool is full for all");
+        assert!(case.worker(name).await.claim(20).await.is_empty(), "the pool is full for all");
     }
     for (id, before) in waiting {
-        assert_eq!(trial.row(id).await, before, "who waits for a pool costs no write");
+        assert_eq!(case.row(id).await, before, "who waits for a pool costs no write");
     }
     let done = claimed.iter().find(|row| row.pool.as_deref() == Some("narrow")).expect("two of them");
     worker.end(done, Transition::Delivered).await;
     assert_eq!(of_pool(&claim_soon(&worker, 20).await, "narrow"), 1, "what is done lets the next go");
 }
 
-pub(crate) async fn pool_limit_over_workers(trial: &Trial) {
-    trial.arena.set_pool("narrow", at_once(3)).await;
-    trial.put_pooled(1, 20, Some("narrow"), "a").await;
-    trial.put_pooled(100, 20, Some("narrow"), "b").await;
+pub(crate) async fn pool_limit_over_workers(case: &TestCase) {
+    case.table.set_pool("narrow", concurrency_limit(3)).await;
+    case.put_pooled(1, 20, Some("narrow"), "a").await;
+    case.put_pooled(100, 20, Some("narrow"), "b").await;
     let workers =
-        futures::future::join_all(["one", "two", "three", "four"].map(|name| trial.worker(name))).await;
-    let (mut delivered, mut turns) = (0, 0);
+        futures::future::join_all(["one", "two", "three", "four"].map(|name| case.worker(name))).await;
+    let (mut delivered, mut rounds) = (0, 0);
     while delivered < 40 {
         let claims = workers.iter().map(|worker| worker.claim(10));
         let claimed = futures::future::join_all(claims).await;
-        let flying = trial.count_pooled("narrow", trial.subject.claimed()).await;
-        assert_eq!(flying, claimed.iter().map(Vec::len).sum::<usize>(), "who claims a row holds it");
-        assert!(flying <= 3, "{flying} in flight, with a limit of 3");
+        let in_flight = case.count_pooled("narrow", case.subject.claimed()).await;
+        assert_eq!(in_flight, claimed.iter().map(Vec::len).sum::<usize>(), "who claims a row holds it");
+        assert!(in_flight <= 3, "{in_flight} in flight, with a limit of 3");
         for (worker, rows) in workers.iter().zip(&claimed) {
             for row in rows {
                 worker.end(row, Transition::Delivered).await;
                 delivered += 1;
             }
         }
-        turns += 1;
-        assert!(turns < 400, "{delivered} delivered in {turns} turns");
+        rounds += 1;
+        assert!(rounds < 400, "{delivered} delivered in {rounds} turns");
     }
 }
 
-pub(crate) async fn paused_pool_waits(trial: &Trial) {
-    trial.arena.set_pool("still", PoolLimits { paused: true, ..PoolLimits::default() }).await;
-    let ids = trial.put_pooled(1, 5, Some("still"), "a").await;
-    let before = trial.row(&ids[0]).await;
-    let worker = trial.worker("one").await;
+pub(crate) async fn paused_pool_waits(case: &TestCase) {
+    case.table.set_pool("still", TestPoolLimits { paused: true, ..TestPoolLimits::default() }).await;
+    let ids = case.put_pooled(1, 5, Some("still"), "a").await;
+    let before = case.row(&ids[0]).await;
+    let worker = case.worker("one").await;
     assert!(worker.claim(10).await.is_empty());
-    assert_eq!(trial.row(&ids[0]).await, before);
-    trial.arena.set_pool("still", PoolLimits::default()).await;
+    assert_eq!(case.row(&ids[0]).await, before);
+    case.table.set_pool("still", TestPoolLimits::default()).await;
     assert_eq!(claim_soon(&worker, 10).await.len(), 5, "resumed");
 }
 
-pub(crate) async fn rate_over_workers(trial: &Trial) {
+pub(crate) async fn rate_over_workers(case: &TestCase) {
     // One per minute is longer than this test waits.
-    trial.arena.set_pool("slow", PoolLimits { rate: Some(1), ..PoolLimits::default() }).await;
-    trial.put_pooled(1, 5, Some("slow"), "a").await;
-    let (one, two) = (trial.worker("one").await, trial.worker("two").await);
+    case.table.set_pool("slow", TestPoolLimits { rate: Some(1), ..TestPoolLimits::default() }).await;
+    case.put_pooled(1, 5, Some("slow"), "a").await;
+    let (one, two) = (case.worker("one").await, case.worker("two").await);
     let first = one.claim(10).await;
     assert_eq!(first.len(), 1);
     assert!(one.claim(10).await.is_empty() && two.claim(10).await.is_empty(), "for all together");
-    let wait = patiently(|| one.store.next_due()).await.expect("rows wait");
+    let wait = retry_transient(|| one.store.next_due()).await.expect("rows wait");
     assert!(wait > Duration::from_secs(15) && wait <= Duration::from_mins(1), "{wait:?}");
     one.end(&first[0], Transition::Released).await;
     let again = claim_soon(&one, 10).await;
     assert_eq!(again.len(), 1, "what was never tried cost nothing");
     one.end(&again[0], Transition::Delivered).await;
     assert!(one.claim(10).await.is_empty(), "a delivery has its price");
-    trial.arena.set_pool("slow", PoolLimits { rate: Some(6000), ..PoolLimits::default() }).await;
+    case.table.set_pool("slow", TestPoolLimits { rate: Some(6000), ..TestPoolLimits::default() }).await;
     assert!(!claim_soon(&two, 10).await.is_empty(), "a new rate applies at once");
-    rates_of_others(trial, &one).await;
+    rates_of_others(case, &one).await;
 }
 
 /// Checks that each pool has its own rate, that a rate of zero allows nothing, and that a burst of one second is
 /// allowed.
-async fn rates_of_others(trial: &Trial, worker: &Worker) {
-    let limits = |rate| PoolLimits { rate: Some(rate), ..PoolLimits::default() };
-    trial.arena.set_pool("seen", PoolLimits { paused: true, ..limits(1) }).await;
-    trial.arena.set_pool("other", limits(1)).await;
-    trial.put_pooled(50, 3, Some("seen"), "a").await;
-    trial.put_pooled(20, 3, Some("other"), "a").await;
+async fn rates_of_others(case: &TestCase, worker: &Worker) {
+    let limits = |rate| TestPoolLimits { rate: Some(rate), ..TestPoolLimits::default() };
+    case.table.set_pool("seen", TestPoolLimits { paused: true, ..limits(1) }).await;
+    case.table.set_pool("other", limits(1)).await;
+    case.put_pooled(50, 3, Some("seen"), "a").await;
+    case.put_pooled(20, 3, Some("other"), "a").await;
     let claimed = claim_soon_of(worker, "other").await;
     assert_eq!(of_pool(&claimed, "other"), 1, "what another pool took is nothing to it");
-    trial.arena.set_pool("seen", limits(1)).await;
+    case.table.set_pool("seen", limits(1)).await;
     let claimed = claim_soon_of(worker, "seen").await;
     assert_eq!(of_pool(&claimed, "seen"), 1, "nor to one that was there all along");
     for (pool, rate) in [("none", 0), ("brisk", 180)] {
-        trial.arena.set_pool(pool, limits(rate)).await;
+        case.table.set_pool(pool, limits(rate)).await;
     }
-    trial.put_pooled(30, 3, Some("none"), "a").await;
-    trial.put_pooled(40, 9, Some("brisk"), "a").await;
+    case.put_pooled(30, 3, Some("none"), "a").await;
+    case.put_pooled(40, 9, Some("brisk"), "a").await;
     let claimed = claim_soon_of(worker, "brisk").await;
     assert_eq!(of_pool(&claimed, "none"), 0);
     let brisk = of_pool(&claimed, "brisk");
     assert!((1..9).contains(&brisk), "{brisk} of a minute's 180 at once");
 }
 
-pub(crate) async fn clients_take_turns(trial: &Trial) {
-    trial.put_pooled(1, 60, None, "a").await;
-    let late = trial.put_pooled(500, 3, None, "b").await;
-    let claimed = trial.worker("one").await.claim(20).await;
+pub(crate) async fn clients_are_served_round_robin(case: &TestCase) {
+    case.put_pooled(1, 60, None, "a").await;
+    let late = case.put_pooled(500, 3, None, "b").await;
+    let claimed = case.worker("one").await.claim(20).await;
     assert_eq!(claimed.len(), 20, "what one leaves, the other takes");
     for id in &late {
-        assert!(claimed.iter().any(|row| trial.is(id, &row.lease.id)), "{id:?} had no turn");
+        assert!(claimed.iter().any(|row| case.is(id, &row.lease.id)), "{id:?} had no turn");
     }
     assert!(claimed.iter().all(|row| row.share.is_some()), "a row says whose turn it is");
 }
 
-pub(crate) async fn ordered_rows_need_permits(trial: &Trial) {
-    let mode = modes(&trial.subject).pop().unwrap_or(Hold::Wait);
-    trial.arena.set_pool("narrow", at_once(3)).await;
-    trial.arena.set_pool("still", PoolLimits { paused: true, ..PoolLimits::default() }).await;
-    let now = trial.arena.now().await;
-    let id = |row: &Row| row[&trial.subject.contract.table.id].clone();
+pub(crate) async fn ordered_rows_need_permits(case: &TestCase) {
+    let mode = modes(&case.subject).pop().unwrap_or(Hold::Wait);
+    case.table.set_pool("narrow", concurrency_limit(3)).await;
+    case.table.set_pool("still", TestPoolLimits { paused: true, ..TestPoolLimits::default() }).await;
+    let now = case.table.now().await;
+    let id = |row: &Row| row[&case.subject.contract.table.id].clone();
     let group = |name: &str, count: i64, pool: Option<&str>| -> Vec<Row> {
-        let row = |seq| trial.pooled(trial.grouped(name, seq, mode, now), pool, "a");
+        let row = |seq| case.pooled(case.group_row(name, seq, mode, now), pool, "a");
         (1..=count).map(row).collect()
     };
     let (a, b) = (group("a", 10, Some("narrow")), group("b", 4, None));
@@ -218,11 +218,11 @@ pub(crate) async fn ordered_rows_need_permits(trial: &Trial) {
     for held in 0..30 {
         rows.extend(group(&format!("held{held:02}"), 2, Some("still")));
     }
-    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
-    let worker = trial.worker("one").await;
+    case.table.insert(&case.subject.contract.table.name, &rows).await;
+    let worker = case.worker("one").await;
     let claimed = worker.claim(40).await;
     let of = |claimed: &[Claimed], rows: &[Row]| -> Vec<usize> {
-        let place = |row: &Claimed| rows.iter().position(|one| trial.is(&id(one), &row.lease.id));
+        let place = |row: &Claimed| rows.iter().position(|one| case.is(&id(one), &row.lease.id));
         claimed.iter().filter_map(place).collect()
     };
     assert_eq!(of(&claimed, &a), [0, 1, 2], "its first three, in order");
@@ -231,7 +231,7 @@ pub(crate) async fn ordered_rows_need_permits(trial: &Trial) {
         (vec![0, 1, 2, 3], 7),
         "the others go, the paused ones do not"
     );
-    assert_eq!(trial.count_pooled("narrow", trial.subject.claimed()).await, 3);
+    assert_eq!(case.count_pooled("narrow", case.subject.claimed()).await, 3);
     for row in &claimed {
         worker.end(row, Transition::Delivered).await;
     }
@@ -239,21 +239,21 @@ pub(crate) async fn ordered_rows_need_permits(trial: &Trial) {
     assert_eq!(of(&next, &a), [3, 4, 5], "and on from there");
 }
 
-pub(crate) async fn run_ends_at_its_pools_limit(trial: &Trial) {
-    trial.arena.set_pool("single", at_once(1)).await;
-    let now = trial.arena.now().await;
-    let id = |row: &Row| row[&trial.subject.contract.table.id].clone();
-    for mode in modes(&trial.subject) {
+pub(crate) async fn run_ends_at_its_pools_limit(case: &TestCase) {
+    case.table.set_pool("single", concurrency_limit(1)).await;
+    let now = case.table.now().await;
+    let id = |row: &Row| row[&case.subject.contract.table.id].clone();
+    for mode in modes(&case.subject) {
         let name = format!("{mode:?}");
-        let row = |(seq, pool)| trial.pooled(trial.grouped(&name, seq, mode, now), pool, "a");
+        let row = |(seq, pool)| case.pooled(case.group_row(&name, seq, mode, now), pool, "a");
         let rows: Vec<Row> = [(1, Some("single")), (2, Some("single")), (3, None), (4, None)].map(row).into();
-        trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
-        let worker = trial.worker(&name).await;
+        case.table.insert(&case.subject.contract.table.name, &rows).await;
+        let worker = case.worker(&name).await;
         let mut order = Vec::new();
         while order.len() < rows.len() {
             let claimed = claim_soon(&worker, 10).await;
             for row in &claimed {
-                order.extend(rows.iter().position(|one| trial.is(&id(one), &row.lease.id)));
+                order.extend(rows.iter().position(|one| case.is(&id(one), &row.lease.id)));
                 worker.end(row, Transition::Delivered).await;
             }
         }

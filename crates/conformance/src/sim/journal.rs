@@ -15,15 +15,15 @@ pub enum Event {
         died: bool,
     },
     /// The fence rejected a settlement.
-    Lost {
+    SettlementLost {
         row: String,
     },
     /// The target accepted the message.
-    Taken {
+    Accepted {
         row: String,
     },
     /// The lease expired and the row was reclaimed.
-    Cut {
+    LeaseExpired {
         row: String,
     },
     /// The target did not answer whether it accepted the message.
@@ -31,14 +31,14 @@ pub enum Event {
         row: String,
     },
     /// The target rejected the message finally.
-    Hopeless {
+    FinallyRejected {
         row: String,
     },
     Crashed {
         worker: usize,
     },
     /// The store broke a guarantee.
-    Broken {
+    GuaranteeBroken {
         row: String,
         what: String,
     },
@@ -46,19 +46,19 @@ pub enum Event {
 
 /// Events in the order in which they happened.
 #[derive(Default)]
-pub struct Journal(Mutex<Vec<Event>>);
+pub struct SimJournal(Mutex<Vec<Event>>);
 
 /// The specification's rules for counting, for the check.
-pub(crate) struct Rules {
+pub(crate) struct CountingRules {
     pub counts: Box<dyn Fn(Transition) -> bool + Send + Sync>,
     pub recovery_counts: bool,
     /// Whether an expired lease that ends the row counts too.
     pub last_recovery_counts: bool,
-    pub most: u32,
+    pub max: u32,
 }
 
 /// The final state of one row.
-pub(crate) struct Ending {
+pub(crate) struct FinalRow {
     pub row: String,
     pub state: String,
     pub finished: bool,
@@ -68,16 +68,16 @@ pub(crate) struct Ending {
 }
 
 #[derive(Default)]
-struct Seen {
+struct RowCounts {
     counted: i64,
     taken: usize,
     cuts: usize,
     held_delivered: usize,
 }
 
-impl Journal {
+impl SimJournal {
     /// Appends an event.
-    pub fn note(&self, event: Event) {
+    pub fn record(&self, event: Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 
@@ -88,8 +88,12 @@ impl Journal {
 }
 
 /// Checks every guarantee; returns the number of duplicates if all hold.
-pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Result<usize, String> {
-    let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
+pub(crate) fn check(
+    events: &[Event],
+    final_rows: &[FinalRow],
+    rules: &CountingRules,
+) -> Result<usize, String> {
+    let mut seen: BTreeMap<&str, RowCounts> = BTreeMap::new();
     for event in events {
         match event {
             Event::Moved { row, transition, died } => {
@@ -102,29 +106,29 @@ pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Resu
                 seen.counted += i64::from(counts);
                 seen.held_delivered += usize::from(*transition == Transition::Delivered);
             }
-            Event::Taken { row } => seen.entry(row).or_default().taken += 1,
-            Event::Unanswered { row } | Event::Cut { row } => seen.entry(row).or_default().cuts += 1,
-            Event::Broken { row, what } => return Err(format!("row {row}: {what}")),
-            Event::Lost { .. } | Event::Hopeless { .. } | Event::Crashed { .. } => {}
+            Event::Accepted { row } => seen.entry(row).or_default().taken += 1,
+            Event::Unanswered { row } | Event::LeaseExpired { row } => seen.entry(row).or_default().cuts += 1,
+            Event::GuaranteeBroken { row, what } => return Err(format!("row {row}: {what}")),
+            Event::SettlementLost { .. } | Event::FinallyRejected { .. } | Event::Crashed { .. } => {}
         }
     }
-    let nothing = Seen::default();
+    let nothing = RowCounts::default();
     let mut duplicates = 0;
-    for ending in endings {
-        let seen = seen.get(ending.row.as_str()).unwrap_or(&nothing);
-        check_row(ending, seen, rules)?;
+    for final_row in final_rows {
+        let seen = seen.get(final_row.row.as_str()).unwrap_or(&nothing);
+        check_row(final_row, seen, rules)?;
         duplicates += seen.taken.saturating_sub(1);
     }
     Ok(duplicates)
 }
 
-fn check_row(ending: &Ending, seen: &Seen, rules: &Rules) -> Result<(), String> {
-    let row = &ending.row;
-    if !ending.finished {
-        return Err(format!("row {row} never ended: it is {}", ending.state));
+fn check_row(final_row: &FinalRow, seen: &RowCounts, rules: &CountingRules) -> Result<(), String> {
+    let row = &final_row.row;
+    if !final_row.finished {
+        return Err(format!("row {row} never ended: it is {}", final_row.state));
     }
-    if ending.delivered && seen.taken == 0 {
-        return Err(format!("row {row} is {} and the target never had it", ending.state));
+    if final_row.delivered && seen.taken == 0 {
+        return Err(format!("row {row} is {} and the target never had it", final_row.state));
     }
     if seen.held_delivered > 1 {
         return Err(format!("row {row} was settled as delivered {} times", seen.held_delivered));
@@ -135,12 +139,12 @@ fn check_row(ending: &Ending, seen: &Seen, rules: &Rules) -> Result<(), String> 
             seen.taken, seen.cuts
         ));
     }
-    let Some(attempts) = ending.attempts else { return Ok(()) };
+    let Some(attempts) = final_row.attempts else { return Ok(()) };
     if attempts != seen.counted {
         return Err(format!("row {row} counts {attempts} attempts, the contract says {}", seen.counted));
     }
-    if attempts > i64::from(rules.most) {
-        return Err(format!("row {row} was tried {attempts} times, at most {} are allowed", rules.most));
+    if attempts > i64::from(rules.max) {
+        return Err(format!("row {row} was tried {attempts} times, at most {} are allowed", rules.max));
     }
     Ok(())
 }

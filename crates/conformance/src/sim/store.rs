@@ -15,20 +15,20 @@ use postrider_seams::{Claimed, Lease, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use super::chance::Chance;
-use super::journal::{Event, Journal};
-use super::life::Life;
-use super::order::Order;
+use super::group_order::GroupOrder;
+use super::journal::{Event, SimJournal};
+use super::random::SimRandom;
+use super::worker_life::WorkerLife;
 use crate::subject::Subject;
 
 /// The state that all workers of a run share.
-pub(crate) struct Shared {
+pub(crate) struct SimState {
     pub subject: Subject,
     pub table: Arc<MemoryTable>,
-    pub chance: Arc<Chance>,
-    pub journal: Arc<Journal>,
+    pub random: Arc<SimRandom>,
+    pub journal: Arc<SimJournal>,
     /// Whether faults happen.
-    pub rough: AtomicBool,
+    pub faulty: AtomicBool,
     /// Whether the database is unreachable.
     pub away: AtomicBool,
     /// Row → the fence of its current holder, as the run observed it.
@@ -36,13 +36,13 @@ pub(crate) struct Shared {
     /// Rows whose delivery has begun since their last claim.
     pub begun: Mutex<BTreeSet<String>>,
     /// Rows of claims whose answer was lost, with the time of the loss and the worker that made the claim.
-    pub unanswered: Mutex<BTreeMap<String, (Instant, Arc<Life>)>>,
-    pub order: Order,
+    pub unanswered: Mutex<BTreeMap<String, (Instant, Arc<WorkerLife>)>>,
+    pub order: GroupOrder,
     /// Whether the target accepts a run in one call and keeps its order.
     pub pipelined: bool,
 }
 
-impl Shared {
+impl SimState {
     fn holders(&self) -> MutexGuard<'_, BTreeMap<String, Box<[Value]>>> {
         self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl Shared {
         self.holders().get(&lease.id.to_string()) == Some(&lease.fence)
     }
 
-    fn unanswered(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Arc<Life>)>> {
+    fn unanswered(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Arc<WorkerLife>)>> {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,65 +75,67 @@ impl Shared {
     }
 
     /// Checks that the fence accepts the holder and rejects all others.
-    fn judge(&self, lease: &Lease, let_through: bool, what: &str) {
+    fn check_fence(&self, lease: &Lease, let_through: bool, what: &str) {
         if self.holds(lease) != let_through {
             let row = lease.id.to_string();
             let who = if let_through { "somebody else's" } else { "the holder's" };
-            self.journal
-                .note(Event::Broken { row, what: format!("{who} {what}, let through: {let_through}") });
+            self.journal.record(Event::GuaranteeBroken {
+                row,
+                what: format!("{who} {what}, let through: {let_through}"),
+            });
         }
     }
 }
 
 /// One worker's connection to the table.
 pub(crate) struct FaultyStore {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SimState>,
     pub inner: Arc<MemoryStore>,
-    pub life: Arc<Life>,
+    pub life: Arc<WorkerLife>,
 }
 
 impl FaultyStore {
     /// Sends a request. A dead worker's calls never return.
-    async fn go(&self) -> Result<(), Error> {
-        self.travel().await;
+    async fn send_request(&self) -> Result<(), Error> {
+        self.network_delay().await;
         if self.shared.away.load(Relaxed) {
             return Err(Error::new(Class::Transient, "the database is away"));
         }
-        if self.rough() && self.shared.chance.once_in(40) {
+        if self.faulty() && self.shared.random.once_in(40) {
             return Err(Error::new(Class::Transient, "the connection dropped before the statement ran"));
         }
         Ok(())
     }
 
     /// Returns the answer, or loses it: the change was made either way.
-    async fn back<T>(&self, answer: T) -> Result<T, Error> {
-        if self.rough() && self.shared.chance.once_in(150) {
+    async fn return_answer<T>(&self, answer: T) -> Result<T, Error> {
+        if self.faulty() && self.shared.random.once_in(150) {
             self.life.kill();
         }
-        self.travel().await;
-        if self.rough() && self.shared.chance.once_in(40) {
+        self.network_delay().await;
+        if self.faulty() && self.shared.random.once_in(40) {
             return Err(Error::new(Class::Transient, "the connection dropped after the commit"));
         }
         Ok(answer)
     }
 
-    async fn travel(&self) {
-        let most = if self.rough() { Duration::from_millis(400) } else { Duration::from_millis(2) };
-        self.life.travel(self.shared.chance.wait(most)).await;
+    async fn network_delay(&self) {
+        let max = if self.faulty() { Duration::from_millis(400) } else { Duration::from_millis(2) };
+        self.life.network_delay(self.shared.random.wait(max)).await;
     }
 
-    fn rough(&self) -> bool {
-        self.shared.rough.load(Relaxed)
+    fn faulty(&self) -> bool {
+        self.shared.faulty.load(Relaxed)
     }
 
     fn moved(&self, row: String, transition: Transition) {
-        self.shared.journal.note(Event::Moved { row, transition, died: false });
+        self.shared.journal.record(Event::Moved { row, transition, died: false });
     }
 
     /// Returns the keys of all rows that are claimed now.
     fn claimed_rows(&self) -> Vec<String> {
         let subject = &self.shared.subject;
-        let rows = super::world::rows(&self.shared.table, subject);
+        let rows = super::run::rows(&self.shared.table, subject);
         let claimed = subject.claimed();
         rows.into_iter().filter(|(_, state, _)| *state == Some(claimed)).map(|(row, _, _)| row).collect()
     }
@@ -146,14 +148,14 @@ impl Store for FaultyStore {
     }
 
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let rows = self.inner.claim(want).await?;
         for row in &rows {
             self.shared.claim(&row.lease);
             self.moved(row.lease.id.to_string(), Transition::Claimed);
         }
         let claimed: Vec<String> = rows.iter().map(|row| row.lease.id.to_string()).collect();
-        let answer = self.back(rows).await;
+        let answer = self.return_answer(rows).await;
         if answer.is_err() {
             let lost = |row| (row, (Instant::now(), Arc::clone(&self.life)));
             self.shared.unanswered().extend(claimed.into_iter().map(lost));
@@ -162,30 +164,30 @@ impl Store for FaultyStore {
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let loaded = self.inner.load(leases).await?;
-        self.back(loaded).await
+        self.return_answer(loaded).await
     }
 
     async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let answers = self.inner.begin(begun, others).await?;
         for (lease, answer) in begun.iter().zip(&answers) {
             // A lease that has expired but was not reclaimed yet may be reported either way.
             if *answer == Held::Held {
-                self.shared.judge(lease, true, "begin");
+                self.shared.check_fence(lease, true, "begin");
                 self.shared.begin(lease);
             }
         }
-        self.back(answers).await
+        self.return_answer(answers).await
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let answers = self.inner.settle(moves).await?;
         for (settlement, answer) in moves.iter().zip(&answers) {
             let row = settlement.lease.id.to_string();
-            self.shared.judge(&settlement.lease, *answer == Held::Held, settlement.transition.name());
+            self.shared.check_fence(&settlement.lease, *answer == Held::Held, settlement.transition.name());
             for lease in settlement.hands_back.iter().filter(|lease| self.shared.holds(lease)) {
                 let row = lease.id.to_string();
                 self.shared.holders().remove(&row);
@@ -196,41 +198,41 @@ impl Store for FaultyStore {
                     self.shared.holders().remove(&row);
                     self.moved(row, settlement.transition);
                 }
-                Held::Lost => self.shared.journal.note(Event::Lost { row }),
+                Held::Lost => self.shared.journal.record(Event::SettlementLost { row }),
             }
         }
-        self.back(answers).await
+        self.return_answer(answers).await
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let extended = self.inner.extend(leases).await?;
         for (lease, answer) in leases.iter().zip(&extended) {
-            self.shared.judge(lease, answer.is_some(), "extension");
+            self.shared.check_fence(lease, answer.is_some(), "extension");
             if let Some(longer) = answer {
                 self.shared.hold(longer);
             }
         }
-        self.back(extended).await
+        self.return_answer(extended).await
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
-        self.go().await?;
+        self.send_request().await?;
         // No other task runs in between, so the table can be compared before and after.
         let before = self.claimed_rows();
-        let all = super::world::rows(&self.shared.table, &self.shared.subject);
+        let all = super::run::rows(&self.shared.table, &self.shared.subject);
         let reclaimed = self.inner.reclaim(limit).await?;
         let after = self.claimed_rows();
         let dead = self.shared.subject.stage().dead;
         for row in before.into_iter().filter(|row| !after.contains(row)) {
-            let now = super::world::rows(&self.shared.table, &self.shared.subject);
+            let now = super::run::rows(&self.shared.table, &self.shared.subject);
             self.shared.holders().remove(&row);
             // Its worker had a whole lease to release the row.
             if let Some((since, life)) = self.shared.unanswered().remove(&row)
-                && life.was_well_since(since)
+                && life.was_running_since(since)
             {
                 let what = "a claim whose answer was lost waited out its lease".to_owned();
-                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+                self.shared.journal.record(Event::GuaranteeBroken { row: row.clone(), what });
             }
             let died = now.iter().any(|(key, state, _)| *key == row && *state == Some(dead));
             let attempts = |rows: &[(String, Option<StateId>, i64)]| {
@@ -239,47 +241,47 @@ impl Store for FaultyStore {
             let charged = attempts(&now) > attempts(&all);
             if (charged || died) && !self.shared.was_begun(&row) {
                 let what = "a crash was counted against a row that was never begun".to_owned();
-                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+                self.shared.journal.record(Event::GuaranteeBroken { row: row.clone(), what });
             }
             let transition = if charged || died { Transition::Reclaimed } else { Transition::Released };
-            self.shared.journal.note(Event::Cut { row: row.clone() });
-            self.shared.journal.note(Event::Moved { row, transition, died });
+            self.shared.journal.record(Event::LeaseExpired { row: row.clone() });
+            self.shared.journal.record(Event::Moved { row, transition, died });
         }
-        self.back(reclaimed).await
+        self.return_answer(reclaimed).await
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        self.go().await?;
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.send_request().await?;
         let before = self.claimed_rows();
-        let released = self.inner.release_unheld(held).await?;
+        let released = self.inner.release_lost_claims(held).await?;
         let after = self.claimed_rows();
         for row in before.into_iter().filter(|row| !after.contains(row)) {
             if self.shared.unanswered().remove(&row).is_none() && self.shared.was_begun(&row) {
                 let what = "a row was released as one of a lost claim, and was begun".to_owned();
-                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+                self.shared.journal.record(Event::GuaranteeBroken { row: row.clone(), what });
             }
             self.shared.holders().remove(&row);
             self.moved(row, Transition::Released);
         }
-        self.back(released).await
+        self.return_answer(released).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let swept = self.inner.sweep(sweep, limit).await?;
-        self.back(swept).await
+        self.return_answer(swept).await
     }
 
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let purged = self.inner.purge(limit).await?;
-        self.back(purged).await
+        self.return_answer(purged).await
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let due = self.inner.next_due().await?;
-        self.back(due).await
+        self.return_answer(due).await
     }
 
     async fn wake(&self, deadline: Instant) {
@@ -287,19 +289,19 @@ impl Store for FaultyStore {
     }
 
     async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
-        self.go().await?;
+        self.send_request().await?;
         let held = self.inner.lock(name, ttl).await?;
-        self.back(held).await
+        self.return_answer(held).await
     }
 
     async fn unlock(&self, name: &str) -> Result<(), Error> {
-        self.go().await?;
+        self.send_request().await?;
         self.inner.unlock(name).await?;
-        self.back(()).await
+        self.return_answer(()).await
     }
 
     async fn paused(&self, lane: &str) -> Result<bool, Error> {
-        self.go().await?;
+        self.send_request().await?;
         self.inner.paused(lane).await
     }
 

@@ -12,32 +12,32 @@ use postrider_seams::{
 use tokio::time::Instant;
 
 use super::journal::Event;
-use super::life::Life;
-use super::store::Shared;
+use super::store::SimState;
+use super::worker_life::WorkerLife;
 
 /// One worker's connection to the target.
-pub(crate) struct Target {
-    pub shared: Arc<Shared>,
-    pub life: Arc<Life>,
+pub(crate) struct FaultyTarget {
+    pub shared: Arc<SimState>,
+    pub life: Arc<WorkerLife>,
 }
 
-impl Target {
-    fn rough(&self) -> bool {
-        self.shared.rough.load(Relaxed)
+impl FaultyTarget {
+    fn faulty(&self) -> bool {
+        self.shared.faulty.load(Relaxed)
     }
 
-    async fn travel(&self, most: Duration) {
-        self.life.travel(self.shared.chance.wait(most)).await;
+    async fn network_delay(&self, max: Duration) {
+        self.life.network_delay(self.shared.random.wait(max)).await;
     }
 
     fn answer(&self, row: &str) -> Outcome {
-        let take = || self.shared.journal.note(Event::Taken { row: row.to_owned() });
+        let take = || self.shared.journal.record(Event::Accepted { row: row.to_owned() });
         let failure = Failure::new("said the target");
-        if !self.rough() {
+        if !self.faulty() {
             take();
             return Outcome::Delivered(Receipt::default());
         }
-        match self.shared.chance.below(100) {
+        match self.shared.random.below(100) {
             0..20 => Outcome::Retryable(failure),
             20..24 => Outcome::Retryable(Failure { unreachable: true, ..failure }),
             24..27 => Outcome::Rejected(failure),
@@ -48,7 +48,7 @@ impl Target {
                 if code % 2 == 0 {
                     take();
                 }
-                self.shared.journal.note(Event::Unanswered { row: row.to_owned() });
+                self.shared.journal.record(Event::Unanswered { row: row.to_owned() });
                 Outcome::Uncertain(failure)
             }
             _ => {
@@ -59,9 +59,9 @@ impl Target {
     }
 }
 
-impl Target {
+impl FaultyTarget {
     /// Records the end of a row if this attempt was its last and failed.
-    fn note_end(&self, envelope: &Envelope, outcome: &Outcome) {
+    fn record_end(&self, envelope: &Envelope, outcome: &Outcome) {
         let last = match outcome {
             Outcome::Rejected(_) | Outcome::Skipped(_) => true,
             Outcome::Retryable(_) | Outcome::Uncertain(_) => {
@@ -70,13 +70,13 @@ impl Target {
             Outcome::Delivered(_) | Outcome::Deferred(_) | Outcome::Refused(_) => false,
         };
         if last {
-            self.shared.journal.note(Event::Hopeless { row: envelope.row.clone() });
+            self.shared.journal.record(Event::FinallyRejected { row: envelope.row.clone() });
         }
     }
 }
 
 #[async_trait]
-impl Transport for Target {
+impl Transport for FaultyTarget {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(4, 4).keeping_order(self.shared.pipelined)
     }
@@ -90,25 +90,25 @@ impl Transport for Target {
                 outcomes.push(Outcome::Deferred(Failure::new("behind one that failed")));
                 continue;
             }
-            self.travel(Duration::from_secs(6)).await;
+            self.network_delay(Duration::from_secs(6)).await;
             let outcome = self.answer(&envelope.row);
-            self.note_end(envelope, &outcome);
+            self.record_end(envelope, &outcome);
             if !matches!(outcome, Outcome::Delivered(_)) {
                 held.extend(group);
             }
             outcomes.push(outcome);
-            if self.rough() && self.shared.chance.once_in(60) {
+            if self.faulty() && self.shared.random.once_in(60) {
                 // The worker dies after the message was sent and before its outcome is recorded.
                 self.life.kill();
             }
         }
-        self.travel(Duration::from_millis(100)).await;
+        self.network_delay(Duration::from_millis(100)).await;
         outcomes
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        self.travel(Duration::from_millis(100)).await;
-        if self.rough() && self.shared.chance.once_in(3) {
+        self.network_delay(Duration::from_millis(100)).await;
+        if self.faulty() && self.shared.random.once_in(3) {
             return Err(transport::Error::Unreachable("still away".to_owned()));
         }
         Ok(())
@@ -116,10 +116,10 @@ impl Transport for Target {
 }
 
 /// A composer that accepts every row.
-pub(crate) struct Plain;
+pub(crate) struct AcceptAllComposer;
 
 #[async_trait]
-impl Composer for Plain {
+impl Composer for AcceptAllComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let envelope = |row: &Claimed| Envelope {
             row: row.lease.id.to_string(),

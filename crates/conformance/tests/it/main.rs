@@ -2,7 +2,7 @@
 //!
 //! The servers' addresses come from POSTRIDER_TEST_POSTGRES and POSTRIDER_TEST_MYSQL; `cargo xtask test` sets them.
 
-mod arena;
+mod test_table;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
-use postrider_conformance::{Kind, LAWS, Law, Subject, Trial, sim, table};
+use postrider_conformance::{LAWS, Law, Subject, TestCase, TestedStore, docs_page, sim};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -19,27 +19,28 @@ fn main() -> ExitCode {
         Test::test("sim::a_seed_replays", a_seed_replays),
     ];
     tests.extend(Subject::all().into_iter().chain(Subject::varied()).map(simulate));
-    for kind in Kind::ALL {
+    for kind in TestedStore::ALL {
         let subjects = Subject::all().into_iter().chain(Subject::varied());
         for subject in subjects.filter_map(|subject| subject.on(kind)) {
             let subject = Arc::new(subject);
             let concerned = |law: &&Law| subject.on_error.is_none() || law.is_about_groups();
-            let holding = LAWS.iter().filter(concerned).filter(|law| (law.silent)(&subject, kind).is_none());
+            let holding =
+                LAWS.iter().filter(concerned).filter(|law| (law.not_applicable)(&subject, kind).is_none());
             tests.extend(holding.map(|law| test(kind, Arc::clone(&subject), law)));
         }
     }
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
-fn test(kind: Kind, subject: Arc<Subject>, law: &'static Law) -> Test {
+fn test(kind: TestedStore, subject: Arc<Subject>, law: &'static Law) -> Test {
     let name = format!("{kind}::{}::{}", subject.name(), law.name);
     Test::test(name, move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.block_on(async {
-            let arena = arena::make(kind, &subject).await?;
-            let trial = Trial { subject: (*subject).clone(), arena };
-            let held = AssertUnwindSafe((law.run)(&trial)).catch_unwind().await;
-            trial.arena.close().await;
+            let table = test_table::make(kind, &subject).await?;
+            let case = TestCase { subject: (*subject).clone(), table };
+            let held = AssertUnwindSafe((law.run)(&case)).catch_unwind().await;
+            case.table.close().await;
             held.unwrap_or_else(|broken| std::panic::resume_unwind(broken));
             Ok(())
         })
@@ -84,7 +85,7 @@ fn a_seed_replays() -> Result<(), Failed> {
 
 fn docs_are_up_to_date() -> Result<(), Failed> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conformance.md");
-    let page = table::page();
+    let page = docs_page::page();
     if std::env::var_os("POSTRIDER_BLESS").is_some() {
         std::fs::write(file, &page)?;
     }

@@ -18,9 +18,9 @@ pub struct Sweep {
     /// Whether to publish the row to the lane's external queue.
     pub publish: bool,
     /// Whether it runs only if the lane has an external queue.
-    pub only_queued: bool,
+    pub only_with_queue: bool,
     /// Whether a row to which this sweep applies cannot be claimed, even before the sweep runs.
-    pub bars_claims: bool,
+    pub blocks_claims: bool,
     /// Columns that this sweep writes in addition to the state.
     pub writes: Vec<(Column, Expr)>,
 }
@@ -104,7 +104,7 @@ pub struct History {
     /// The column with the time of each entry.
     pub time: Option<String>,
     /// Stages whose composer gets the time at which the row entered the stage.
-    pub tells: Vec<String>,
+    pub reached_for: Vec<String>,
 }
 
 /// A column that a transition writes in addition to state, counters and due time.
@@ -126,7 +126,7 @@ pub enum Expr {
     State,
     From,
     Reason {
-        optional: bool,
+        absent: Absent,
     },
     Attempts,
     ClaimedAt,
@@ -134,17 +134,28 @@ pub enum Expr {
     Tsid,
     Row {
         column: String,
-        optional: bool,
+        absent: Absent,
     },
     Envelope {
         field: String,
-        optional: bool,
+        absent: Absent,
     },
     Outcome {
         field: String,
-        optional: bool,
+        absent: Absent,
     },
     Json(Vec<(String, Expr)>),
+}
+
+/// The meaning of a value that is absent when a move is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// The value must be there: `verify` refuses it in moves that do not have it.
+    Required,
+    /// `or null`: writes NULL.
+    Null,
+    /// `or keep`: the column keeps its value. Only in writes, because an inserted row has none.
+    Keep,
 }
 
 /// An equality join that supplies composer fields; it is read after the claim.

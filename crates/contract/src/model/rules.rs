@@ -8,19 +8,19 @@ use crate::Transition;
 
 /// The rule by which a ready row is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct DueRule {
     /// The meaning of NULL in the due column.
     pub null: DueNull,
     /// Without a due column: a row is due at the time of this role + the delay for its attempts.
     pub after: Option<Role>,
-    /// With `after`: where a target's requested delay is stored; the longer delay counts.
-    pub wish: Option<Wish>,
+    /// With `after`: where the delay that a target asked for is stored, in seconds; the longer delay counts.
+    pub retry_after: Option<JsonMember>,
     pub defer: Defer,
 }
 
-/// A delay in seconds, stored in a member of a JSON column.
+/// A member of the object in a JSON column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct JsonMember {
     pub column: String,
     pub member: String,
 }
@@ -45,8 +45,8 @@ pub enum Defer {
 
 /// The rule by which rows are claimed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Claim {
-    pub order: Vec<Order>,
+pub struct ClaimRule {
+    pub order: Vec<ClaimOrder>,
     pub batch: u32,
     /// Minimum age since `created`.
     pub min_age: Duration,
@@ -58,7 +58,7 @@ pub struct Claim {
 
 /// The table with the limits of pools: rows in flight, and rows per minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pool {
+pub struct PoolTable {
     /// `name` or `schema.name`.
     pub table: String,
     /// The column with the pool's key, which a row's `pool` column refers to.
@@ -73,7 +73,7 @@ pub struct Pool {
 
 /// One key of the claim order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct ClaimOrder {
     pub role: Role,
     /// NULLs come last.
     pub descending: bool,
@@ -117,7 +117,7 @@ pub enum Hold {
 
 /// The rule for leases of claimed rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
+pub struct LeaseRule {
     pub by: LeaseBy,
     /// Duration of a claim. After [`Contract::resolve`] it is the one that applies to the table at hand.
     pub duration: Duration,
@@ -142,7 +142,7 @@ pub enum LeaseBy {
 
 /// The rule that counts attempts and limits them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempts {
+pub struct AttemptsRule {
     pub count: Count,
     /// The failure at which `attempts + 1 >= max` is the last; the `max_attempts` role overrides it per row.
     pub max: u32,
@@ -179,20 +179,20 @@ impl Count {
 
 /// The rule for delays between attempts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Retry {
+pub struct RetryRule {
     pub schedule: Schedule,
     /// The column with the row's schedule: the name of one of `named`, or a JSON list of seconds.
     pub column: Option<String>,
     pub named: BTreeMap<String, Schedule>,
-    pub asked: Asked,
+    pub retry_after: RetryAfter,
 }
 
 /// The effect of a delay that the target asked for on the planned one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Asked {
+pub enum RetryAfter {
     /// The longer of the two applies.
     #[default]
-    Least,
+    Minimum,
     /// The requested delay replaces the planned one.
     Exact,
     /// The requested delay is ignored.

@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::raw::Raw;
-use crate::reader::{Item, Scope};
-use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Pool, Role, Wish};
+use postrider_config::{Item, Scope};
+
+use crate::{
+    ClaimOrder, ClaimRule, Columns, Defer, DueNull, DueRule, Group, Hold, JsonMember, Literal, OnError,
+    PoolTable, Role,
+};
 
 use super::columns::Names;
 use super::effects::is_field;
 use super::schedule::{named_role, role};
+use super::values::{ANY_DURATION, literal};
 
 const HOLDS: [(&str, Hold); 4] =
     [("parallel", Hold::Parallel), ("next", Hold::Next), ("wait", Hold::Wait), ("block", Hold::Block)];
 
-pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
+pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> DueRule {
     let has_column = columns.get(Role::Due).is_some();
     let by_default = if has_column { Defer::Due } else { Defer::None };
-    let mut due = Due { null: DueNull::Never, after: None, wish: None, defer: by_default };
+    let mut due = DueRule { null: DueNull::Never, after: None, retry_after: None, defer: by_default };
     let Some(scope) = scope.scope("due") else { return due };
     if let Some(null) =
         scope.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
@@ -25,7 +29,7 @@ pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
         due.null = null;
     }
     due.after = scope.get("after").and_then(|item| role(&item));
-    due.wish = scope.get("wish").and_then(|item| wish(&item, names, columns));
+    due.retry_after = scope.get("retry_after").and_then(|item| json_member(&item, names, columns));
     if let Some(kept) = scope.get("defer").and_then(|item| defer(&item)) {
         due.defer = kept;
     }
@@ -35,7 +39,7 @@ pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
 
 /// Parses `due.defer`. Earlier versions called `none` `memory`.
 fn defer(item: &Item<'_>) -> Option<Defer> {
-    if matches!(&item.node.value, Raw::Text(text) if text == "memory") {
+    if item.is("memory") {
         item.wrong(
             "\"memory\" is now called \"none\"",
             "write defer = \"none\": the row is due again at once",
@@ -46,23 +50,26 @@ fn defer(item: &Item<'_>) -> Option<Defer> {
 }
 
 /// Parses `role_or_column.member`.
-fn wish(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<Wish> {
+fn json_member(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<JsonMember> {
     let text = item.text()?;
     let Some((column, member)) = text.split_once('.').filter(|(_, member)| is_field(member)) else {
-        item.wrong(format!("`{text}` names no member of a JSON column"), "write \"error.retryAfterSeconds\"");
+        item.wrong(
+            format!("{text:?} is not a member of a JSON column"),
+            "write \"COLUMN.MEMBER\", such as \"error.retryAfterSeconds\"",
+        );
         return None;
     };
     let column = Role::from_name(column)
         .and_then(|role| columns.get(role))
         .map_or_else(|| names.column(column, item), str::to_owned);
-    Some(Wish { column, member: member.to_owned() })
+    Some(JsonMember { column, member: member.to_owned() })
 }
 
-pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Claim {
+pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> ClaimRule {
     let by_default: &[Role] =
         if columns.get(Role::Due).is_some() { &[Role::Due, Role::Id] } else { &[Role::Id] };
-    let order = by_default.iter().map(|role| Order { role: *role, descending: false }).collect();
-    let mut claim = Claim { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
+    let order = by_default.iter().map(|role| ClaimOrder { role: *role, descending: false }).collect();
+    let mut claim = ClaimRule { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
     let Some(scope) = scope.scope("claim") else { return claim };
     if let Some(item) = scope.get("order") {
         claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, columns)).collect();
@@ -70,39 +77,39 @@ pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Clai
     if let Some(batch) = scope.get("batch").and_then(|item| item.number(1..=1000)) {
         claim.batch = batch;
     }
-    if let Some(age) = scope.get("min_age").and_then(|item| item.duration()) {
+    if let Some(age) = scope.get("min_age").and_then(|item| item.duration(ANY_DURATION)) {
         claim.min_age = age;
     }
     claim.fair = scope.get("fair").and_then(|item| Some(names.optional(item.text()?, &item)));
     if let Some(filter) = scope.scope("where") {
         claim.filter = filter
             .all()
-            .filter_map(|(column, item)| Some((names.column(column, &item), item.literal()?)))
+            .filter_map(|(column, item)| Some((names.column(column, &item), literal(&item)?)))
             .collect();
     }
     scope.finish();
     claim
 }
 
-fn order_by(item: &Item<'_>, columns: &Columns) -> Option<Order> {
+fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
     let text = item.text()?;
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     let role = named_role(name, item)?;
     if role != Role::Id && columns.get(role).is_none() {
         item.wrong(
-            format!("no column plays the role `{name}`"),
+            format!("no column has the role `{name}`"),
             format!("add {name} = \"COLUMN\" to [columns]"),
         );
     }
-    Some(Order { role, descending })
+    Some(ClaimOrder { role, descending })
 }
 
 pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<Group> {
     let scope = scope.scope("group")?;
     let by = scope
-        .need("by", "name the column whose rows keep their order")
+        .need("by", "write by = \"COLUMN\": rows with the same value are one group")
         .and_then(|item| Some(names.column(item.text()?, &item)));
-    let none: Option<Literal> = scope.get("none").and_then(|item| item.literal());
+    let none: Option<Literal> = scope.get("none").and_then(|item| literal(&item));
     let sequence = match scope.get("sequence") {
         Some(item) => {
             item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
@@ -116,13 +123,14 @@ pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Opti
 }
 
 /// Parses `[pool]`: the table with the limits, and its columns.
-pub(super) fn pool(scope: &Scope<'_>) -> Option<Pool> {
+pub(super) fn pool(scope: &Scope<'_>) -> Option<PoolTable> {
     let scope = scope.scope("pool")?;
-    let table = scope.need("table", "name the table that holds the pools' limits").and_then(|item| {
-        let text = item.text()?;
-        text.split('.').for_each(|part| super::columns::check(part, &item));
-        Some(text.to_owned())
-    });
+    let table =
+        scope.need("table", "write table = \"TABLE\": the table with the limits of pools").and_then(|item| {
+            let text = item.text()?;
+            text.split('.').for_each(|part| super::columns::check(part, &item));
+            Some(text.to_owned())
+        });
     let column = |key: &'static str| {
         let Some(item) = scope.get(key) else { return Some(key.to_owned()) };
         let text = item.text()?;
@@ -132,7 +140,7 @@ pub(super) fn pool(scope: &Scope<'_>) -> Option<Pool> {
     let (id, concurrency, rate, paused) =
         (column("id"), column("concurrency"), column("rate"), column("paused"));
     scope.finish();
-    Some(Pool { table: table?, id: id?, concurrency: concurrency?, rate: rate?, paused: paused? })
+    Some(PoolTable { table: table?, id: id?, concurrency: concurrency?, rate: rate?, paused: paused? })
 }
 
 fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
@@ -140,10 +148,12 @@ fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
         return item.choice(&HOLDS).map(OnError::Always);
     }
     let scope = item.scope()?;
-    let column = scope.need("column", "name the column that says it").and_then(|item| {
-        let name = item.text()?;
-        Some(names.column(name, &item))
-    });
+    let column = scope
+        .need("column", "write column = \"COLUMN\": the column with the mode of each row")
+        .and_then(|item| {
+            let name = item.text()?;
+            Some(names.column(name, &item))
+        });
     let values: BTreeMap<String, Hold> = scope
         .all()
         .filter(|(value, _)| *value != "column")

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::raw::{Node, Place, Raw};
-use crate::reader::{Item, Scope};
-use crate::words;
+use postrider_config::{Item, Node, Scope, Value, suggestion};
+
+use crate::identifier::identifier;
 use crate::{Column, Columns, MessageField, Role, Table, TimeForm};
 
 /// The column names of the file that layers have renamed.
@@ -27,10 +27,9 @@ impl Names {
 
     /// Returns the column that a key or value mentions, under its name in this lane.
     pub fn column(&self, name: &str, item: &Item<'_>) -> String {
-        let name = match item.node.place {
-            Place::File(_) => self.renamed.get(name).map_or(name, String::as_str),
-            Place::Layer(_) => name,
-        };
+        let in_file = item.node.layer == 0;
+        let renamed = self.renamed.get(name).filter(|_| in_file);
+        let name = renamed.map_or(name, String::as_str);
         check(name, item);
         name.to_owned()
     }
@@ -62,12 +61,12 @@ fn mapped(root: &Node) -> BTreeMap<String, String> {
 
 fn gather(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
     match &node.value {
-        Raw::Text(text) => {
+        Value::Text(text) => {
             found.insert(path.to_owned(), split(text).0.to_owned());
         }
-        Raw::Table(entries) => {
+        Value::Table(entries) => {
             for entry in entries {
-                gather(&crate::reader::join(path, &entry.key), &entry.node, found);
+                gather(&postrider_config::join(path, &entry.key), &entry.node, found);
             }
         }
         _ => {}
@@ -79,7 +78,7 @@ fn split(name: &str) -> (&str, bool) {
 }
 
 pub(super) fn check(name: &str, item: &Item<'_>) {
-    if let Err(why) = words::identifier(name) {
+    if let Err(why) = identifier(name) {
         item.wrong(why, "");
     }
 }
@@ -100,7 +99,7 @@ pub(super) fn table(scope: &Scope<'_>) -> Option<Table> {
         schema.into_iter().chain([name]).for_each(|part| check(part, &item));
         Some((schema.map(str::to_owned), name.to_owned()))
     });
-    let id = table.need("id", "write id = \"the key's column\"").and_then(|item| {
+    let id = table.need("id", "write id = \"COLUMN\": the column with the key").and_then(|item| {
         let text = item.text()?;
         check(text, &item);
         Some(text.to_owned())
@@ -129,7 +128,7 @@ pub(super) fn columns(scope: &Scope<'_>) -> Columns {
     let Some(columns) = scope.scope("columns") else { return found };
     for (key, item) in columns.all() {
         match Role::from_name(key) {
-            Some(Role::Id) => item.wrong("the key is no role", "name it in [table] id"),
+            Some(Role::Id) => item.wrong("`id` is not a role", "remove it: [table] id names the key"),
             Some(role) => {
                 if let Some(column) = column(&item) {
                     found.0.insert(role, column);
@@ -137,7 +136,7 @@ pub(super) fn columns(scope: &Scope<'_>) -> Columns {
             }
             None => {
                 let roles = Role::ALL.iter().filter(|role| **role != Role::Id).map(|role| role.name());
-                item.wrong("unknown role", words::meant(key, roles));
+                item.wrong("unknown role", suggestion(key, roles));
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Parses `[[effect]]`, `[write]` and `[[join]]`, and the values in them.
 
-use crate::raw::Raw;
-use crate::reader::{Item, Scope};
-use crate::words;
-use crate::{Column, Effect, Expr, Join, Literal, Transition, Write};
+use postrider_config::{Item, Scope, Value, suggestion};
+
+use crate::identifier::identifier;
+use crate::{Absent, Column, Effect, Expr, Join, Literal, Transition, Write};
 
 use super::columns::Names;
+use super::values::literal;
 
 const FAILED: [Transition; 4] =
     [Transition::Retry, Transition::Dead, Transition::Rejected, Transition::Skipped];
@@ -18,7 +19,7 @@ fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
     let found = Transition::from_name(name);
     if found.is_none() {
         let known = Transition::ALL.iter().map(|transition| transition.name()).chain(["failed"]);
-        item.wrong(format!("unknown transition `{name}`"), words::meant(name, known));
+        item.wrong(format!("unknown transition `{name}`"), suggestion(name, known));
     }
     found.into_iter().collect()
 }
@@ -29,7 +30,7 @@ pub(super) fn effects(scope: &Scope<'_>, names: &Names) -> Vec<Effect> {
 }
 
 fn effect(scope: &Scope<'_>, names: &Names) -> Option<Effect> {
-    let on = scope.need("on", "list the transitions that it goes with").map(|item| {
+    let on = scope.need("on", "write on = [\"TRANSITION\"]").map(|item| {
         let mut on: Vec<Transition> = Vec::new();
         for item in item.one_or_many() {
             for transition in item.text().map(|name| transitions(name, &item)).unwrap_or_default() {
@@ -40,17 +41,17 @@ fn effect(scope: &Scope<'_>, names: &Names) -> Option<Effect> {
         }
         on
     });
-    let table = scope.need("insert", "name the table that gets the row").and_then(|item| table_name(&item));
-    let values = scope.need("values", "write values = { column = value }").and_then(|item| {
+    let table = scope.need("insert", "write insert = \"TABLE\"").and_then(|item| table_name(&item));
+    let values = scope.need("values", "write values = { COLUMN = value }").and_then(|item| {
         let values = item.scope()?;
         Some(
             values
                 .all()
                 .filter_map(|(column, item)| {
-                    if let Err(why) = words::identifier(column) {
+                    if let Err(why) = identifier(column) {
                         item.wrong(why, "");
                     }
-                    Some((column.to_owned(), expr(&item, names)?))
+                    Some((column.to_owned(), inserted(&item, names)?))
                 })
                 .collect(),
         )
@@ -63,7 +64,7 @@ fn table_name(item: &Item<'_>) -> Option<String> {
     let text = item.text()?;
     let parts: Vec<&str> = text.splitn(2, '.').collect();
     for part in parts {
-        if let Err(why) = words::identifier(part) {
+        if let Err(why) = identifier(part) {
             item.wrong(why, "");
         }
     }
@@ -91,24 +92,33 @@ pub(super) fn assigned(scope: &Scope<'_>, names: &Names) -> Vec<(Column, Expr)> 
         .collect()
 }
 
+/// Parses a value of an inserted row or of a JSON object, which have no earlier value to keep.
+fn inserted(item: &Item<'_>, names: &Names) -> Option<Expr> {
+    let found = expr(item, names)?;
+    if found.keeps_column() {
+        item.wrong("there is no earlier value to keep here", "write ` or null` instead of ` or keep`");
+    }
+    Some(found)
+}
+
 fn expr(item: &Item<'_>, names: &Names) -> Option<Expr> {
     match &item.node.value {
-        Raw::Text(text) => match text.strip_prefix('$') {
+        Value::Text(text) => match text.strip_prefix('$') {
             Some(rest) if !rest.starts_with('$') => variable(rest, item, names),
             Some(rest) => Some(Expr::Literal(Literal::Text(rest.to_owned()))),
             None => Some(Expr::Literal(Literal::Text(text.clone()))),
         },
-        Raw::Table(_) => json(item, names),
-        _ => item.literal().map(Expr::Literal),
+        Value::Table(_) => json(item, names),
+        _ => literal(item).map(Expr::Literal),
     }
 }
 
 fn json(item: &Item<'_>, names: &Names) -> Option<Expr> {
     let scope = item.scope()?;
-    let object = scope.need("json", "write { json = { member = value } }").and_then(|item| item.scope());
+    let object = scope.need("json", "write { json = { MEMBER = value } }").and_then(|item| item.scope());
     scope.finish();
     let members =
-        object?.all().filter_map(|(name, item)| Some((name.to_owned(), expr(&item, names)?))).collect();
+        object?.all().filter_map(|(name, item)| Some((name.to_owned(), inserted(&item, names)?))).collect();
     Some(Expr::Json(members))
 }
 
@@ -128,7 +138,13 @@ fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
         "$envelope.FIELD",
         "$outcome.FIELD",
     ];
-    let (name, optional) = text.strip_suffix('?').map_or((text, false), |name| (name, true));
+    let (name, absent) = if let Some(name) = text.strip_suffix(" or null") {
+        (name, Absent::Null)
+    } else if let Some(name) = text.strip_suffix(" or keep") {
+        (name, Absent::Keep)
+    } else {
+        (text, Absent::Required)
+    };
     let simple = match name {
         "now" => Some(Expr::Now),
         "id" => Some(Expr::Id),
@@ -138,31 +154,31 @@ fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
         "claimed_at" => Some(Expr::ClaimedAt),
         "worker" => Some(Expr::Worker),
         "tsid" => Some(Expr::Tsid),
-        "reason" => return Some(Expr::Reason { optional }),
+        "reason" => return Some(Expr::Reason { absent }),
         _ => None,
     };
     if let Some(simple) = simple {
-        if optional {
-            item.wrong(format!("`${name}` is always there"), "leave out the `?`");
+        if absent != Absent::Required {
+            item.wrong(format!("`${name}` is never absent"), format!("write \"${name}\""));
         }
         return Some(simple);
     }
     let found = match name.split_once('.') {
-        Some(("row", column)) => Some(Expr::Row { column: names.column(column, item), optional }),
+        Some(("row", column)) => Some(Expr::Row { column: names.column(column, item), absent }),
         Some(("envelope", field)) if is_field(field) => {
-            Some(Expr::Envelope { field: field.to_owned(), optional })
+            Some(Expr::Envelope { field: field.to_owned(), absent })
         }
         Some(("outcome", field)) if is_field(field) => {
-            Some(Expr::Outcome { field: field.to_owned(), optional })
+            Some(Expr::Outcome { field: field.to_owned(), absent })
         }
         _ => None,
     };
     if found.is_none() {
         let remedy = format!(
-            "{}; a text that starts with a dollar is written `$$`",
-            words::meant(&format!("${name}"), KNOWN)
+            "{}; write `$$` for text that starts with a dollar sign",
+            suggestion(&format!("${name}"), KNOWN)
         );
-        item.wrong(format!("`${text}` is no value"), remedy);
+        item.wrong(format!("unknown value `${text}`"), remedy);
     }
     found
 }
@@ -178,7 +194,7 @@ pub(super) fn joins(scope: &Scope<'_>, names: &Names) -> Vec<Join> {
     for item in items {
         let Some(join) = item.scope().and_then(|scope| join(&scope, &known, names)) else { continue };
         if known.contains(&join.alias) {
-            item.wrong(format!("`{}` is taken", join.alias), "choose another `as`");
+            item.wrong(format!("another join is named `{}`", join.alias), "choose another name");
         }
         known.push(join.alias.clone());
         found.push(join);
@@ -187,15 +203,17 @@ pub(super) fn joins(scope: &Scope<'_>, names: &Names) -> Vec<Join> {
 }
 
 fn join(scope: &Scope<'_>, known: &[String], names: &Names) -> Option<Join> {
-    let alias = scope.need("as", "write as = \"the name that the composer reads it by\"").and_then(|item| {
-        let text = item.text()?;
-        if !is_field(text) {
-            item.wrong(format!("{text:?} is no name"), "letters, digits and `_`");
-        }
-        Some(text.to_owned())
-    });
-    let table = scope.need("table", "name the joined table").and_then(|item| table_name(&item));
-    let on = scope.need("on", "write on = { its_column = \"row.column\" }").and_then(|item| {
+    let alias = scope
+        .need("as", "write as = \"NAME\": the composer reads the columns as NAME.COLUMN")
+        .and_then(|item| {
+            let text = item.text()?;
+            if !is_field(text) {
+                item.wrong(format!("invalid name {text:?}"), "use letters, digits and `_`");
+            }
+            Some(text.to_owned())
+        });
+    let table = scope.need("table", "write table = \"TABLE\"").and_then(|item| table_name(&item));
+    let on = scope.need("on", "write on = { ITS_COLUMN = \"row.COLUMN\" }").and_then(|item| {
         let pairs = item.scope()?;
         Some(
             pairs
@@ -205,9 +223,9 @@ fn join(scope: &Scope<'_>, known: &[String], names: &Names) -> Option<Join> {
         )
     });
     let columns = scope
-        .need("columns", "list the columns that the composer reads")
+        .need("columns", "write columns = [\"COLUMN\"]")
         .map(|item| item.one_or_many().iter().filter_map(super::columns::column).collect());
-    let optional = scope.get("optional").and_then(|item| item.truth()).unwrap_or(false);
+    let optional = scope.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
     scope.finish();
     Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, optional })
 }
@@ -220,12 +238,12 @@ fn equality(
 ) -> Option<(String, (String, String))> {
     let text = item.text()?;
     let Some((side, other)) = text.split_once('.') else {
-        item.wrong(format!("`{text}` does not say whose column it is"), format!("write \"row.{text}\""));
+        item.wrong(format!("{text:?} does not name a table"), format!("write \"row.{text}\""));
         return None;
     };
     if !known.iter().any(|known| known == side) {
-        let remedy = words::meant(side, known.iter().map(String::as_str));
-        item.wrong(format!("`{side}` is not joined above"), remedy);
+        let remedy = suggestion(side, known.iter().map(String::as_str));
+        item.wrong(format!("no join above is named `{side}`"), remedy);
     }
     let other = if side == "row" { names.column(other, item) } else { other.to_owned() };
     Some((column.to_owned(), (side.to_owned(), other)))

@@ -1,11 +1,13 @@
-//! Parses `[history]`: the table of an effect in which attempts can be counted.
+//! Parses `[history]`: the history table that an `[[effect]]` fills, used to count attempts where the table has no
+//! attempts column.
 
-use crate::reader::{Item, Scope};
-use crate::words;
+use postrider_config::{Item, Scope, suggestion};
+
+use crate::identifier::identifier;
 use crate::{Effect, Expr, History, Stage, Transition};
 
 /// The transitions that the history must record to count the attempts of a row and to date them.
-const TOLD: [Transition; 6] = [
+const RECORDED: [Transition; 6] = [
     Transition::Claimed,
     Transition::Retry,
     Transition::Deferred,
@@ -20,39 +22,44 @@ pub(super) fn history(scope: &Scope<'_>, effects: &[Effect], known: &[Stage]) ->
         || Some("id".to_owned()),
         |item| {
             let text = item.text()?;
-            words::identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
+            identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
             Some(text.to_owned())
         },
     );
-    let tells = history.get("tells").map(|item| stages(&item, known)).unwrap_or_default();
-    let found = history.need("table", "name the table that an [[effect]] fills").and_then(|item| {
-        let table = item.text()?;
-        let Some(effect) = effects.iter().find(|effect| effect.table == table) else {
-            item.wrong(format!("no [[effect]] inserts into `{table}`"), "name a table that one does");
-            return None;
-        };
-        let column = |wanted: fn(&Expr) -> bool| {
-            effect.values.iter().find(|(_, value)| wanted(value)).map(|(column, _)| column.clone())
-        };
-        let row = column(|value| *value == Expr::Id);
-        let state = column(|value| *value == Expr::State);
-        let reason = column(|value| matches!(value, Expr::Reason { .. }));
-        let all = TOLD.iter().all(|told| effect.on.contains(told));
-        let (Some(row), Some(state), Some(reason), true) = (row, state, reason, all) else {
-            let names: Vec<&str> = TOLD.iter().map(|told| told.name()).collect();
-            let remedy = format!("insert `$id`, `$state` and `$reason?`, on {}", names.join(", "));
-            item.wrong(format!("the effect on `{table}` does not tell of every try"), remedy);
-            return None;
-        };
-        let time = column(|value| *value == Expr::Now);
-        if time.is_none() && !tells.is_empty() {
-            item.wrong("no column of the effect has the time", "insert `$now`, or leave `tells` out");
-        }
-        Some((table.to_owned(), row, state, reason, time))
-    });
+    let reached_for = history.get("reached_for").map(|item| stages(&item, known)).unwrap_or_default();
+    let found = history
+        .need("table", "write table = \"TABLE\": the table into which an [[effect]] inserts")
+        .and_then(|item| {
+            let table = item.text()?;
+            let Some(effect) = effects.iter().find(|effect| effect.table == table) else {
+                item.wrong(format!("no [[effect]] inserts into `{table}`"), "name the table of an effect");
+                return None;
+            };
+            let column = |wanted: fn(&Expr) -> bool| {
+                effect.values.iter().find(|(_, value)| wanted(value)).map(|(column, _)| column.clone())
+            };
+            let row = column(|value| *value == Expr::Id);
+            let state = column(|value| *value == Expr::State);
+            let reason = column(|value| matches!(value, Expr::Reason { .. }));
+            let all = RECORDED.iter().all(|transition| effect.on.contains(transition));
+            let (Some(row), Some(state), Some(reason), true) = (row, state, reason, all) else {
+                let names: Vec<&str> = RECORDED.iter().map(|transition| transition.name()).collect();
+                let remedy = format!("insert `$id`, `$state` and `$reason or null`, on {}", names.join(", "));
+                item.wrong(format!("the effect on `{table}` does not record every attempt"), remedy);
+                return None;
+            };
+            let time = column(|value| *value == Expr::Now);
+            if time.is_none() && !reached_for.is_empty() {
+                item.wrong(
+                    "the effect does not insert the time, which `reached_for` needs",
+                    "add a column with `$now` to the effect, or remove `reached_for`",
+                );
+            }
+            Some((table.to_owned(), row, state, reason, time))
+        });
     history.finish();
     let (table, row, state, reason, time) = found?;
-    Some(History { table, order: order?, row, state, reason, time, tells })
+    Some(History { table, order: order?, row, state, reason, time, reached_for })
 }
 
 fn stages(item: &Item<'_>, known: &[Stage]) -> Vec<String> {
@@ -60,7 +67,7 @@ fn stages(item: &Item<'_>, known: &[Stage]) -> Vec<String> {
         let name = item.text()?;
         let names = || known.iter().map(|stage| stage.name.as_str());
         if !names().any(|known| known == name) {
-            item.wrong(format!("no stage is named `{name}`"), words::meant(name, names()));
+            item.wrong(format!("unknown stage `{name}`"), suggestion(name, names()));
         }
         Some(name.to_owned())
     };

@@ -1,30 +1,19 @@
 //! Parses `[lane]` and `[metrics]`: the defaults of a lane that runs this contract, and its metric aliases.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
-use crate::reader::Scope;
+use postrider_config::Scope;
+
 use crate::{LaneSettings, Metric};
 
 pub(super) fn lane(scope: &Scope<'_>) -> LaneSettings {
     let mut lane = LaneSettings::default();
     let Some(scope) = scope.scope("lane") else { return lane };
-    lane.poll = duration(&scope, "poll", LaneSettings::POLLS);
-    lane.timeout = duration(&scope, "timeout", LaneSettings::TIMEOUTS);
+    lane.poll = scope.get("poll").and_then(|item| item.duration(LaneSettings::POLLS));
+    lane.timeout = scope.get("timeout").and_then(|item| item.duration(LaneSettings::TIMEOUTS));
     lane.concurrency = scope.get("concurrency").and_then(|item| item.number(LaneSettings::CONCURRENCIES));
     scope.finish();
     lane
-}
-
-fn duration(scope: &Scope<'_>, key: &'static str, range: RangeInclusive<Duration>) -> Option<Duration> {
-    let item = scope.get(key)?;
-    let found = item.duration()?;
-    if !range.contains(&found) {
-        let allowed = format!("allowed: {:?} to {:?}", range.start(), range.end());
-        item.wrong(format!("{found:?} is out of range"), allowed);
-    }
-    Some(found)
 }
 
 pub(super) fn metrics(scope: &Scope<'_>) -> BTreeMap<Metric, String> {
@@ -38,8 +27,8 @@ pub(super) fn metrics(scope: &Scope<'_>) -> BTreeMap<Metric, String> {
             names.insert(metric, name.to_owned());
         } else {
             item.wrong(
-                format!("{name:?} is no name for this figure"),
-                format!("small letters, digits and _, and {end} at the end"),
+                format!("invalid metric name {name:?}"),
+                format!("use lowercase letters, digits and `_`, and end it with `{end}`"),
             );
         }
     }

@@ -7,18 +7,17 @@ mod effects;
 mod history;
 mod lane;
 mod moves;
+mod old_spelling;
 mod schedule;
 mod stages;
 mod states;
 mod tallies;
 #[cfg(test)]
 mod tests;
+mod values;
 
-use toml::de::DeTable;
+use postrider_config::{Item, Mistake, Mistakes, Node, Report, Scope};
 
-use crate::problem::{Problem, Problems};
-use crate::raw::{self, Node};
-use crate::reader::{Log, Scope, line_and_column};
 use crate::{Contract, DynamoDb, Layer, Version, verify};
 use columns::Names;
 use states::States;
@@ -28,7 +27,7 @@ const MAJOR: u32 = 1;
 
 impl Contract {
     /// Parses and verifies a contract. `file` only names it in messages.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Mistakes> {
         Self::parse_with(file, text, &[])
     }
 
@@ -36,44 +35,38 @@ impl Contract {
     ///
     /// A layer that renames the column of a role, of a message field or of the key renames it wherever the file
     /// mentions it (in states, writes, sweeps …).
-    pub fn parse_with(file: &str, text: &str, layers: &[Layer]) -> Result<Self, Problems> {
-        let (table, errors) = DeTable::parse_recoverable(text);
-        if let Some(problems) =
-            Problems::new(errors.iter().map(|error| malformed(file, text, error)).collect())
-        {
-            return Err(problems);
-        }
-        let base = raw::from_file(&table);
+    pub fn parse_with(file: &str, text: &str, layers: &[Layer]) -> Result<Self, Mistakes> {
+        let mut base = postrider_config::parse(file, text)?;
+        let mut old = old_spelling::rewrite(&mut base);
         let mut root = base.clone();
         for (index, layer) in layers.iter().enumerate() {
-            raw::merge(&mut root, layer, index);
+            root.merge(&layer.values, index + 1);
+            old.extend(old_spelling::rewrite(&mut root));
         }
-        let mut log = Log::new(file, text, layers);
-        log.learn(&root);
-        let contract = read(&log, &base, &root);
+        let prefixes = layers.iter().map(|layer| layer.prefix.clone()).collect();
+        let report = Report::with_layers(&root, prefixes);
+        old.into_iter().filter_map(|old| old.conflict(layers)).for_each(|mistake| report.add(mistake));
+        let contract = read(&report, &base, &root);
         if let Some(contract) = &contract {
-            verify::verify(contract, &log);
+            verify::verify(contract, &report);
         }
-        match (Problems::new(log.into_problems()), contract) {
-            (None, Some(contract)) => Ok(contract),
-            (Some(problems), _) => Err(problems),
-            (None, None) => unreachable!("nothing is left out without a complaint"),
-        }
+        #[cfg(test)]
+        tests::KEYS_READ.with_borrow_mut(|keys| keys.extend(report.keys_read()));
+        report.finish()?;
+        Ok(contract.expect("nothing is left out without a reported mistake"))
+    }
+
+    /// Returns the old spellings in a contract, each with its place and the new spelling. They are read for one more
+    /// version; `contract verify` warns about them.
+    pub fn old_spellings(file: &str, text: &str) -> Vec<Mistake> {
+        let Ok(mut root) = postrider_config::parse(file, text) else { return Vec::new() };
+        let warnings = old_spelling::rewrite(&mut root).into_iter().map(old_spelling::OldSpelling::warning);
+        Mistakes::check(warnings.collect()).err().map(Mistakes::into_vec).unwrap_or_default()
     }
 }
 
-fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Problem {
-    Problem {
-        origin: file.to_owned(),
-        place: error.span().map(|span| line_and_column(text, span.start)),
-        key: String::new(),
-        what: format!("not TOML: {}", error.message()),
-        remedy: String::new(),
-    }
-}
-
-fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
-    let scope = Scope::root(log, root);
+fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
+    let scope = Scope::root(report, root);
     let names = Names::new(base, root);
     let name = scope.need("contract", "write contract = \"NAME\"").and_then(|item| item.text());
     let version = read_version(&scope);
@@ -140,13 +133,13 @@ fn read_version(scope: &Scope<'_>) -> Option<Version> {
         Some((MAJOR, minor)) => Some(Version { major: MAJOR, minor }),
         Some((major, _)) => {
             item.wrong(
-                format!("major version {major} is not known here"),
-                format!("this build reads {MAJOR}.x"),
+                format!("unsupported major version {major}"),
+                format!("write \"{MAJOR}.0\": this version of Postrider reads {MAJOR}.x"),
             );
             None
         }
         None => {
-            item.wrong(format!("{text:?} is no version"), "write \"MAJOR.MINOR\", such as \"1.0\"");
+            item.wrong(format!("invalid version {text:?}"), "write \"MAJOR.MINOR\", such as \"1.0\"");
             None
         }
     }
@@ -154,10 +147,10 @@ fn read_version(scope: &Scope<'_>) -> Option<Version> {
 
 fn read_settings(scope: &Scope<'_>) -> std::collections::BTreeMap<String, String> {
     let Some(settings) = scope.scope("settings") else { return std::collections::BTreeMap::new() };
-    let read = |(name, item): (&str, crate::reader::Item<'_>)| {
+    let read = |(name, item): (&str, Item<'_>)| {
         let target = item.text()?;
         if !crate::settings::is_target(target) {
-            item.wrong(format!("`{target}` can't be set from outside"), crate::settings::targets(target));
+            item.wrong(format!("`{target}` cannot be set by a setting"), crate::settings::targets(target));
             return None;
         }
         Some((name.to_owned(), target.to_owned()))

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use crate::reader::{Item, Scope};
+use postrider_config::{Item, Scope};
+
 use crate::{Columns, OperatorMove, Retention, Role, Stage, StateId, Sweep, When};
 
 use super::columns::Names;
 use super::effects;
 use super::states::States;
+use super::values::{ANY_DURATION, POSITIVE};
 
 pub(super) fn sweeps(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Vec<Sweep> {
     let Some(items) = scope.get("sweep").and_then(|item| item.list()) else { return Vec::new() };
@@ -16,16 +18,17 @@ pub(super) fn sweeps(scope: &Scope<'_>, states: &mut States, names: &Names, colu
 
 fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
     let from: Option<Vec<StateId>> = scope
-        .need("from", "name the state(s) that it takes rows from")
+        .need("from", "write from = \"STATE\" or a list of states")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
-    let to = scope.need("to", "name the state that it moves rows to").and_then(|item| states.intern(&item));
+    let to = scope.need("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
     let when = when(scope, names, columns);
     let name = scope.get("name").and_then(|item| item.text()).map(str::to_owned);
-    let bars_claims = scope.get("bars_claims").and_then(|item| item.truth()).unwrap_or(false);
-    let every = scope.get("every").and_then(|item| item.positive()).unwrap_or(Duration::from_mins(1));
+    let blocks_claims = scope.get("blocks_claims").and_then(|item| item.boolean()).unwrap_or(false);
+    let every = scope.get("every").and_then(|item| item.duration(POSITIVE)).unwrap_or(Duration::from_mins(1));
     let reason = scope.get("reason").and_then(|item| item.text()).map(str::to_owned);
-    let publish = scope.get("publish").and_then(|item| item.truth()).unwrap_or(false);
-    let only_queued = scope.get("only").and_then(|item| item.choice(&[("queued", true)])).unwrap_or(false);
+    let publish = scope.get("publish").and_then(|item| item.boolean()).unwrap_or(false);
+    let only_with_queue =
+        scope.get("only_if").and_then(|item| item.choice(&[("external_queue", true)])).unwrap_or(false);
     let writes = scope.scope("write").map(|write| effects::assigned(&write, names)).unwrap_or_default();
     scope.finish();
     Some(Sweep {
@@ -36,8 +39,8 @@ fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Column
         every,
         reason,
         publish,
-        only_queued,
-        bars_claims,
+        only_with_queue,
+        blocks_claims,
         writes,
     })
 }
@@ -47,11 +50,11 @@ fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
     let (at, before) = (scope.get("at"), scope.get("before"));
     match (age, at, before) {
         (Some(one), Some(_), _) => {
-            one.wrong("stands beside `at`", "keep one of the two");
+            one.wrong("cannot be combined with `at`", "remove one of the two");
             None
         }
         (Some(one), _, Some(_)) | (None, Some(one), Some(_)) => {
-            one.wrong("stands beside `before`", "keep one of the two");
+            one.wrong("cannot be combined with `before`", "remove one of the two");
             None
         }
         (Some(age), None, None) => {
@@ -59,17 +62,17 @@ fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
                 Some(item) => names.role_or_column(columns, &item),
                 None => columns.get(Role::Created).map(str::to_owned).or_else(|| {
                     age.wrong(
-                        "counts since `created`, and no column plays that role",
+                        "counts from the role `created`, which no column has",
                         "add since = \"COLUMN\"",
                     );
                     None
                 }),
             };
-            Some(When::OlderThan { age: age.duration()?, since: since? })
+            Some(When::OlderThan { age: age.duration(ANY_DURATION)?, since: since? })
         }
         (None, at, before) => {
             if let Some(since) = since {
-                since.wrong("has no meaning without `older_than`", "add older_than = \"15m\"");
+                since.wrong("has no effect without `older_than`", "add older_than = \"15m\"");
             }
             let column = |item: Item<'_>| names.role_or_column(columns, &item);
             Some(match (at, before) {
@@ -89,8 +92,8 @@ pub(super) struct Operator {
 }
 
 pub(super) fn operator(scope: &Scope<'_>, states: &mut States, stages: Option<&[Stage]>) -> Operator {
-    let cancel = scope.scope("cancel").and_then(|scope| by_hand(&scope, states));
-    let complete = scope.scope("complete").and_then(|scope| by_hand(&scope, states));
+    let cancel = scope.scope("cancel").and_then(|scope| operator_move(&scope, states));
+    let complete = scope.scope("complete").and_then(|scope| operator_move(&scope, states));
     let stages = stages.unwrap_or_default();
     let requeue = match scope.scope("requeue") {
         Some(scope) => requeue(&scope, states, stages),
@@ -99,9 +102,9 @@ pub(super) fn operator(scope: &Scope<'_>, states: &mut States, stages: Option<&[
     Operator { cancel, requeue, complete }
 }
 
-fn by_hand(scope: &Scope<'_>, states: &mut States) -> Option<OperatorMove> {
-    let from = scope.need("from", "name the state(s) that it takes rows from");
-    let to = scope.need("to", "name the state that it moves rows to").and_then(|item| states.intern(&item));
+fn operator_move(scope: &Scope<'_>, states: &mut States) -> Option<OperatorMove> {
+    let from = scope.need("from", "write from = \"STATE\" or a list of states");
+    let to = scope.need("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
     scope.finish();
     let from: Vec<StateId> = from?.one_or_many().iter().filter_map(|item| states.known(item)).collect();
     let to = to?;
@@ -126,7 +129,7 @@ fn requeue(scope: &Scope<'_>, states: &mut States, stages: &[Stage]) -> Option<O
                 match to.flatten().or_else(|| ready_of(from, stages)) {
                     Some(to) => moves.push((from, to)),
                     None if stages.is_empty() => {}
-                    None => no_way_back(&item),
+                    None => ambiguous_target(&item),
                 }
             }
         }
@@ -134,11 +137,8 @@ fn requeue(scope: &Scope<'_>, states: &mut States, stages: &[Stage]) -> Option<O
     Some(OperatorMove { moves })
 }
 
-fn no_way_back(item: &Item<'_>) {
-    item.wrong(
-        "no stage ends there, and there is more than one stage to go back to",
-        "say where: to = \"STATE\"",
-    );
+fn ambiguous_target(item: &Item<'_>) {
+    item.wrong("no stage ends in this state, so the target is not clear", "add to = \"STATE\"");
 }
 
 /// Returns the first ready state of the stage that ended in `from`, or of the only stage if none ended there.
@@ -153,9 +153,9 @@ fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
     let mut moves: Vec<(StateId, StateId)> = Vec::new();
     for stage in stages {
         for from in [stage.dead, stage.rejected] {
-            let taken_up = stages.iter().any(|other| other.ready.contains(&from));
+            let continues = stages.iter().any(|other| other.ready.contains(&from));
             if let (false, false, Some(to)) =
-                (taken_up, moves.iter().any(|(known, _)| *known == from), stage.ready.first())
+                (continues, moves.iter().any(|(known, _)| *known == from), stage.ready.first())
             {
                 moves.push((from, *to));
             }
@@ -175,14 +175,14 @@ pub(super) fn retention(
         let state = states.known_name(name, &item)?;
         let (after, since) = if item.is_table() {
             let scope = item.scope()?;
-            let after = scope.need("after", "write after = \"7d\"").and_then(|item| item.positive());
+            let after = scope.need("after", "write after = \"7d\"").and_then(|item| item.duration(POSITIVE));
             let since = scope.get("since").map(|item| {
                 item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
             });
             scope.finish();
             (after, since)
         } else {
-            (item.positive(), None)
+            (item.duration(POSITIVE), None)
         };
         let since: Vec<String> = since.unwrap_or_else(|| {
             [Role::Finished, Role::Attempted, Role::Updated, Role::Created]
@@ -192,8 +192,8 @@ pub(super) fn retention(
         });
         if since.is_empty() {
             item.wrong(
-                "no column tells how old a row is",
-                "add since = \"COLUMN\", or the role finished, updated or created",
+                "no column has the age of a row",
+                "add since = \"COLUMN\", or a column with the role finished, updated or created",
             );
         }
         Some(Retention { state, after: after?, since })

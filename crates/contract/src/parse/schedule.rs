@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::raw::Raw;
-use crate::reader::{Item, Scope};
-use crate::words;
-use crate::{Asked, Attempts, Columns, Count, Lease, LeaseBy, Power, Retry, Role, Schedule};
+use postrider_config::{Item, Scope, suggestion};
+
+use super::values::{ANY_DURATION, POSITIVE};
+use crate::identifier::identifier;
+use crate::{AttemptsRule, Columns, Count, LeaseBy, LeaseRule, Power, RetryAfter, RetryRule, Role, Schedule};
 
 #[derive(Default, Clone, Copy)]
 pub(super) struct RawAttempts {
@@ -29,16 +30,16 @@ impl RawAttempts {
         let found = Self {
             count: scope.get("count").and_then(|item| item.choice(&counts)),
             max: scope.get("max").and_then(|item| item.number(1..=u32::MAX)),
-            nullable: scope.get("nullable").and_then(|item| item.truth()),
-            strict: scope.get("strict").and_then(|item| item.truth()),
+            nullable: scope.get("nullable").and_then(|item| item.boolean()),
+            strict: scope.get("strict").and_then(|item| item.boolean()),
         };
         scope.finish();
         found
     }
 
     /// Fills in the missing keys from `top`, then from the defaults: count failures, at most 5 attempts.
-    pub fn over(self, top: Self) -> Attempts {
-        Attempts {
+    pub fn over(self, top: Self) -> AttemptsRule {
+        AttemptsRule {
             count: self.count.or(top.count).unwrap_or(Count::Failures),
             max: self.max.or(top.max).unwrap_or(5),
             nullable: self.nullable.or(top.nullable).unwrap_or(false),
@@ -63,10 +64,10 @@ impl RawLease {
         let Some(scope) = scope else { return Self::default() };
         let found = Self {
             by: scope.get("by").and_then(|item| lease_by(&item)),
-            duration: scope.get("for").and_then(|item| item.positive()),
-            without: scope.get("without").and_then(|item| item.positive()),
+            duration: scope.get("for").and_then(|item| item.duration(POSITIVE)),
+            without: scope.get("without").and_then(|item| item.duration(POSITIVE)),
             fence: scope.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
-            spend: scope.get("spend").and_then(|item| item.truth()),
+            spend: scope.get("spend").and_then(|item| item.boolean()),
             poison: scope.get("poison").and_then(|item| item.number(1..=1000)),
         };
         scope.finish();
@@ -74,10 +75,10 @@ impl RawLease {
     }
 
     /// Fills in the missing keys from `top`, then from the defaults: by time, 5 minutes.
-    pub fn over(self, top: &Self, columns: &Columns) -> Lease {
+    pub fn over(self, top: &Self, columns: &Columns) -> LeaseRule {
         let by = self.by.or(top.by).unwrap_or(LeaseBy::Time);
         let duration = self.duration.or(top.duration).unwrap_or(Duration::from_mins(5));
-        Lease {
+        LeaseRule {
             by,
             duration,
             without: self.without.or(top.without).unwrap_or(duration),
@@ -90,9 +91,9 @@ impl RawLease {
 
 /// Parses `lease.by`. Earlier versions accepted `exclusive`, which had no effect: it gets an error message of its own.
 fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
-    if matches!(&item.node.value, Raw::Text(text) if text == "exclusive") {
-        let remedy = "write \"time\" with a claimed_at column, or \"due\"; for one worker at a time add single = true to \
-                      the lane's settings";
+    if item.is("exclusive") {
+        let remedy = "write \"time\" with a claimed_at column, or \"due\"; for one worker at a time set single = true in \
+                      the lane";
         item.wrong(
             "\"exclusive\" is not supported: a lock alone does not keep a stale worker from settling rows",
             remedy,
@@ -123,7 +124,7 @@ pub(super) fn role(item: &Item<'_>) -> Option<Role> {
 pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<Role> {
     let found = Role::from_name(text);
     if found.is_none() {
-        let remedy = words::meant(text, Role::ALL.iter().map(|role| role.name()));
+        let remedy = suggestion(text, Role::ALL.iter().map(|role| role.name()));
         item.wrong(format!("unknown role `{text}`"), remedy);
     }
     found
@@ -138,10 +139,10 @@ enum RawCap {
 
 impl RawCap {
     fn read(item: &Item<'_>) -> Option<Self> {
-        if matches!(&item.node.value, Raw::Text(text) if text == "lease") {
+        if item.is("lease") {
             return Some(Self::Lease);
         }
-        item.positive().map(Self::Is)
+        item.duration(POSITIVE).map(Self::Is)
     }
 }
 
@@ -163,11 +164,11 @@ impl RawSchedule {
         let base = scope.get("base");
         let delays = scope.get("delays");
         if let (Some(_), Some(delays)) = (&base, &delays) {
-            delays.wrong("stands beside `base`", "keep one of the two");
+            delays.wrong("cannot be combined with `base`", "remove one of the two");
         }
         Self {
             given: base.is_some() || delays.is_some(),
-            base: base.and_then(|item| item.positive()),
+            base: base.and_then(|item| item.duration(POSITIVE)),
             factor: scope.get("factor").and_then(|item| item.fraction(1.0..=100.0)),
             power: scope
                 .get("power")
@@ -219,7 +220,7 @@ fn read_delays(item: &Item<'_>) -> Option<Vec<Duration>> {
         item.wrong("is empty", "list at least one delay, such as [\"30s\"]");
         return None;
     }
-    items.iter().map(Item::duration).collect()
+    items.iter().map(|item| item.duration(ANY_DURATION)).collect()
 }
 
 #[derive(Default, Clone)]
@@ -228,68 +229,73 @@ pub(super) struct RawRetry {
     column: Option<String>,
     default: Option<String>,
     named: Option<BTreeMap<String, Schedule>>,
-    asked: Option<Asked>,
+    retry_after: Option<RetryAfter>,
     path: Option<String>,
 }
 
 impl RawRetry {
-    /// Parses the keys of `[retry]`. Leaves `scope` unfinished, because a stage's `[stage.retry]` also has `to`.
-    pub fn read(scope: &Scope<'_>) -> Self {
+    /// Parses `[retry]`; without the table no key is set.
+    pub fn read(scope: Option<Scope<'_>>) -> Self {
+        let Some(scope) = scope else { return Self::default() };
         let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
         let column = scope.get("column").and_then(|item| {
             let text = item.text()?;
-            words::identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
+            identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
             Some(text.to_owned())
         });
         let default = scope.get("default").and_then(|item| {
             let text = item.text()?;
             let known: Vec<&str> = named.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
             if !known.contains(&text) {
-                item.wrong(format!("no schedule is named `{text}`"), words::meant(text, known));
+                item.wrong(format!("no schedule is named `{text}`"), suggestion(text, known));
             }
             Some(text.to_owned())
         });
-        let asked = scope.get("asked").and_then(|item| {
-            item.choice(&[("least", Asked::Least), ("exact", Asked::Exact), ("ignore", Asked::Ignore)])
-        });
-        let schedule = RawSchedule::read(scope);
-        Self { schedule, column, default, named, asked, path: Some(scope.path.clone()) }
+        let choices =
+            [("minimum", RetryAfter::Minimum), ("exact", RetryAfter::Exact), ("ignore", RetryAfter::Ignore)];
+        let retry_after = scope.get("retry_after").and_then(|item| item.choice(&choices));
+        let schedule = RawSchedule::read(&scope);
+        scope.finish();
+        Self { schedule, column, default, named, retry_after, path: Some(scope.path) }
     }
 
     /// Fills in the missing keys from `top`, then from the defaults. `lease` is the duration of the stage's claims.
-    pub fn over(self, top: &Self, scope: &Scope<'_>, lease: Duration) -> Retry {
+    pub fn over(self, top: &Self, scope: &Scope<'_>, lease: Duration) -> RetryRule {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());
         let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();
         let merged = self.schedule.or(&top.schedule);
-        let told = merged.given || default.is_some();
+        let is_given = merged.given || default.is_some();
         let schedule = by_name.or_else(|| merged.finished(lease)).unwrap_or_else(|| {
-            if !told {
+            if !is_given {
                 let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
-                scope.log.key(
+                scope.report.key(
                     &path,
                     "has no schedule",
-                    "give `base` (\"30s\"), `delays`, or `named` with `default`",
+                    "add base = \"30s\", `delays`, or `named` with `default`",
                 );
             }
             Schedule::Delays { delays: vec![Duration::ZERO], cap: None, jitter: 0.0 }
         });
-        let asked = self.asked.or(top.asked).unwrap_or_default();
-        Retry { schedule, column: self.column.or_else(|| top.column.clone()), named, asked }
+        let retry_after = self.retry_after.or(top.retry_after).unwrap_or_default();
+        RetryRule { schedule, column: self.column.or_else(|| top.column.clone()), named, retry_after }
     }
 }
 
 fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
     let scope = item.scope()?;
     let raw = RawSchedule::read(&scope);
-    let told = raw.given;
+    let is_given = raw.given;
     if raw.cap == Some(RawCap::Lease) {
-        item.wrong("a schedule that rows name has no lease of its own", "write cap as a duration");
+        item.wrong(
+            "cap = \"lease\" is not allowed in a named schedule",
+            "write a duration, such as cap = \"1h\"",
+        );
     }
     let schedule = raw.finished(Duration::from_hours(1));
     scope.finish();
-    if schedule.is_none() && !told {
-        item.wrong("has no schedule", "give `base` or `delays`");
+    if schedule.is_none() && !is_given {
+        item.wrong("has no schedule", "add `base` or `delays`");
     }
     Some((name.to_owned(), schedule?))
 }

@@ -1,8 +1,7 @@
 //! Parses `[[stage]]`: each is one step of a row's life, complete once it is parsed.
 
-use std::time::Duration;
+use postrider_config::{Item, Scope};
 
-use crate::reader::{Item, Scope};
 use crate::{Claimed, Columns, Stage, StateId, Uncertain};
 
 use super::schedule::{RawAttempts, RawLease, RawRetry};
@@ -22,29 +21,25 @@ pub(super) fn stages(
     columns: &Columns,
     composer: Option<&str>,
 ) -> Option<Vec<Stage>> {
-    let retry = scope.scope("retry").map(|scope| {
-        let retry = RawRetry::read(&scope);
-        scope.finish();
-        retry
-    });
     let top = Top {
         composer,
         attempts: RawAttempts::read(scope.scope("attempts")),
-        retry: retry.unwrap_or_default(),
+        retry: RawRetry::read(scope.scope("retry")),
         lease: RawLease::read(scope.scope("lease")),
     };
-    let items =
-        scope.need("stage", "add [[stage]] with name, ready, claimed, delivered, retry and dead")?.list()?;
+    let items = scope
+        .need("stage", "add [[stage]] with name, ready, claimed, delivered, retryable and dead")?
+        .list()?;
     let mut names: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     let mut complete = !items.is_empty();
     if items.is_empty() {
-        scope.log.key("stage", "there is no stage", "add [[stage]]");
+        scope.report.key("stage", "there is no stage", "add [[stage]]");
     }
     for item in &items {
         if let Some(name) = item.node.name() {
             if names.contains(&name) {
-                item.wrong(format!("two stages are named `{name}`"), "give each its own name");
+                item.wrong(format!("another stage is named `{name}`"), "choose another name");
             }
             names.push(name);
         }
@@ -59,10 +54,11 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
     let name = scope.need("name", "write name = \"deliver\"").and_then(|item| item.text());
     let composer = composer(scope, top);
     let ready: Option<Vec<StateId>> = scope
-        .need("ready", "name the state that a claim takes")
+        .need("ready", "write ready = \"STATE\": the state from which rows are claimed")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
-    let claimed =
-        scope.need("claimed", "name a state, or write \"same\" with lease.by = \"due\"").and_then(|item| {
+    let claimed = scope
+        .need("claimed", "write claimed = \"STATE\", or \"same\" with lease.by = \"due\"")
+        .and_then(|item| {
             if item.text()? == "same" {
                 Some(Claimed::Same)
             } else {
@@ -70,10 +66,12 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
             }
         });
     let mut state = |key, remedy| scope.need(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
-    let delivered = state("delivered", "name the state of success");
-    let dead = state("dead", "name the state of rows whose attempts are spent");
+    let delivered = state("delivered", "write delivered = \"STATE\": the state after success");
+    let dead = state("dead", "write dead = \"STATE\": the state of rows that have no attempts left");
+    let retryable =
+        state("retryable", "write retryable = \"STATE\": the state of rows that wait for another attempt");
     let lease = RawLease::read(scope.scope("lease")).over(&top.lease, columns);
-    let (retry, retry_rule) = retry(scope, states, top, lease.duration);
+    let retry_rule = RawRetry::read(scope.scope("retry")).over(&top.retry, scope, lease.duration);
     let mut optional = |key| scope.get(key).and_then(|item| states.intern(&item));
     let untried = optional("untried");
     let rejected = optional("rejected").or(dead);
@@ -85,7 +83,7 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
             ("delivered", Uncertain::Delivered),
         ])
     });
-    let may_lack = scope.get("optional").and_then(|item| item.truth()).unwrap_or(false);
+    let may_lack = scope.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
     let attempts = RawAttempts::read(scope.scope("attempts")).over(top.attempts);
     scope.finish();
     Some(Stage {
@@ -94,7 +92,7 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
         ready: ready?,
         claimed: claimed?,
         delivered: delivered?,
-        retry: retry?,
+        retryable: retryable?,
         untried,
         dead: dead?,
         rejected: rejected?,
@@ -113,25 +111,8 @@ fn composer(scope: &Scope<'_>, top: &Top<'_>) -> Option<String> {
         (Some(own), _) => own.map(str::to_owned),
         (None, Some(top)) => Some(top.to_owned()),
         (None, None) => {
-            scope.need("composer", "name it here, or once at the top of the file");
+            scope.need("composer", "write composer = \"NAME\" here, or once at the top of the file");
             None
         }
     }
-}
-
-/// Parses `retry = "state"`, or `[stage.retry]` with `to` and its own schedule.
-fn retry(
-    scope: &Scope<'_>,
-    states: &mut States,
-    top: &Top<'_>,
-    lease: Duration,
-) -> (Option<StateId>, crate::Retry) {
-    let item = scope.need("retry", "name the state of rows that wait for another try");
-    if let Some(own) = item.as_ref().filter(|item| item.is_table()).and_then(Item::scope) {
-        let to = own.need("to", "name the state of rows that wait for another try");
-        let rule = RawRetry::read(&own).over(&top.retry, &own, lease);
-        own.finish();
-        return (to.and_then(|item| states.intern(&item)), rule);
-    }
-    (item.and_then(|item| states.intern(&item)), RawRetry::default().over(&top.retry, scope, lease))
 }

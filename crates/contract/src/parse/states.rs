@@ -1,10 +1,11 @@
 //! Parses `[states]`, and defines states that are only named elsewhere.
 
-use crate::reader::{Item, Scope};
-use crate::words;
+use postrider_config::{Item, Scope, suggestion};
+
 use crate::{Columns, Condition, Literal, Role, State, StateId};
 
 use super::columns::Names;
+use super::values::literal;
 
 /// The states found so far. A name that is not in `[states]` means that text in the status column.
 pub(crate) struct States {
@@ -28,12 +29,12 @@ impl States {
         let conditions = if item.is_table() {
             item.scope().map(|scope| self.conditions(&scope, names)).unwrap_or_default()
         } else {
-            match (&self.status, item.literal()) {
+            match (&self.status, literal(item)) {
                 (Some(status), Some(literal)) => vec![(status.clone(), Condition::Is(literal))],
                 (None, Some(_)) => {
                     item.wrong(
                         "there is no status column",
-                        "name it in [columns] status, or describe the state's columns",
+                        "add status = \"COLUMN\" to [columns], or write { COLUMN = value }",
                     );
                     Vec::new()
                 }
@@ -51,10 +52,10 @@ impl States {
         // The status column comes first in every statement, because indexes start with it.
         found.sort_by_key(|(column, _)| self.status.as_ref() != Some(column));
         if found.is_empty() {
-            scope.log.key(
+            scope.report.key(
                 &scope.path,
-                "describes nothing",
-                "write { column = literal }, { null = true } or { never = true }",
+                "has no condition",
+                "write { COLUMN = value }, { COLUMN = { null = true } } or { COLUMN = { never = true } }",
             );
         }
         found
@@ -67,11 +68,14 @@ impl States {
             return Some(id);
         }
         let Some(status) = &self.status else {
-            item.wrong(format!("nothing says what `{name}` is"), "describe it in [states]");
+            item.wrong(
+                format!("state `{name}` is not defined, and there is no status column"),
+                "define it in [states]",
+            );
             return None;
         };
         if name.is_empty() || name.chars().any(char::is_control) {
-            item.wrong(format!("{name:?} is no name for a state"), "");
+            item.wrong(format!("invalid state name {name:?}"), "use printable text");
             return None;
         }
         let conditions = vec![(status.clone(), Condition::Is(Literal::Text(name.to_owned())))];
@@ -89,7 +93,7 @@ impl States {
     pub fn known_name(&self, name: &str, item: &Item<'_>) -> Option<StateId> {
         let found = self.find(name);
         if found.is_none() {
-            let remedy = words::meant(name, self.list.iter().map(|state| state.name.as_str()));
+            let remedy = suggestion(name, self.list.iter().map(|state| state.name.as_str()));
             item.wrong(format!("unknown state `{name}`"), remedy);
         }
         found
@@ -108,16 +112,16 @@ impl States {
 
 fn condition(item: &Item<'_>) -> Option<Condition> {
     if !item.is_table() {
-        return Some(Condition::Is(item.literal()?));
+        return Some(Condition::Is(literal(item)?));
     }
     let scope = item.scope()?;
-    let null = scope.get("null").map(|item| item.truth().map(Condition::Null));
-    let never = scope.get("never").map(|item| item.truth().map(Condition::Never));
+    let null = scope.get("null").map(|item| item.boolean().map(Condition::Null));
+    let never = scope.get("never").map(|item| item.boolean().map(Condition::Never));
     scope.finish();
     match (null, never) {
         (Some(condition), None) | (None, Some(condition)) => condition,
         _ => {
-            item.wrong("needs one of `null` and `never`", "write { null = true } or { never = true }");
+            item.wrong("must have either `null` or `never`", "write { null = true } or { never = true }");
             None
         }
     }

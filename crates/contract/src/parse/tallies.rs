@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use crate::reader::Scope;
+use postrider_config::Scope;
+
 use crate::{Columns, Role, Tally};
 
 use super::columns::Names;
 use super::states::States;
+use super::values::POSITIVE;
 
 pub(super) fn tallies(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -> Vec<Tally> {
     let Some(items) = scope.get("count").and_then(|item| item.list()) else { return Vec::new() };
@@ -14,25 +16,33 @@ pub(super) fn tallies(scope: &Scope<'_>, states: &States, names: &Names, columns
 }
 
 fn tally(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -> Option<Tally> {
-    let field = scope.need("as", "write as = \"the name that the composer reads it by\"").and_then(|item| {
-        let text = item.text()?;
-        let fine = text.split('.').all(super::effects::is_field);
-        if !fine {
-            item.wrong(format!("{text:?} is no name"), "letters, digits, `_` and dots between them");
-        }
-        fine.then(|| text.to_owned())
-    });
-    let same = scope.need("same", "list the columns in which the rows are alike").map(|item| {
-        let items = item.one_or_many();
-        items.iter().filter_map(|item| names.role_or_column(columns, item)).collect::<Vec<String>>()
-    });
-    let state =
-        scope.need("state", "name the state of the rows to count").and_then(|item| states.known(&item));
+    let field = scope
+        .need("as", "write as = \"NAME\": the composer reads the count under this name")
+        .and_then(|item| {
+            let text = item.text()?;
+            let fine = text.split('.').all(super::effects::is_field);
+            if !fine {
+                item.wrong(
+                    format!("invalid name {text:?}"),
+                    "use letters, digits and `_`, with dots between them",
+                );
+            }
+            fine.then(|| text.to_owned())
+        });
+    let same = scope
+        .need("same", "write same = [\"COLUMN\"]: the columns that must have the same values")
+        .map(|item| {
+            let items = item.one_or_many();
+            items.iter().filter_map(|item| names.role_or_column(columns, item)).collect::<Vec<String>>()
+        });
+    let state = scope
+        .need("state", "write state = \"STATE\": the state of the rows to count")
+        .and_then(|item| states.known(&item));
     let within = within(scope, names, columns);
     let ahead = scope.get("ahead").and_then(|item| {
-        let ahead = item.truth()?;
+        let ahead = item.boolean()?;
         if ahead && columns.get(Role::ClaimedAt).is_none() {
-            item.wrong("no column plays the role `claimed_at`", "add claimed_at = \"COLUMN\" to [columns]");
+            item.wrong("no column has the role `claimed_at`", "add claimed_at = \"COLUMN\" to [columns]");
         }
         Some(ahead)
     });
@@ -45,16 +55,16 @@ fn within(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<(Durati
     let (within, since) = (scope.get("within"), scope.get("since"));
     let Some(within) = within else {
         if let Some(since) = since {
-            since.wrong("has no meaning without `within`", "add within = \"3m\"");
+            since.wrong("has no effect without `within`", "add within = \"3m\"");
         }
         return None;
     };
     let column = match since {
         Some(item) => names.role_or_column(columns, &item),
         None => columns.get(Role::Attempted).map(str::to_owned).or_else(|| {
-            within.wrong("counts since `attempted`, and no column plays that role", "add since = \"COLUMN\"");
+            within.wrong("counts from the role `attempted`, which no column has", "add since = \"COLUMN\"");
             None
         }),
     };
-    Some((within.positive()?, column?))
+    Some((within.duration(POSITIVE)?, column?))
 }

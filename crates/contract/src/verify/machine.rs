@@ -1,37 +1,37 @@
-//! Checks the state machine: every state is reachable, none holds a row for ever, only operators leave final states.
+//! Checks the state machine: every state is reachable, none holds a row forever, only operators leave final states.
 
 use std::collections::BTreeSet;
 
 use crate::graph::Edge;
 use crate::{Claimed, Stage, StateId};
 
-use super::{Proof, key};
+use super::{Verifier, key};
 
-impl Proof<'_> {
+impl Verifier<'_> {
     pub(super) fn machine(&self) {
         let edges = self.contract.edges();
-        let sound = self.contract.stages.iter().filter(|stage| self.stage(stage, &edges)).count();
-        self.shared();
+        let valid = self.contract.stages.iter().filter(|stage| self.stage(stage, &edges)).count();
+        self.shared_states();
         self.sweeps();
-        self.by_hand(&edges);
+        self.operator_moves(&edges);
         self.retention();
         // If a stage is invalid, the checks below would only repeat its problems.
-        if sound == self.contract.stages.len() {
-            self.rounds(&edges);
-            self.reached(&edges);
-            self.stuck(&edges);
+        if valid == self.contract.stages.len() {
+            self.cycles(&edges);
+            self.unreachable(&edges);
+            self.endless(&edges);
         }
     }
 
     /// Checks a stage's own states; returns whether they are valid.
     fn stage(&self, stage: &Stage, edges: &[Edge]) -> bool {
-        let mut sound = true;
+        let mut valid = true;
         let mut wrong = |at: &str, what: String, remedy: &str| {
-            sound = false;
+            valid = false;
             self.log.key(&key(stage, at), what, remedy);
         };
         if stage.ready.is_empty() {
-            wrong("ready", "names no state".to_owned(), "name the state that a claim takes");
+            wrong("ready", "is empty".to_owned(), "name the state from which rows are claimed");
         }
         for (at, end) in [("dead", stage.dead), ("rejected", stage.rejected)] {
             if end == stage.delivered && self.log.knows(&key(stage, at)) {
@@ -39,7 +39,7 @@ impl Proof<'_> {
                     "`{}` is the delivered state too: failed rows would look delivered",
                     self.name(end)
                 );
-                wrong(at, what, "end failed rows in a state of their own");
+                wrong(at, what, "choose another state for failed rows");
             }
         }
         // A key that is not given defaults to `dead`, and is reported there.
@@ -47,57 +47,66 @@ impl Proof<'_> {
             if stage.ready.contains(&end) {
                 let what =
                     format!("`{}` is ready too: rows that end there would be claimed again", self.name(end));
-                wrong(at, what, "end in a state of its own");
+                wrong(at, what, "choose another state");
             }
             if stage.claimed == Claimed::State(end) {
                 let what = format!(
-                    "`{}` is the claimed state: rows that end there would be taken back",
+                    "`{}` is the claimed state: rows that end there would be reclaimed",
                     self.name(end)
                 );
-                wrong(at, what, "end in a state of its own");
+                wrong(at, what, "choose another state");
             }
         }
         if let Claimed::State(claimed) = stage.claimed
-            && (stage.ready.contains(&claimed) || stage.retry == claimed)
+            && (stage.ready.contains(&claimed) || stage.retryable == claimed)
         {
-            let what =
-                format!("`{}` is also where rows wait: nobody could tell who holds them", self.name(claimed));
+            let what = format!(
+                "`{}` is ready or retryable too: claimed rows could not be distinguished from waiting ones",
+                self.name(claimed)
+            );
             wrong(
                 "claimed",
                 what,
-                "claim into a state of its own, or write \"same\" with lease.by = \"due\"",
+                "choose another state, or write claimed = \"same\" with lease.by = \"due\"",
             );
         }
-        let waits = reach([stage.retry], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
-        let ends_only = !stage.ready.contains(&stage.retry)
+        let waits =
+            reach([stage.retryable], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
+        let ends_only = !stage.ready.contains(&stage.retryable)
             && !waits.iter().any(|state| *state != stage.dead && stage.ready.contains(state));
         if ends_only {
-            let what =
-                format!("no claim takes rows from `{}`: a retry would never come", self.name(stage.retry));
-            let near = crate::words::nearest(
-                self.name(stage.retry),
+            let what = format!(
+                "rows in `{}` are never claimed, so they would never be retried",
+                self.name(stage.retryable)
+            );
+            let near = postrider_config::closest(
+                self.name(stage.retryable),
                 stage.ready.iter().map(|state| self.name(*state)),
             );
             let remedy =
                 near.map_or("add it to `ready`".to_owned(), |near| format!("did you mean `{near}`?"));
-            wrong("retry", what, &remedy);
+            wrong("retryable", what, &remedy);
         }
-        sound
+        valid
     }
 
     /// Reports states that two stages claim from or hold rows in.
-    fn shared(&self) {
+    fn shared_states(&self) {
         for (index, stage) in self.contract.stages.iter().enumerate() {
             for other in &self.contract.stages[..index] {
                 if let Some(state) = stage.ready.iter().find(|state| other.ready.contains(state)) {
-                    let what = format!("stage `{}` takes rows from `{}` too", other.name, self.name(*state));
-                    self.log.key(&key(stage, "ready"), what, "one state is ready for one stage");
+                    let what = format!("stage `{}` claims rows from `{}` too", other.name, self.name(*state));
+                    self.log.key(&key(stage, "ready"), what, "remove the state from one of the two stages");
                 }
                 if let (Claimed::State(a), Claimed::State(b)) = (stage.claimed, other.claimed)
                     && a == b
                 {
                     let what = format!("stage `{}` holds its rows in `{}` too", other.name, self.name(a));
-                    self.log.key(&key(stage, "claimed"), what, "give each stage a claimed state of its own");
+                    self.log.key(
+                        &key(stage, "claimed"),
+                        what,
+                        "choose another claimed state for one of the two stages",
+                    );
                 }
             }
         }
@@ -110,42 +119,50 @@ impl Proof<'_> {
                 let name = self.name(*from);
                 if self.contract.is_claimed(*from) {
                     let what = format!("a worker holds the rows in `{name}`");
-                    self.log.key(&at("from"), what, "leases that run out are taken back without a sweep");
+                    self.log.key(
+                        &at("from"),
+                        what,
+                        "remove it: expired leases are reclaimed without a sweep",
+                    );
                 } else if *from == sweep.to && !sweep.publish {
                     self.log.key(
                         &at("to"),
-                        format!("leads from `{name}` to itself"),
-                        "lead elsewhere, or publish = true",
+                        format!("moves rows from `{name}` to itself"),
+                        "choose another state, or add publish = true",
                     );
                 } else if self.is_end(*from) && !self.contract.is_ready(*from) {
                     let what = format!("`{name}` is final: only an operator moves rows from there");
-                    self.log.key(&at("from"), what, "keep them, or let [retention] delete them");
+                    self.log.key(&at("from"), what, "remove it; to delete finished rows, use [retention]");
                 }
             }
             if self.contract.is_claimed(sweep.to) {
-                self.log.key(&at("to"), "a sweep can't claim", "lead to a state that nobody holds");
+                let what = format!(
+                    "`{}` is a claimed state, and only a claim moves rows there",
+                    self.name(sweep.to)
+                );
+                self.log.key(&at("to"), what, "choose another state");
             }
         }
     }
 
-    fn by_hand(&self, edges: &[Edge]) {
+    fn operator_moves(&self, edges: &[Edge]) {
         let live = |state: StateId| self.contract.is_ready(state) || self.contract.is_claimed(state);
         for (moves, at) in [(&self.contract.cancel, "cancel.to"), (&self.contract.complete, "complete.to")] {
             let wrong = moves.iter().flat_map(|moves| &moves.moves).find(|(_, to)| live(*to));
             if let Some((_, to)) = wrong {
-                let what = format!("`{}` is not final: the row would go on", self.name(*to));
-                self.log.key(at, what, "lead to a state that nothing leaves");
+                let what = format!("`{}` is not final: the row would be delivered later", self.name(*to));
+                self.log.key(at, what, "choose a state that no transition leaves");
             }
         }
         for (from, to) in self.contract.requeue.iter().flat_map(|requeue| &requeue.moves) {
             let goes_on = reach([*to], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
             if !goes_on.iter().any(|state| self.contract.is_ready(*state)) {
-                let what = format!("no claim takes rows from `{}`", self.name(*to));
-                self.log.key("requeue.to", what, "requeue to a ready state");
+                let what = format!("rows in `{}` are never claimed", self.name(*to));
+                self.log.key("requeue.to", what, "choose a ready state");
             }
             if self.contract.is_claimed(*from) {
                 let what = format!("a worker holds the rows in `{}`", self.name(*from));
-                self.log.key("requeue.from", what, "requeue from final states");
+                self.log.key("requeue.from", what, "name final states only");
             }
         }
     }
@@ -159,46 +176,50 @@ impl Proof<'_> {
             let swept = self.contract.sweeps.iter().any(|sweep| sweep.from.contains(&state));
             if self.contract.is_claimed(state) || !optional || swept {
                 let what = format!("rows in `{}` are not finished", self.name(state));
-                self.log.key(&format!("retention.{}", self.name(state)), what, "purge final states only");
+                self.log.key(&format!("retention.{}", self.name(state)), what, "name final states only");
             }
         }
     }
 
     /// Reports cycles between stages, which would never end. A cycle has a step from a later stage to an earlier one,
     /// and that step is reported.
-    fn rounds(&self, edges: &[Edge]) {
-        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
+    fn cycles(&self, edges: &[Edge]) {
+        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_operator()).collect();
         for (index, stage) in self.contract.stages.iter().enumerate() {
             let earlier = &self.contract.stages[..index];
             for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
                 let leads_back = earlier.iter().any(|earlier| earlier.ready.contains(&end));
                 let after = reach([end], own.iter().copied());
                 if leads_back && stage.ready.iter().any(|ready| after.contains(ready)) {
-                    let what = format!("leads back to `{}`: the row would go round for ever", self.name(end));
-                    self.log.key(&key(stage, at), what, "let the last stage end in a state of its own");
+                    let what = format!(
+                        "leads back to `{}`: the row would never reach a final state",
+                        self.name(end)
+                    );
+                    self.log.key(&key(stage, at), what, "choose a state from which no stage claims");
                 }
             }
         }
     }
 
-    fn reached(&self, edges: &[Edge]) {
+    fn unreachable(&self, edges: &[Edge]) {
         let ready = self.contract.stages.iter().flat_map(|stage| stage.ready.iter().copied());
         let reached = reach(ready.chain(self.contract.producer.iter().copied()), edges.iter());
         for state in (0..self.contract.states.len()).map(StateId).filter(|state| !reached.contains(state)) {
             let name = self.name(state);
-            let remedy = format!("remove it, or say that the application makes it: producer = [\"{name}\"]");
-            self.log.key(&self.key_of(state), format!("nothing leads to `{name}`"), remedy);
+            let remedy =
+                format!("remove it; or, if the application inserts rows in it, add producer = [\"{name}\"]");
+            self.log.key(&self.key_of(state), format!("no transition leads to `{name}`"), remedy);
         }
     }
 
     /// Checks that a row can reach an end from every state without an operator.
-    fn stuck(&self, edges: &[Edge]) {
-        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
+    fn endless(&self, edges: &[Edge]) {
+        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_operator()).collect();
         for state in (0..self.contract.states.len()).map(StateId) {
             let ahead = reach([state], own.iter().copied());
             if !ahead.iter().any(|state| !own.iter().any(|(from, _, _)| from == state)) {
-                let what = format!("a row in `{}` never comes to an end", self.name(state));
-                self.log.key(&self.key_of(state), what, "lead it to a ready or a final state");
+                let what = format!("a row in `{}` can never reach a final state", self.name(state));
+                self.log.key(&self.key_of(state), what, "add a transition from it to a ready or final state");
             }
         }
     }

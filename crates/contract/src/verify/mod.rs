@@ -1,7 +1,7 @@
-//! Checks that a contract is valid. Pure: it reads only the model and refers to keys; the log knows their lines.
+//! Checks that a contract is valid. Pure: it reads only the model and refers to keys; the report knows their lines.
 //!
 //! `states`: no row is in two states. `moves`: the assignments of each move satisfy its target state. `values`: every
-//! value that a move writes is known at that time. `machine`: every state is reachable, none holds a row for ever, and
+//! value that a move writes is known at that time. `machine`: every state is reachable, none holds a row forever, and
 //! only operators leave final states. `roles`: each feature has the columns that it needs, and each fence changes with
 //! every claim.
 
@@ -11,26 +11,27 @@ mod roles;
 mod states;
 mod values;
 
-use crate::reader::Log;
+use postrider_config::Report;
+
 use crate::{Contract, Stage, StateId};
 
 /// The contract being verified.
-struct Proof<'a> {
+struct Verifier<'a> {
     contract: &'a Contract,
-    log: &'a Log<'a>,
+    log: &'a Report,
 }
 
-pub(crate) fn verify(contract: &Contract, log: &Log<'_>) {
-    let proof = Proof { contract, log };
-    proof.roles();
-    proof.states();
-    proof.moves();
-    proof.values();
-    proof.told_values();
-    proof.machine();
+pub(crate) fn verify(contract: &Contract, log: &Report) {
+    let verifier = Verifier { contract, log };
+    verifier.roles();
+    verifier.states();
+    verifier.moves();
+    verifier.values();
+    verifier.known_values();
+    verifier.machine();
 }
 
-impl Proof<'_> {
+impl Verifier<'_> {
     fn name(&self, state: StateId) -> &str {
         &self.contract.state(state).name
     }
@@ -47,7 +48,7 @@ impl Proof<'_> {
             }
             for (key, state) in [
                 ("delivered", stage.delivered),
-                ("retry", stage.retry),
+                ("retryable", stage.retryable),
                 ("dead", stage.dead),
                 ("rejected", stage.rejected),
                 ("skipped", stage.skipped),

@@ -1,16 +1,16 @@
 //! Checks that each move's assignments satisfy its target state and leave reserved columns alone.
 
-use crate::{Condition, Contract, Count, Expr, Move, Role, Set, Stage, Transition};
+use crate::{Absent, Condition, Contract, Count, Expr, Move, Role, Set, Stage, Transition};
 
-use super::{Proof, key};
+use super::{Verifier, key};
 
 /// A move, and the key at which to report its problems.
-type Blamed<'a> = (String, Move<'a>);
+type Located<'a> = (String, Move<'a>);
 
-impl Proof<'_> {
+impl Verifier<'_> {
     pub(super) fn moves(&self) {
         for (key, step) in all_moves(self.contract) {
-            self.satisfies(&key, &step);
+            self.reaches_target(&key, &step);
         }
         for stage in &self.contract.stages {
             self.untried(stage);
@@ -18,30 +18,30 @@ impl Proof<'_> {
         self.writes();
     }
 
-    fn satisfies(&self, key: &str, step: &Move<'_>) {
+    fn reaches_target(&self, key: &str, step: &Move<'_>) {
         let Some(to) = step.to else { return };
         let assignments = self.contract.assignments(step);
         for (column, condition) in &self.contract.state(to).conditions {
             let set = assignments.iter().find(|one| one.column == *column).map(|one| &one.set);
-            if self.makes(set, condition, column) {
+            if self.fulfils(set, condition, column) {
                 continue;
             }
             let wanted = match condition {
-                Condition::Is(_) => "to hold its own value",
+                Condition::Is(_) => "to have its value",
                 Condition::Null(true) => "to be NULL",
                 Condition::Null(false) => "to be set",
-                Condition::Never(true) => "to be the end of time",
-                Condition::Never(false) => "not to be the end of time",
+                Condition::Never(true) => "to be 9999-12-31",
+                Condition::Never(false) => "not to be 9999-12-31",
             };
             let what = format!(
-                "`{}` wants {column} {wanted}, and a row that is {} does not get that",
+                "state `{}` requires {column} {wanted}, but the transition `{}` does not write it so",
                 self.name(to),
                 step.transition
             );
             let remedy = if *condition == Condition::Null(false) {
-                format!("add [write] {}.{column} = …, or take {column} out of the state", step.transition)
+                format!("add {}.{column} = … to [write], or remove {column} from the state", step.transition)
             } else {
-                format!("take {column} out of the state, or lead elsewhere")
+                format!("remove {column} from the state, or choose another state")
             };
             self.log.key(key, what, remedy);
         }
@@ -50,20 +50,20 @@ impl Proof<'_> {
     /// Checks that `untried` differs from `retry` only in literals, and that attempts (not claims) are counted.
     fn untried(&self, stage: &Stage) {
         let Some(untried) = stage.untried else { return };
-        let retry = &self.contract.state(stage.retry).conditions;
+        let retry = &self.contract.state(stage.retryable).conditions;
         let is = |condition: &Condition| matches!(condition, Condition::Is(_));
         let alike = self.contract.state(untried).conditions.iter().all(|(column, condition)| {
             is(condition) && retry.iter().any(|(known, other)| known == column && is(other))
         });
         let counted = self.contract.column(Role::Attempts).is_some() && stage.attempts.count != Count::Claims;
         if !alike || !counted || !stage.ready.contains(&untried) {
-            let what = "must be a ready state that differs from `retry` in literals alone, in a contract that counts \
-                        attempts and not claims";
-            self.log.key(&key(stage, "untried"), what, "leave it out: such rows then go to `retry`");
+            let what = "must be a ready state that differs from `retryable` only in values of columns, and attempts.count \
+                        must not be \"claims\"";
+            self.log.key(&key(stage, "untried"), what, "remove it: such rows then go to `retryable`");
         }
     }
 
-    fn makes(&self, set: Option<&Set>, condition: &Condition, column: &str) -> bool {
+    fn fulfils(&self, set: Option<&Set>, condition: &Condition, column: &str) -> bool {
         match (condition, set) {
             (Condition::Is(wanted), Some(Set::Literal(literal) | Set::ByAttempts(_, literal))) => {
                 wanted == literal
@@ -87,8 +87,8 @@ impl Proof<'_> {
                 Expr::Null
                     | Expr::Reason { .. }
                     | Expr::Row { .. }
-                    | Expr::Envelope { optional: true, .. }
-                    | Expr::Outcome { optional: true, .. }
+                    | Expr::Envelope { absent: Absent::Null | Absent::Keep, .. }
+                    | Expr::Outcome { absent: Absent::Null | Absent::Keep, .. }
             ),
             _ => true,
         }
@@ -101,8 +101,7 @@ impl Proof<'_> {
         for write in &self.contract.writes {
             let column = write.column.name.as_str();
             if let Some(role) = owned.iter().find(|role| self.contract.column(**role) == Some(column)) {
-                let what =
-                    format!("{column} plays the role `{role}`: only the rules of the language write it");
+                let what = format!("{column} has the role `{role}`, which only Postrider writes");
                 self.log.key(&write_key(write), what, "remove it");
             }
         }
@@ -116,17 +115,17 @@ pub(super) fn write_key(write: &crate::Write) -> String {
 }
 
 /// Returns every move of the contract.
-pub(super) fn all_moves(contract: &Contract) -> Vec<Blamed<'_>> {
-    let mut found: Vec<Blamed<'_>> = Vec::new();
+pub(super) fn all_moves(contract: &Contract) -> Vec<Located<'_>> {
+    let mut found: Vec<Located<'_>> = Vec::new();
     for stage in &contract.stages {
         for transition in std::iter::once(Transition::Claimed).chain(Transition::SETTLES) {
-            let blamed = match transition {
-                Transition::Deferred | Transition::Released => "retry",
+            let at = match transition {
+                Transition::Retry | Transition::Deferred | Transition::Released => "retryable",
                 other => other.name(),
             };
-            found.push((key(stage, blamed), contract.lease_move(stage, transition)));
+            found.push((key(stage, at), contract.lease_move(stage, transition)));
         }
-        found.push((key(stage, "retry"), contract.reclaim_move(stage, stage.retry)));
+        found.push((key(stage, "retryable"), contract.reclaim_move(stage, stage.retryable)));
         found.push((key(stage, "dead"), contract.reclaim_move(stage, stage.dead)));
         found.push((key(stage, "dead"), contract.spent_move(stage)));
     }
@@ -134,12 +133,12 @@ pub(super) fn all_moves(contract: &Contract) -> Vec<Blamed<'_>> {
     for (index, sweep) in contract.sweeps.iter().enumerate() {
         found.push((format!("{}.to", sweep.path(index)), contract.sweep_move(stage, sweep)));
     }
-    for (by_hand, transition, key) in [
+    for (operator_move, transition, key) in [
         (&contract.requeue, Transition::Requeued, "requeue"),
         (&contract.cancel, Transition::Cancelled, "cancel"),
         (&contract.complete, Transition::Completed, "complete"),
     ] {
-        for pair in by_hand.iter().flat_map(|by_hand| &by_hand.moves) {
+        for pair in operator_move.iter().flat_map(|operator_move| &operator_move.moves) {
             found.push((format!("{key}.to"), contract.operator_move(stage, transition, pair)));
         }
     }

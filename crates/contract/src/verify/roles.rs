@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use crate::{Claimed, Condition, Count, Defer, Hold, LeaseBy, Role, Schedule, Set, Stage, Transition};
 
-use super::{Proof, key};
+use super::{Verifier, key};
 
-impl Proof<'_> {
+impl Verifier<'_> {
     pub(super) fn roles(&self) {
         self.one_column_each();
         self.due();
         if self.column(Role::Attempts).is_none() {
-            self.lacks("columns.attempts", Role::Attempts, "rows would be tried for ever");
+            self.missing_role("columns.attempts", Role::Attempts, "without it rows would be retried forever");
         }
         if self.contract.claim.min_age > Duration::ZERO && self.column(Role::Created).is_none() {
-            self.lacks("claim.min_age", Role::Created, "it counts since `created`");
+            self.missing_role("claim.min_age", Role::Created, "the age counts from it");
         }
         if self.contract.pool.is_some() && self.column(Role::Pool).is_none() {
-            self.lacks("pool", Role::Pool, "it names a row's pool");
+            self.missing_role("pool", Role::Pool, "it holds the pool of a row");
         }
         self.group_order();
         for stage in &self.contract.stages {
@@ -32,9 +32,9 @@ impl Proof<'_> {
     fn group_order(&self) {
         let Some(group) = &self.contract.group else { return };
         if group.keeps_order() && group.sequence.is_empty() {
-            let what = "has no order: no column plays the role `created`, and `sequence` names none";
+            let what = "is empty, and no column has the role `created`: the group has no order";
             let id = &self.contract.table.id;
-            let remedy = format!("write sequence = [\"COLUMN\"], or sequence = [\"{id}\"] where keys grow");
+            let remedy = format!("write sequence = [\"COLUMN\"], or sequence = [\"{id}\"] if keys count up");
             self.log.key("group.sequence", what, remedy);
         }
     }
@@ -42,14 +42,16 @@ impl Proof<'_> {
     /// Checks that a row in flight can be distinguished from a waiting one, for pools and groups.
     fn group(&self, stage: &Stage) {
         if self.contract.pool.is_some() && stage.claimed == Claimed::Same {
-            let what = format!("a pool can't count the rows in flight of stage {}", stage.name);
-            self.log.key("pool", what, "give the stage a claimed state of its own");
+            let what = format!(
+                "rows in flight of stage `{}` cannot be counted, because it has no claimed state",
+                stage.name
+            );
+            self.log.key("pool", what, "set `claimed` of the stage to a state");
         }
-        let passes = self.contract.group.as_ref().is_some_and(|group| group.may(Hold::Next));
+        let passes = self.contract.group.as_ref().is_some_and(|group| group.allows(Hold::Next));
         if passes && stage.claimed == Claimed::Same {
-            let what =
-                format!("`next` can't tell a row in flight from one that waits in stage {}", stage.name);
-            self.log.key("group.on_error", what, "give the stage a claimed state of its own");
+            let what = format!("`next` needs a claimed state, and stage `{}` has none", stage.name);
+            self.log.key("group.on_error", what, "set `claimed` of the stage to a state");
         }
     }
 
@@ -58,13 +60,13 @@ impl Proof<'_> {
     }
 
     /// Whether the column is required, so that every table has it.
-    fn sure(&self, role: Role) -> bool {
+    fn is_required(&self, role: Role) -> bool {
         self.contract.columns.0.get(&role).is_some_and(|column| !column.optional)
     }
 
     /// Reports a missing role at the key that needs it; if that key is a default, at `columns.ROLE`.
-    fn lacks(&self, at: &str, role: Role, why: &str) {
-        let what = format!("no column plays the role `{role}`: {why}");
+    fn missing_role(&self, at: &str, role: Role, why: &str) {
+        let what = format!("no column has the role `{role}`: {why}");
         let own = format!("columns.{role}");
         let at = if self.log.knows(at) { at } else { own.as_str() };
         self.log.key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
@@ -83,8 +85,10 @@ impl Proof<'_> {
             if let [first, .., last] = roles.as_slice()
                 && !roles.iter().all(|role| together.contains(role))
             {
-                let what = format!("{column} can't be both `{first}` and `{last}`: their writes differ");
-                self.log.key(&format!("columns.{last}"), what, "give each role a column of its own");
+                let what = format!(
+                    "{column} cannot have both roles `{first}` and `{last}`, which are written differently"
+                );
+                self.log.key(&format!("columns.{last}"), what, "use another column for one of the two");
             }
         }
     }
@@ -94,33 +98,38 @@ impl Proof<'_> {
         let has_column = self.column(Role::Due).is_some();
         match due.after {
             Some(_) if has_column => {
-                self.log.key("due.after", "stands beside a due column", "keep one of the two");
+                self.log.key(
+                    "due.after",
+                    "cannot be combined with a due column",
+                    "remove it, or remove the role `due`",
+                );
             }
             Some(role) if !role.is_time() => {
-                self.log.key("due.after", format!("`{role}` is no time"), "use attempted or updated");
+                self.log.key(
+                    "due.after",
+                    format!("the role `{role}` is not a time"),
+                    "write \"attempted\" or \"updated\"",
+                );
             }
             Some(role) if self.column(role).is_none() => {
-                self.lacks("due.after", role, "rows fall due after it");
+                self.missing_role("due.after", role, "the due time is computed from it");
             }
             Some(role) => self.due_survives(role),
             None => {}
         }
-        if let Some(wish) = &due.wish
-            && due.after.is_none()
-        {
-            let what = format!("{} has no meaning beside a due column", wish.member);
-            self.log.key("due.wish", what, "it is for due.after; a due column holds the longer wait already");
+        if due.retry_after.is_some() && due.after.is_none() {
+            let remedy = "remove it: a due column already holds the longer delay";
+            self.log.key("due.retry_after", "has no effect without `after`", remedy);
         }
         match due.defer {
             Defer::Due if !has_column => {
-                self.lacks("due.defer", Role::Due, "it is where \"not before\" is kept");
+                self.missing_role("due.defer", Role::Due, "deferred rows store \"not before T\" in it");
             }
             Defer::Lease => {
                 let claims = self.contract.stages.iter().all(|stage| stage.claimed != Claimed::Same);
                 if !self.keeps_time() || !claims {
-                    let what =
-                        "needs a claimed state and claimed_at or lease_until to keep \"not before\" in";
-                    self.log.key("due.defer", what, "write \"due\" or \"none\"");
+                    let what = "needs a claimed state, and a required column with the role `claimed_at` or `lease_until`";
+                    self.log.key("due.defer", what, "write defer = \"due\" or \"none\"");
                 }
             }
             Defer::Due | Defer::None => {}
@@ -136,8 +145,11 @@ impl Proof<'_> {
             Claimed::Same => false,
         };
         if let Some(stage) = self.contract.stages.iter().find(by_stage) {
-            let what = format!("{column} is emptied when a row leaves the claimed state of `{}`", stage.name);
-            self.log.key("due.after", what, "use attempted or updated");
+            let what = format!(
+                "{column} is set to NULL when a row leaves the claimed state of stage `{}`",
+                stage.name
+            );
+            self.log.key("due.after", what, "write \"attempted\" or \"updated\"");
         }
     }
 
@@ -147,34 +159,33 @@ impl Proof<'_> {
             (LeaseBy::Due, Claimed::State(_)) => {
                 self.log.key(
                     &key(stage, "claimed"),
-                    "a lease by due time does not change the state",
+                    "lease.by = \"due\" does not change the state",
                     "write claimed = \"same\"",
                 );
             }
-            (LeaseBy::Due, Claimed::Same) if !self.sure(Role::Due) => {
-                self.lacks(&at, Role::Due, "it holds the lease");
+            (LeaseBy::Due, Claimed::Same) if !self.is_required(Role::Due) => {
+                self.missing_role(&at, Role::Due, "the claim moves it ahead");
             }
             (LeaseBy::Time, Claimed::Same) => {
                 self.log.key(
                     &key(stage, "claimed"),
-                    "without a claimed state nobody sees that a row is held",
-                    "name a state, or write lease.by = \"due\"",
+                    "\"same\" needs lease.by = \"due\": otherwise claimed rows could not be distinguished from waiting ones",
+                    "name a state, or set lease.by = \"due\"",
                 );
             }
             (LeaseBy::Time, Claimed::State(_)) if stage.lease.poison.is_some() && stage.lease.spend => {
-                let what = "counts what `spend` counts already";
-                self.log.key(&self.lease_key(stage, "poison"), what, "write spend = false, or leave it out");
+                let what = "cannot be combined with spend = true, which counts crashes as attempts";
+                self.log.key(&self.lease_key(stage, "poison"), what, "write spend = false, or remove it");
             }
             (LeaseBy::Time, Claimed::State(_))
                 if stage.lease.poison.is_some() && self.column(Role::Error).is_none() =>
             {
-                let why = "take-overs are counted in it";
-                self.lacks(&self.lease_key(stage, "poison"), Role::Error, why);
+                let why = "crashes are counted in it";
+                self.missing_role(&self.lease_key(stage, "poison"), Role::Error, why);
             }
             (LeaseBy::Time, Claimed::State(_)) if !self.keeps_time() => {
-                let why =
-                    "nothing else tells when a lease runs out, and a crashed worker's rows would be stuck";
-                self.lacks(&at, Role::ClaimedAt, why);
+                let why = "without it no lease could expire, and rows of a crashed worker would stay claimed";
+                self.missing_role(&at, Role::ClaimedAt, why);
             }
             _ => {}
         }
@@ -182,7 +193,7 @@ impl Proof<'_> {
 
     /// Whether every table records how old a claim is.
     fn keeps_time(&self) -> bool {
-        self.sure(Role::ClaimedAt) || self.sure(Role::LeaseUntil)
+        self.is_required(Role::ClaimedAt) || self.is_required(Role::LeaseUntil)
     }
 
     fn lease_key(&self, stage: &Stage, field: &str) -> String {
@@ -194,10 +205,14 @@ impl Proof<'_> {
         let at = self.lease_key(stage, "fence");
         let fence = &stage.lease.fence;
         if fence.is_empty() {
-            let told = stage.lease.by == LeaseBy::Time && !self.keeps_time();
-            if !told {
-                let what = "nothing fences a worker that lost its lease";
-                self.log.key(&at, what, "add a version or claimed_at column to [columns], and name it here");
+            let is_reported = stage.lease.by == LeaseBy::Time && !self.keeps_time();
+            if !is_reported {
+                let what = "is empty: a worker that lost its lease could overwrite results";
+                self.log.key(
+                    &at,
+                    what,
+                    "add a column with the role version or claimed_at to [columns], and name the role here",
+                );
             }
             return;
         }
@@ -209,16 +224,16 @@ impl Proof<'_> {
         for role in fence {
             let spends = *role == Role::Attempts && stage.lease.spend && fence.len() > 1;
             if self.column(*role).is_none() {
-                self.lacks(&at, *role, "it is part of the fence");
-            } else if *role != Role::Id && !self.sure(*role) {
-                let what = format!("`{role}` may be absent from the table, and then fences nothing");
-                self.log.key(&at, what, "fence with a column that is always there");
+                self.missing_role(&at, *role, "the fence contains it");
+            } else if *role != Role::Id && !self.is_required(*role) {
+                let what = format!("the column of `{role}` is optional, and a fence must always be there");
+                self.log.key(&at, what, "choose a role whose column is required");
             } else if written(*role).is_none() && !spends {
                 let what = format!("a claim does not write `{role}`");
                 self.log.key(
                     &at,
                     what,
-                    "fence with what a claim writes: version, claimed_at, owner, lease_until",
+                    "choose a role that a claim writes: version, claimed_at, owner or lease_until",
                 );
             }
         }
@@ -232,7 +247,7 @@ impl Proof<'_> {
 
     fn schedule(&self, stage: &Stage) {
         let own = format!("stage.{}.retry", stage.name);
-        let prefix = if self.log.knows(&format!("{own}.to")) { own } else { "retry".to_owned() };
+        let prefix = if self.log.knows(&own) { own } else { "retry".to_owned() };
         let named = stage
             .retry_rule
             .named
@@ -244,20 +259,24 @@ impl Proof<'_> {
         }
         let computed = self.contract.due.after.is_some();
         if waits && !computed && self.column(Role::Due).is_none() {
-            self.lacks(&prefix, Role::Due, "nothing remembers when a retry is due (or set due.after)");
+            self.missing_role(
+                &prefix,
+                Role::Due,
+                "the time of the next attempt is stored in it (or set due.after)",
+            );
         }
         if computed && stage.retry_rule.column.is_some() {
             self.log.key(
                 &format!("{prefix}.column"),
-                "a computed due time has one schedule for all rows",
-                "add a due column",
+                "cannot be combined with due.after, which has one schedule for all rows",
+                "remove it, or add a column with the role due",
             );
         }
         if stage.attempts.count == Count::Retries && stage.attempts.max == 1 {
             self.log.key(
                 "attempts.max",
-                "with count = \"retries\" and one attempt nothing is ever counted",
-                "use count = \"failures\"",
+                "1 cannot be combined with count = \"retries\": no attempt would ever be counted",
+                "write count = \"failures\", or a higher maximum",
             );
         }
     }
@@ -282,8 +301,8 @@ impl Proof<'_> {
         if self.contract.due.after.is_some() && jitter > 0.0 {
             self.log.key(
                 &format!("{path}.jitter"),
-                "a computed due time can't be jittered",
-                "remove it, or add a due column",
+                "cannot be combined with due.after",
+                "remove it, or add a column with the role due",
             );
         }
         waits

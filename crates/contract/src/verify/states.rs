@@ -2,16 +2,16 @@
 
 use crate::{Condition, Literal, State};
 
-use super::Proof;
+use super::Verifier;
 
-impl Proof<'_> {
+impl Verifier<'_> {
     pub(super) fn states(&self) {
         let states = &self.contract.states;
         for (index, state) in states.iter().enumerate() {
             for other in states[..index].iter().filter(|other| overlap(state, other)) {
                 let key = self.key_of(crate::StateId(index));
                 let what = format!("a row can be in `{}` and in `{}` at once", other.name, state.name);
-                self.log.key(&key, what, "give them different values in one of their columns");
+                self.log.key(&key, what, "give the two states different values in a column");
             }
         }
     }

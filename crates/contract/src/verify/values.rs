@@ -1,11 +1,11 @@
 //! Checks that every value that a move writes, or its effects insert, is known when the move is made.
 
-use crate::{Column, Expr, Move, Role, Transition};
+use crate::{Absent, Column, Expr, Move, Role, Transition};
 
-use super::Proof;
+use super::Verifier;
 use super::moves::{all_moves, write_key};
 
-impl Proof<'_> {
+impl Verifier<'_> {
     /// Checks that `$outcome` and `$envelope` are used only where a delivery was attempted.
     pub(super) fn values(&self) {
         for write in &self.contract.writes {
@@ -15,7 +15,7 @@ impl Proof<'_> {
         }
         for (index, effect) in self.contract.effects.iter().enumerate() {
             if effect.on.is_empty() {
-                self.log.key(&format!("effect.{}.on", index + 1), "names no transition", "list at least one");
+                self.log.key(&format!("effect.{}.on", index + 1), "is empty", "name at least one transition");
             }
             for (column, value) in &effect.values {
                 let lacking = |on: &&Transition| !settles(**on) && needs_outcome(value);
@@ -27,12 +27,12 @@ impl Proof<'_> {
     }
 
     fn no_outcome(&self, key: &str, on: Transition) {
-        let what = format!("there is no `$outcome` or `$envelope` when a row is {on}");
-        self.log.key(key, what, "end it with `?`, or leave that transition out");
+        let what = format!("`$outcome` and `$envelope` are absent in the transition `{on}`");
+        self.log.key(key, what, "add ` or null` to the value, or remove the transition");
     }
 
     /// Checks that `$from` and `$claimed_at` are used only in moves that know them.
-    pub(super) fn told_values(&self) {
+    pub(super) fn known_values(&self) {
         let mut known = Vec::new();
         for (_, step) in all_moves(self.contract) {
             for (key, value) in self.values_of(&step) {
@@ -45,7 +45,7 @@ impl Proof<'_> {
                 };
                 let Some(what) = problem else { continue };
                 if !known.contains(&(key.clone(), what.clone())) {
-                    self.log.key(&key, what.clone(), "leave that transition or that value out");
+                    self.log.key(&key, what.clone(), "remove the transition or the value");
                     known.push((key, what));
                 }
             }
@@ -74,7 +74,7 @@ impl Proof<'_> {
     fn several_origins(&self, step: &Move<'_>) -> String {
         let names: Vec<String> = step.from.iter().map(|from| format!("`{}`", self.name(*from))).collect();
         format!(
-            "there is no `$from` when a row is {}: it may come from {}",
+            "`$from` is unknown in the transition `{}`: rows come from {}",
             step.transition,
             names.join(", ")
         )
@@ -83,13 +83,13 @@ impl Proof<'_> {
     /// Returns why `$claimed_at` is unknown: a move that writes the column knows its old value only from the fence.
     fn claimed_at_unknown(&self, step: &Move<'_>) -> Option<String> {
         let Some(column) = self.contract.column(Role::ClaimedAt) else {
-            return Some("no column plays the role `claimed_at`".to_owned());
+            return Some("no column has the role `claimed_at`".to_owned());
         };
         let written = self.contract.assignments(step).iter().any(|one| one.column == column);
         let fenced = settles(step.transition) && step.stage.lease.fence.contains(&Role::ClaimedAt);
         (written && !fenced).then(|| {
             format!(
-                "there is no `$claimed_at` when a row is {}: the move writes {column}, and no fence holds what it was",
+                "`$claimed_at` is unknown in the transition `{}`: it writes {column}, and the fence does not contain it",
                 step.transition
             )
         })
@@ -115,7 +115,7 @@ fn has_outcome(on: Transition) -> bool {
 
 fn needs_outcome(value: &Expr) -> bool {
     match value {
-        Expr::Envelope { optional, .. } | Expr::Outcome { optional, .. } => !optional,
+        Expr::Envelope { absent, .. } | Expr::Outcome { absent, .. } => *absent == Absent::Required,
         Expr::Json(members) => members.iter().any(|(_, value)| needs_outcome(value)),
         _ => false,
     }

@@ -1,6 +1,6 @@
 //! Tests the assignments of each move, for all five contracts.
 
-use postrider_contract::{Assignment, Condition, Contract, Expr, Literal, Move, Set, Transition};
+use postrider_contract::{Absent, Assignment, Condition, Contract, Expr, Literal, Move, Set, Transition};
 
 use crate::builtin;
 
@@ -37,7 +37,7 @@ fn m01_m03_a_mail_is_claimed_and_sent() {
 }
 
 #[test]
-fn m03_m09_every_failure_counts_once_and_keeps_what_recipients_said() {
+fn m03_m09_every_failure_counts_once_and_keeps_the_results_of_recipients() {
     let contract = builtin("mail_outbox");
     for transition in [Transition::Retry, Transition::Dead, Transition::Rejected, Transition::Skipped] {
         let step = settle(&contract, "dispatch", transition);
@@ -45,7 +45,7 @@ fn m03_m09_every_failure_counts_once_and_keeps_what_recipients_said() {
         assert_eq!(set(&contract, &step, "last_error"), Some(Set::Reason), "{transition}");
         let kept =
             matches!(set(&contract, &step, "recipient_results"), Some(Set::ExprOrKeep(Expr::Outcome { .. })));
-        assert!(kept, "{transition}: a failure with no word of recipients keeps those of the try before");
+        assert!(kept, "{transition}: a failure without results keeps those of the attempt before");
     }
     let retry = settle(&contract, "dispatch", Transition::Retry);
     assert_eq!(set(&contract, &retry, "next_attempt_at"), Some(Set::AfterDelay));
@@ -69,12 +69,12 @@ fn g1_what_was_never_tried_costs_nothing() {
 fn m07_an_expired_lease_costs_an_attempt() {
     let contract = builtin("mail_outbox");
     let stage = &contract.stages[0];
-    for to in [stage.retry, stage.dead] {
+    for to in [stage.retryable, stage.dead] {
         let step = contract.reclaim_move(stage, to);
         assert_eq!(set(&contract, &step, "retry_count"), Some(Set::Increment));
         assert_eq!(set(&contract, &step, "last_error"), Some(Set::Reason));
     }
-    let back = contract.reclaim_move(stage, stage.retry);
+    let back = contract.reclaim_move(stage, stage.retryable);
     assert_eq!(set(&contract, &back, "next_attempt_at"), Some(Set::Now));
 }
 
@@ -83,7 +83,10 @@ fn m06_the_spent_sweep_keeps_the_last_error() {
     let contract = builtin("mail_outbox");
     let step = contract.spent_move(&contract.stages[0]);
     assert_eq!(set(&contract, &step, "status"), Some(text("failed")));
-    assert_eq!(set(&contract, &step, "last_error"), Some(Set::ExprIfNull(Expr::Reason { optional: true })));
+    assert_eq!(
+        set(&contract, &step, "last_error"),
+        Some(Set::ExprIfNull(Expr::Reason { absent: Absent::Null }))
+    );
     assert_eq!(set(&contract, &step, "retry_count"), None);
 }
 
@@ -151,14 +154,14 @@ fn n06_n11_moves_without_a_send_write_json_too() {
 fn n13_a_take_over_counts_nothing() {
     let contract = builtin("open_event_notifications");
     let stage = &contract.stages[0];
-    let step = contract.reclaim_move(stage, stage.retry);
+    let step = contract.reclaim_move(stage, stage.retryable);
     assert_eq!(set(&contract, &step, "fanout_attempts"), None);
     assert_eq!(set(&contract, &step, "last_attempt_at"), None);
     assert_eq!(set(&contract, &step, "locked_at"), Some(Set::Null));
 }
 
 #[test]
-fn e01_entering_another_stage_starts_afresh_however_it_is_entered() {
+fn e01_entering_another_stage_resets_attempts_and_due_time() {
     let contract = builtin("emails");
     let stage = contract.stage("send").expect("the stage");
     let zero = Some(Set::Literal(Literal::Int(0)));
@@ -172,7 +175,7 @@ fn e01_entering_another_stage_starts_afresh_however_it_is_entered() {
         assert_eq!(set(&contract, &step, "attempts"), zero, "{step:?}");
         assert_eq!(set(&contract, &step, "next_attempt_at"), Some(Set::Now), "{step:?}");
     }
-    let back = contract.reclaim_move(stage, stage.retry);
+    let back = contract.reclaim_move(stage, stage.retryable);
     assert_eq!(set(&contract, &back, "attempts"), Some(Set::Increment));
 }
 
@@ -230,7 +233,7 @@ fn o02_the_last_failure_leaves_the_counter() {
     assert_eq!(set(&contract, &contract.lease_move(stage, Transition::Dead), "retry_count"), None);
     assert_eq!(set(&contract, &contract.reclaim_move(stage, stage.dead), "retry_count"), None);
     assert_eq!(
-        set(&contract, &contract.reclaim_move(stage, stage.retry), "retry_count"),
+        set(&contract, &contract.reclaim_move(stage, stage.retryable), "retry_count"),
         Some(Set::Increment)
     );
 }

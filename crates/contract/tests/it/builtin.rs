@@ -17,6 +17,15 @@ fn all_five_parse_and_verify() {
 }
 
 #[test]
+fn no_line_of_a_built_in_contract_is_longer_than_120_columns() {
+    for name in Contract::builtin_names() {
+        for line in Contract::builtin(name).expect("a built-in").lines() {
+            assert!(line.chars().count() <= 120, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
 fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
     for name in ["mail_outbox", "dispatch_jobs"] {
         let lease = &builtin(name).stages[0].lease;
@@ -29,7 +38,7 @@ fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
 }
 
 #[test]
-fn m05_defaults_of_the_seed() {
+fn m05_defaults_of_the_specification() {
     let stage = &builtin("mail_outbox").stages[0];
     assert_eq!((stage.attempts.max, stage.attempts.count), (5, Count::Failures));
 }
@@ -47,14 +56,14 @@ fn j08_the_row_says_what_a_failure_does_to_its_group() {
 fn j03_the_sweeps_of_the_queue() {
     let contract = builtin("dispatch_jobs");
     let stale = &contract.sweeps[0];
-    assert!(stale.only_queued && !stale.publish);
+    assert!(stale.only_with_queue && !stale.publish);
     assert_eq!(stale.when, When::OlderThan { age: Duration::from_mins(15), since: "queued_at".into() });
     let publish = &contract.sweeps[1];
     assert!(publish.publish && publish.every == Duration::from_secs(5));
     assert_eq!(publish.writes[0].0.name, "queued_at", "else it would be stale again at once");
     let later = contract.sweeps.last().expect("sweeps");
     assert_eq!(later.when, When::Before { column: "scheduled_for".into() });
-    assert!(later.bars_claims, "nothing is sent before its time, whoever wrote it");
+    assert!(later.blocks_claims, "nothing is sent before its time");
     assert_eq!((later.to, later.from.as_slice()), (publish.from[0], [publish.to].as_slice()));
 }
 

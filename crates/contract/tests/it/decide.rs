@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::{
-    Contract, Count, Counters, Got, LONGEST_WISH, Schedule, Stage, Transition, Verdict,
+    Contract, Count, Counters, Got, LONGEST_RETRY_AFTER, Schedule, Stage, Transition, Verdict,
 };
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn m04_the_cap_comes_before_the_jitter() {
 }
 
 #[test]
-fn m09_a_mail_that_some_have_is_sent_only_when_nobody_is_left_to_try() {
+fn m09_a_partly_delivered_mail_is_sent_when_no_recipient_is_left_to_try() {
     let stage = &builtin("mail_outbox").stages[0];
     let partly = |got| Verdict { partly: true, ..verdict(got) };
     assert_eq!(stage.decide(&after(0), partly(Got::Rejected), 0.0).transition, Transition::Delivered);
@@ -78,7 +78,7 @@ fn e08_backoff_of_every_stage() {
 }
 
 #[test]
-fn j06_the_row_picks_its_schedule_and_its_budget() {
+fn j06_the_row_chooses_its_schedule_and_its_limit() {
     let stage = &builtin("dispatch_jobs").stages[0];
     let wait = |schedule: Option<&str>, attempts| {
         let row = Counters { attempts, max_attempts: Some(9), schedule: schedule.map(str::to_owned) };
@@ -97,7 +97,7 @@ fn j06_the_row_picks_its_schedule_and_its_budget() {
 }
 
 #[test]
-fn g3_a_relay_that_refuses_us_costs_the_row_nothing() {
+fn g3_a_relay_that_refuses_our_account_costs_the_row_nothing() {
     for name in Contract::builtin_names() {
         for stage in &builtin(name).stages {
             assert_eq!(stage.decide(&after(4), verdict(Got::Refused), 0.0).transition, Transition::Released);
@@ -157,7 +157,7 @@ proptest! {
             let decision = stage.decide(&row, verdict(got), 0.0);
             attempts += u32::from(stage.attempts.count.counts(decision.transition));
             prop_assert!(attempts <= max);
-            let back = stage.target(decision.transition) == Some(stage.retry);
+            let back = stage.target(decision.transition) == Some(stage.retryable);
             if !back {
                 break;
             }
@@ -195,13 +195,13 @@ proptest! {
 }
 
 #[test]
-fn j05_retry_after_takes_the_place_of_the_planned_delay() {
+fn j05_retry_after_replaces_the_planned_delay() {
     let asked = |name: &str, seconds: u64| {
         let verdict = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
         builtin(name).stages[0].decide(&after(0), verdict, 0.0).delay.as_secs()
     };
     assert_eq!((asked("dispatch_jobs", 2), asked("dispatch_jobs", 90)), (2, 90), "30 s were planned");
-    assert_eq!(asked("dispatch_jobs", 999_999), LONGEST_WISH.as_secs());
+    assert_eq!(asked("dispatch_jobs", 999_999), LONGEST_RETRY_AFTER.as_secs());
     assert_eq!((asked("outbox", 0), asked("outbox", 90)), (1, 90), "1 s was planned: the longer counts");
 }
 

@@ -46,7 +46,7 @@ fn check(text: &str) {
         }
         Err(problems) => {
             for problem in &problems {
-                let (line, column) = problem.place.unwrap_or((1, 1));
+                let (line, column) = problem.place.position.unwrap_or((1, 1));
                 assert!(line >= 1 && line <= text.lines().count() + 1 && column >= 1, "{problem}");
                 assert!(!problem.what.is_empty());
             }

@@ -7,12 +7,14 @@ mod fuzz;
 mod graph;
 mod layers;
 mod mistakes;
+mod old_spelling;
 mod own_tables;
 mod resolve;
 mod settings;
-mod soundness;
+mod verify;
 
-use postrider_contract::{Contract, Problem};
+use postrider_config::{Mistake, Mistakes};
+use postrider_contract::Contract;
 
 /// Returns a built-in contract, parsed and verified.
 fn builtin(name: &str) -> Contract {
@@ -21,11 +23,11 @@ fn builtin(name: &str) -> Contract {
 }
 
 /// Returns the mistakes of a built-in contract in which `from` was replaced by `to`.
-fn broken(name: &str, from: &str, to: &str) -> Vec<Problem> {
+fn broken(name: &str, from: &str, to: &str) -> Vec<Mistake> {
     let text = Contract::builtin(name).expect("a built-in");
     assert!(text.contains(from), "{name} has no {from:?}");
     let text = text.replacen(from, to, 1);
-    Contract::parse("c.toml", &text).err().map(postrider_contract::Problems::into_vec).unwrap_or_default()
+    Contract::parse("c.toml", &text).err().map(Mistakes::into_vec).unwrap_or_default()
 }
 
 /// Returns the line, from 1, of `part` in the replacement.

@@ -6,26 +6,68 @@ use crate::{broken, line_of};
 
 /// Contract, text to replace, replacement, the wrong key, a part of the message.
 const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
-    ("mail_outbox", "jitter = 0.2", "jiter = 0.2", "retry.jiter", "unknown key; did you mean `jitter`?"),
-    ("mail_outbox", "jitter = 0.2", "jitter = 1.5", "retry.jitter", "1.5 is out of range; allowed: 0 to 1"),
-    ("mail_outbox", "max   = 5", "max = 0", "attempts.max", "0 is out of range; allowed: at least 1"),
-    ("mail_outbox", "max   = 5", "max = \"5\"", "attempts.max", "expected a whole number, found text"),
+    ("mail_outbox", "jitter      = 0.2", "jiter = 0.2", "retry.jiter", "unknown key; did you mean `jitter`?"),
     (
         "mail_outbox",
-        "base   = \"30s\"",
+        "jitter      = 0.2",
+        "jitter = 1.5",
+        "retry.jitter",
+        "invalid value `1.5`: expected a number from 0 to 1",
+    ),
+    (
+        "mail_outbox",
+        "max   = 5",
+        "max = 0",
+        "attempts.max",
+        "invalid value `0`: expected a whole number of at least 1",
+    ),
+    (
+        "mail_outbox",
+        "max   = 5",
+        "max = \"5\"",
+        "attempts.max",
+        "invalid value \"5\": expected a whole number of at least 1",
+    ),
+    (
+        "mail_outbox",
+        "base        = \"30s\"",
         "base = 30",
         "retry.base",
-        "30 has no unit; write \"30s\" for seconds",
+        "invalid value `30`: a duration needs a unit; write \"30s\" for seconds",
     ),
-    ("mail_outbox", "base   = \"30s\"", "base = \"30 s\"", "retry.base", "\"30 s\" is no duration"),
-    ("mail_outbox", "base   = \"30s\"", "base = \"0s\"", "retry.base", "can't be zero"),
-    ("mail_outbox", "batch = 200", "batch = 2000", "claim.batch", "allowed: 1 to 1000"),
-    ("mail_outbox", "power  = \"n\"", "power = \"m\"", "retry.power", "is not one of the choices"),
-    ("mail_outbox", "version  = \"1.0\"", "version = \"2.0\"", "version", "major version 2 is not known"),
-    ("mail_outbox", "version  = \"1.0\"", "version = \"one\"", "version", "is no version"),
     (
         "mail_outbox",
-        "attempts   = \"retry_count\"",
+        "base        = \"30s\"",
+        "base = \"30 s\"",
+        "retry.base",
+        "invalid value \"30 s\": expected a duration above zero and up to 3650d, such as \"30s\"; a duration is",
+    ),
+    (
+        "mail_outbox",
+        "base        = \"30s\"",
+        "base = \"0s\"",
+        "retry.base",
+        "invalid value \"0s\": expected a duration above zero",
+    ),
+    (
+        "mail_outbox",
+        "batch = 200",
+        "batch = 2000",
+        "claim.batch",
+        "invalid value `2000`: expected a whole number from 1 to 1000",
+    ),
+    (
+        "mail_outbox",
+        "power       = \"n\"",
+        "power = \"m\"",
+        "retry.power",
+        "invalid value \"m\"; did you mean `n`?",
+    ),
+    ("mail_outbox", "version  = \"1.0\"", "version = \"2.0\"", "version", "unsupported major version 2"),
+    ("mail_outbox", "version  = \"1.0\"", "version = \"one\"", "version", "invalid version \"one\""),
+    (
+        "mail_outbox",
+        "attempts    = \"retry_count\"",
         "attempt = \"retry_count\"",
         "columns.attempt",
         "unknown role; did you mean `attempts`?",
@@ -51,7 +93,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "\"attempts.max\"",
         "\"attempts.maximum\"",
         "settings.DISPATCH_MAX_ATTEMPTS",
-        "can't be set from outside; did you mean `attempts.max`?",
+        "cannot be set by a setting; did you mean `attempts.max`?",
     ),
     (
         "mail_outbox",
@@ -62,7 +104,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ),
     (
         "open_event_notifications",
-        "defer  = \"lease\"",
+        "defer       = \"lease\"",
         "defer = \"memory\"",
         "due.defer",
         "\"memory\" is now called \"none\"; write defer = \"none\"",
@@ -73,7 +115,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "order = [\"due\", \"id\"]",
         "order = [\"updated\", \"id\"]",
         "claim.order.1",
-        "no column plays the role `updated`",
+        "no column has the role `updated`",
     ),
     (
         "outbox",
@@ -85,12 +127,18 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ("outbox", "DELIVERED = \"7d\"", "DELIVRED = \"7d\"", "retention.DELIVRED", "did you mean `DELIVERED`?"),
     (
         "dispatch_jobs",
-        "default = \"exponential\"",
+        "default     = \"exponential\"",
         "default = \"exponentail\"",
         "retry.default",
         "did you mean `exponential`?",
     ),
-    ("dispatch_jobs", "\"$outcome.result\"", "\"$outcom.result\"", "effect.1.values.status", "is no value"),
+    (
+        "dispatch_jobs",
+        "\"$outcome.result\"",
+        "\"$outcom.result\"",
+        "effect.1.values.status",
+        "unknown value `$outcom.result`",
+    ),
     ("dispatch_jobs", "\"$tsid\"", "\"$tsdi\"", "effect.1.values.id", "did you mean `$tsid`?"),
     (
         "dispatch_jobs",
@@ -101,18 +149,24 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ),
     (
         "open_event_notifications",
-        "wish   = \"error.retryAfterSeconds\"",
-        "wish   = \"error\"",
-        "due.wish",
-        "names no member",
+        "retry_after = \"error.retryAfterSeconds\"",
+        "retry_after = \"error\"",
+        "due.retry_after",
+        "\"error\" is not a member of a JSON column",
     ),
-    ("open_event_notifications", "poison = 5", "poison = 0", "lease.poison", "0 is out of range"),
+    (
+        "open_event_notifications",
+        "poison = 5",
+        "poison = 0",
+        "lease.poison",
+        "invalid value `0`: expected a whole number from 1 to 1000",
+    ),
     (
         "open_event_notifications",
         "as    = \"history.sent\"",
         "as    = \"history sent\"",
         "count.history sent.as",
-        "is no name",
+        "invalid name \"history sent\"",
     ),
     (
         "open_event_notifications",
@@ -127,14 +181,14 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "\"event.section_id\"",
         "\"evnt.section_id\"",
         "join.section.on.section_id",
-        "`evnt` is not joined above; did you mean `event`?",
+        "no join above is named `evnt`; did you mean `event`?",
     ),
     (
         "open_event_notifications",
         "{ null = true }",
         "{ nul = true }",
         "states.waiting.locked_at",
-        "needs one of `null` and `never`",
+        "must have either `null` or `never`",
     ),
     ("open_event_notifications", "[states]", "[stats]", "stats", "unknown key; did you mean `states`?"),
 ];
@@ -149,7 +203,7 @@ fn each_mistake_is_found_where_it_is() {
             hit.unwrap_or_else(|| panic!("{name}: {to:?} should give {key}: {message}, gave {problems:#?}"));
         if !to.is_empty() && !message.contains("is required") {
             let line = line_of(name, from, to, to.lines().next().expect("a line"));
-            assert_eq!(hit.place.map(|(line, _)| line), Some(line), "{hit}");
+            assert_eq!(hit.place.position.map(|(line, _)| line), Some(line), "{hit}");
         }
     }
 }
@@ -159,16 +213,16 @@ fn all_mistakes_come_at_once_in_the_order_of_the_file() {
     let text = Contract::builtin("mail_outbox")
         .expect("a built-in")
         .replace("batch = 200", "batch = 0")
-        .replace("jitter = 0.2", "jitter = -1")
+        .replace("jitter      = 0.2", "jitter = -1")
         .replace("dead      = \"failed\"", "dead      = \"queued\"")
-        .replace("attempts   = \"retry_count\"", "attempts   = \"retry count\"");
+        .replace("attempts    = \"retry_count\"", "attempts    = \"retry count\"");
     let problems = Contract::parse("mail.toml", &text).expect_err("four mistakes");
     let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(
         keys,
         ["columns.attempts", "stage.dispatch.dead", "claim.batch", "retry.jitter", "requeue.from.1"]
     );
-    let lines: Vec<_> = problems.iter().map(|problem| problem.place).collect();
+    let lines: Vec<_> = problems.iter().map(|problem| problem.place.position).collect();
     assert!(lines.is_sorted(), "{lines:?}");
     let shown = problems.to_string();
     assert_eq!(shown.lines().count(), problems.iter().count());
@@ -176,10 +230,10 @@ fn all_mistakes_come_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn broken_toml_is_told_with_its_place() {
+fn broken_toml_is_reported_with_its_place() {
     let problems = Contract::parse("c.toml", "contract = \"x\"\nversion = \n[table\n").expect_err("no TOML");
     let first = problems.iter().next().expect("a problem");
-    assert_eq!(first.place.map(|(line, _)| line), Some(2));
+    assert_eq!(first.place.position.map(|(line, _)| line), Some(2));
     assert!(first.what.starts_with("not TOML"), "{first}");
 }
 
@@ -193,7 +247,7 @@ fn an_empty_file_says_what_is_required() {
 }
 
 #[test]
-fn what_a_person_sees() {
+fn mistakes_are_printed_in_columns() {
     let text = r#"contract = "x"
 version = "1.0"
 composer = "email"
@@ -209,17 +263,17 @@ name = "s"
 ready = "new"
 claimed = "busy"
 delivered = "done"
-retry = "nw"
+retryable = "nw"
 dead = "dead"
 [retry]
 base = 30
 "#;
     let problems = Contract::parse("x.toml", text).expect_err("many mistakes");
     let shown = "\
-x.toml:7:2    columns.claimed_at  no column plays the role `claimed_at`: nothing else tells when a lease runs out, and a \
-                 crashed worker's rows would be stuck; add claimed_at = \"COLUMN\" to [columns]
-x.toml:10:13  columns.clamed_at   unknown role; did you mean `claimed_at`?
-x.toml:16:1   stage.s.retry       no claim takes rows from `nw`: a retry would never come; did you mean `new`?
-x.toml:19:8   retry.base          30 has no unit; write \"30s\" for seconds";
+x.toml:7:2: columns.claimed_at: no column has the role `claimed_at`: without it no lease could expire, and \
+                 rows of a crashed worker would stay claimed; add claimed_at = \"COLUMN\" to [columns]
+x.toml:10:13: columns.clamed_at: unknown role; did you mean `claimed_at`?
+x.toml:16:1: stage.s.retryable: rows in `nw` are never claimed, so they would never be retried; did you mean `new`?
+x.toml:19:8: retry.base: invalid value `30`: a duration needs a unit; write \"30s\" for seconds";
     assert_eq!(problems.to_string(), shown);
 }

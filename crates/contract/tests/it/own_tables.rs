@@ -42,7 +42,7 @@ name      = "mail"
 ready     = "new"
 claimed   = "taken"
 delivered = "done"
-retry     = "new"
+retryable = "new"
 dead      = "refused"
 
 [due]
@@ -78,7 +78,7 @@ name      = "publish"
 ready     = "open"
 claimed   = "same"
 delivered = "sent"
-retry     = "open"
+retryable = "open"
 dead      = "failed"
 
 [lease]
@@ -130,11 +130,11 @@ composer  = "email"
 ready     = "waiting"
 claimed   = "locked"
 delivered = "sent"
+retryable = "waiting"
 dead      = "gone"
 uncertain = "dead"
 
 [stage.retry]
-to     = "waiting"
 base   = "10s"
 jitter = 0.1
 "#;

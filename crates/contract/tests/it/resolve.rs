@@ -11,17 +11,17 @@ fn columns(names: &str) -> BTreeSet<String> {
     names.split_whitespace().map(str::to_owned).collect()
 }
 
-const SEED_MAIL: &str =
+const SPECIFIED_MAIL: &str =
     "id status retry_count next_attempt_at last_attempt_at last_error created_at to_addresses subject";
 
 #[test]
 fn g2_without_lease_until_the_lease_is_five_minutes() {
-    let contract = builtin("mail_outbox").resolve(&columns(SEED_MAIL)).expect("enough");
+    let contract = builtin("mail_outbox").resolve(&columns(SPECIFIED_MAIL)).expect("enough");
     assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(5));
     assert_eq!(contract.columns.get(Role::LeaseUntil), None);
     assert!(!contract.keeps_recipient_results());
     assert!(!contract.message.contains_key("cc"));
-    let whole = columns(&format!("{SEED_MAIL} lease_until claimed_by recipient_results cc_addresses"));
+    let whole = columns(&format!("{SPECIFIED_MAIL} lease_until claimed_by recipient_results cc_addresses"));
     let contract = builtin("mail_outbox").resolve(&whole).expect("enough");
     assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(1));
     assert!(contract.keeps_recipient_results());
@@ -53,11 +53,13 @@ fn unmapped_names_of_sweeps_and_groups_are_needed_too() {
     }
 }
 
-const SEED_EMAILS: &str = "id status eml_file_path payload_file_path reason version created_at updated_at";
+const SPECIFIED_EMAILS: &str =
+    "id status eml_file_path payload_file_path reason version created_at updated_at";
 
 #[test]
-fn e08_without_a_due_column_the_last_change_counts_and_the_counter_tells_spent_callbacks() {
-    let contract = builtin("emails").resolve(&columns(&format!("{SEED_EMAILS} attempts"))).expect("enough");
+fn e08_without_a_due_column_the_last_change_counts_and_attempts_show_dead_callbacks() {
+    let contract =
+        builtin("emails").resolve(&columns(&format!("{SPECIFIED_EMAILS} attempts"))).expect("enough");
     assert_eq!(contract.due.after, Some(Role::Updated));
     assert_eq!(contract.due.defer, Defer::None);
     assert_eq!(contract.counted_history(), None);
@@ -65,15 +67,15 @@ fn e08_without_a_due_column_the_last_change_counts_and_the_counter_tells_spent_c
     for (stage, state) in [("sent_callback", "SENT"), ("failed_callback", "FAILED")] {
         let stage = contract.stage(stage).expect("callbacks run all the same");
         let state = contract.state_named(state).expect("a state");
-        assert_eq!([stage.retry, stage.dead, stage.rejected, stage.skipped], [state; 4]);
+        assert_eq!([stage.retryable, stage.dead, stage.rejected, stage.skipped], [state; 4]);
         assert!(contract.requeue.as_ref().expect("a requeue").moves.contains(&(state, state)));
         assert_eq!(contract.state(state).conditions.len(), 1);
     }
 }
 
 #[test]
-fn e08_the_seeds_own_table_is_enough_and_tries_are_counted_in_the_history() {
-    let contract = builtin("emails").resolve(&columns(SEED_EMAILS)).expect("enough");
+fn e08_the_specified_table_is_enough_and_attempts_are_counted_in_the_history() {
+    let contract = builtin("emails").resolve(&columns(SPECIFIED_EMAILS)).expect("enough");
     let history = contract.counted_history().expect("nothing else counts");
     assert_eq!((history.table.as_str(), history.order.as_str()), ("email_statuses", "id"));
     assert_eq!((history.row.as_str(), history.state.as_str()), ("email_id", "status"));
@@ -83,10 +85,10 @@ fn e08_the_seeds_own_table_is_enough_and_tries_are_counted_in_the_history() {
 }
 
 #[test]
-fn without_a_history_a_counter_that_is_missing_is_missed() {
+fn without_a_history_the_attempts_column_is_required() {
     let mut contract = builtin("emails");
     contract.history = None;
-    let missing = contract.resolve(&columns(SEED_EMAILS)).expect_err("rows would be tried for ever");
+    let missing = contract.resolve(&columns(SPECIFIED_EMAILS)).expect_err("rows would be retried forever");
     assert_eq!(missing.iter().map(|one| one.column.as_str()).collect::<Vec<_>>(), ["attempts"]);
 }
 

@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use postrider_contract::{Contract, Outside, Problems, Schedule};
+use postrider_config::Mistakes;
+use postrider_contract::{Contract, ExternalSettings, Schedule};
 
 use crate::builtin;
 
-fn outside(name: &str, pairs: &[(&str, &str)]) -> Result<Outside, Problems> {
+fn outside(name: &str, pairs: &[(&str, &str)]) -> Result<ExternalSettings, Mistakes> {
     let pairs: BTreeMap<&str, &str> = pairs.iter().copied().collect();
     let (outside, problems) =
-        builtin(name).outside("environment", |name| pairs.get(name).map(|text| (*text).to_owned()));
-    Problems::new(problems).map_or(Ok(outside), Err)
+        builtin(name).external_settings(|name| pairs.get(name).map(|text| (*text).to_owned()));
+    Mistakes::check(problems).map(|()| outside)
 }
 
-fn applied(name: &str, pairs: &[(&str, &str)]) -> Result<Contract, Problems> {
+fn applied(name: &str, pairs: &[(&str, &str)]) -> Result<Contract, Mistakes> {
     let outside = outside(name, pairs)?;
     Contract::parse_with("c.toml", Contract::builtin(name).expect("a built-in"), &[outside.layer])
 }
 
 #[test]
-fn m05_the_seeds_settings() {
+fn m05_the_settings_of_the_specification() {
     let contract = applied(
         "mail_outbox",
         &[
@@ -55,15 +56,15 @@ fn m05_out_of_range_names_the_setting() {
     ] {
         let problems = applied("mail_outbox", &[(name, text)]).expect_err("out of range");
         let shown = problems.to_string();
-        assert!(shown.starts_with("environment") && shown.contains(name), "{name}={text}: {shown}");
+        assert!(shown.starts_with(&format!("{name}: ")), "{name}={text}: {shown}");
         assert_eq!(problems.iter().count(), 1, "{shown}");
     }
 }
 
 #[test]
-fn m05_two_mistakes_are_told_together() {
+fn m05_two_mistakes_are_reported_together() {
     let problems =
-        outside("mail_outbox", &[("DISPATCH_MAX_ATTEMPTS", "x"), ("DISPATCH_BACKOFF_JITTER", "y")])
+        applied("mail_outbox", &[("DISPATCH_MAX_ATTEMPTS", "x"), ("DISPATCH_BACKOFF_JITTER", "y")])
             .expect_err("two");
     assert_eq!(problems.iter().count(), 2);
 }
@@ -76,7 +77,7 @@ fn o04_dotted_names_and_their_variables() {
 }
 
 #[test]
-fn o04_the_lanes_own_settings_come_apart() {
+fn o04_settings_of_the_lane_are_separate() {
     let found =
         outside("outbox", &[("APP_OUTBOX_POLL_INTERVAL", "250ms"), ("app.outbox.publishTimeout", "3s")])
             .expect("fine");

@@ -2,7 +2,7 @@ use postrider_contract::Transition;
 use postrider_seams::row::Detail;
 use postrider_seams::{Outcome, Receipt, Value};
 
-use super::{MIXED_LIMIT, REASON_LIMIT, compact, does_not_fit, recipients, said};
+use super::{MIXED_LIMIT, REASON_LIMIT, compact, does_not_fit, mixed_reason, recipients};
 
 #[test]
 fn g7_reasons_are_one_line_without_control_characters() {
@@ -31,14 +31,14 @@ fn m09_a_row_that_ends_names_every_recipient_that_was_refused() {
         recipients::mixed(&detail).expect("somebody was refused")
     };
     let two = of(&[refused("a@x.org", "550 no such user"), refused("b@x.org", "552 mailbox full")]);
-    let ended = said(Transition::Skipped, Some("a@x.org: 550 no such user".to_owned()), &two);
+    let ended = mixed_reason(Transition::Skipped, Some("a@x.org: 550 no such user".to_owned()), &two);
     let all = "0 of 2 recipients have it; not a@x.org (550 no such user), b@x.org (552 mailbox full)";
     assert_eq!(ended.as_deref(), Some(all));
     let whole = Some("MAIL refused: 550 not you".to_owned());
-    assert_eq!(said(Transition::Rejected, whole.clone(), &two), whole, "it concerns all of them");
+    assert_eq!(mixed_reason(Transition::Rejected, whole.clone(), &two), whole, "it concerns all of them");
     let one = of(&[refused("a@x.org", "550 no such user")]);
     let reason = Some("a@x.org: 550 no such user".to_owned());
-    assert_eq!(said(Transition::Rejected, reason.clone(), &one), reason);
+    assert_eq!(mixed_reason(Transition::Rejected, reason.clone(), &one), reason);
 }
 
 /// The outcome of a mail to `count` recipients of whom one accepted it and all others were refused.
@@ -58,15 +58,16 @@ fn refused(count: usize) -> Outcome {
 fn m09_sixty_refused_recipients_are_all_named() {
     let Outcome::Delivered(receipt) = refused(60) else { unreachable!() };
     let mixed = recipients::mixed(&receipt.detail).unwrap();
-    let reason =
-        said(Transition::Delivered, None, &mixed).map(|reason| compact(&reason, MIXED_LIMIT)).unwrap();
+    let reason = mixed_reason(Transition::Delivered, None, &mixed)
+        .map(|reason| compact(&reason, MIXED_LIMIT))
+        .unwrap();
     for number in 0..60 {
         assert!(reason.contains(&format!("user{number}@example.org (550")), "{reason}");
     }
     assert!(!does_not_fit(&refused(60)));
     assert!(does_not_fit(&refused(1000)), "then a row without a memory is not called sent");
     assert_eq!(
-        said(Transition::Rejected, None, &mixed),
+        mixed_reason(Transition::Rejected, None, &mixed),
         Some(mixed.reason()),
         "nor does it end without a reason"
     );

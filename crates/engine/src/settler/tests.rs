@@ -61,6 +61,7 @@ fn runner(table: &Arc<MemoryTable>, contract: Contract) -> Arc<Runner> {
             concurrency: 1,
             batch: 1,
             stretch: 1,
+            stretch_distant: 1,
             held: 10,
             bytes: 1024,
             timeout: second,
@@ -102,7 +103,7 @@ fn leases_are_closed_before_an_extension_may_begin() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let rows = runtime.block_on(runner.store.claim(&Want { limit: 1 })).expect("claimed");
     let (batch, mut held) = Batch::open(rows, Instant::now(), Duration::from_mins(1));
-    let ended = vec![Ended::released(held.pop().expect("one row").lease)];
+    let ended = vec![DecidedRow::released(held.pop().expect("one row").lease)];
 
     // The store does not answer before this message arrives.
     let (answer, held_back) = mpsc::channel::<()>();

@@ -224,6 +224,10 @@ pub struct Faulty {
     /// The number of concurrent claims, and how long each takes while it reserves room.
     pub claimers: usize,
     pub claim_takes: Duration,
+    /// The time that a mark or a settle takes.
+    pub call_takes: Duration,
+    /// The number of rows in the last list of begun rows.
+    pub marked: AtomicUsize,
     pub extends: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
@@ -245,6 +249,8 @@ impl Faulty {
             unreadable: None,
             claimers: 1,
             claim_takes: Duration::ZERO,
+            call_takes: Duration::ZERO,
+            marked: AtomicUsize::new(0),
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
@@ -297,6 +303,8 @@ impl Store for Faulty {
     }
     async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         self.answer()?;
+        tokio::time::sleep(self.call_takes).await;
+        self.marked.store(begun.len() + others.len(), SeqCst);
         while self.stops_before_begin.load(SeqCst) {
             self.is_stopped.store(true, SeqCst);
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -305,6 +313,7 @@ impl Store for Faulty {
     }
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.answer()?;
+        tokio::time::sleep(self.call_takes).await;
         while self.hangs.load(SeqCst) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -322,10 +331,10 @@ impl Store for Faulty {
         self.answer()?;
         self.inner.reclaim(limit).await
     }
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
         self.answer()?;
         self.releases.fetch_add(1, SeqCst);
-        self.inner.release_unheld(held).await
+        self.inner.release_lost_claims(held).await
     }
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         self.answer()?;
@@ -396,6 +405,7 @@ pub fn limits() -> Limits {
         concurrency: 4,
         batch: 20,
         stretch: 20,
+        stretch_distant: 20,
         held: 40,
         bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(10),

@@ -1,11 +1,13 @@
 //! The engine on the memory store, with scripted composers, transports and store faults, on a paused clock.
 
 mod bench;
+mod distance;
+mod early;
 mod faults;
 mod flow;
 mod leases;
 mod lookups;
-mod nets;
+mod maintenance;
 mod ordered;
 mod pools;
 mod queue;

@@ -57,6 +57,6 @@ fn late_failures_do_not_prolong_it_and_lost_probes_are_replaced() {
     breaker.failed(now + 9 * SECOND);
     assert_eq!(breaker.admit(now + 10 * SECOND), Admission::Pass);
     assert_eq!(breaker.admit(now + 131 * SECOND), Admission::Pass, "the first probe never came back");
-    breaker.withdrawn(now + 131 * SECOND);
+    breaker.probe_not_sent(now + 131 * SECOND);
     assert_eq!(breaker.admit(now + 131 * SECOND), Admission::Pass, "the second was not made");
 }

@@ -75,7 +75,7 @@ fn j15_public_addresses_pass() {
 }
 
 #[test]
-fn j15_the_allow_list_opens_what_it_names_and_no_more() {
+fn j15_the_allow_list_allows_only_its_ranges() {
     let guard =
         Guard { allow: vec!["10.1.0.0/16".parse().unwrap(), "::1".parse().unwrap()], ..Guard::default() };
     for open in ["10.1.2.3", "::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "::1"] {

@@ -3,22 +3,20 @@
 //! Invariant: only the SHA-256 of a token is stored. A session never has more access than its key has at that moment,
 //! so revoking a key, or its expiry, ends its sessions.
 
-use postrider_sql::bind::tsid;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use subtle::ConstantTimeEq as _;
 
+use super::Actor;
 use super::key::{self, hashed, hex};
-use super::{Actor, Scope};
 use crate::audit::Change;
-use crate::draft::Draft;
-use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now, now_and};
+use crate::sql::{Insert, NewRow, Table, columns, now_plus, tsid};
 use crate::{Error, Hub, Moment};
 
 /// Lifetime of a session, in seconds. Activity does not extend it.
-const SECONDS: i64 = 12 * 60 * 60;
+const SESSION_SECONDS: i64 = 12 * 60 * 60;
 
-const SHEET: Sheet = Sheet { table: "postrider_sessions", columns: &[("expires_at", Kind::Time)] };
+const TABLE: Table = Table { name: "postrider_sessions", columns: columns![expires_at: Time] };
 
 /// A valid session and the actor that is signed in.
 #[derive(Clone)]
@@ -32,7 +30,7 @@ pub struct Session {
 
 impl Session {
     /// Whether `csrf` is the CSRF token of this session, compared in constant time.
-    pub fn is_meant_by(&self, csrf: &str) -> bool {
+    pub fn has_csrf_token(&self, csrf: &str) -> bool {
         self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into()
     }
 }
@@ -43,7 +41,7 @@ pub struct SignedIn {
     pub session: Session,
 }
 
-fn fresh_token() -> String {
+fn generate_token() -> String {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
     hex(&bytes)
@@ -57,19 +55,15 @@ impl Hub {
     /// Creates a session for this key; `None` if the key is unknown, revoked or expired.
     pub async fn sign_in(&self, key: &str) -> Result<Option<SignedIn>, Error> {
         let Some(actor) = self.authenticate(key).await? else { return Ok(None) };
-        let dialect = self.dialect();
-        let (token, id) = (fresh_token(), tsid());
-        let over =
-            Draft::new(dialect, "DELETE FROM postrider_sessions WHERE expires_at < ").push(now(dialect));
-        let columns = [("id", Kind::Text), ("hash", Kind::Text), ("key_id", Kind::Text)];
-        let row = Fresh::new()
+        let (dialect, token, id) = (self.dialect(), generate_token(), tsid());
+        let delete_expired = self.sql("DELETE FROM postrider_sessions WHERE expires_at < ").now();
+        let row = NewRow::new()
             .text("id", id.clone())
             .text("hash", hashed(&token))
             .text("key_id", actor.key.clone());
-        let ends = vec![("expires_at", now_and(dialect, SECONDS))];
-        let insert = Insert { table: SHEET.table, columns: &columns, computed: ends, ..Insert::default() };
-        let change = Change::new("login", "session", &id).by(dialect, &actor);
-        self.run("sign in", vec![over.done(), insert.rows(dialect, vec![row]), change]).await?;
+        let insert = Insert::into(TABLE.name).computed("expires_at", now_plus(dialect, SESSION_SECONDS));
+        let entry = Change::new("login", "session", &id).entry(dialect, &actor);
+        self.run("sign in", vec![delete_expired.finish(), insert.row(dialect, row), entry]).await?;
         Ok(self.session(&token).await?.map(|session| SignedIn { token, session }))
     }
 
@@ -79,32 +73,30 @@ impl Hub {
             return Ok(None);
         }
         let dialect = self.dialect();
-        let columns = format!("{}, {}", SHEET.listed_of(dialect, "s"), key::SHEET.listed(dialect));
-        let find = Draft::new(dialect, format!("SELECT {columns} FROM postrider_sessions AS s"))
+        let columns =
+            format!("{}, {}", TABLE.select_list(dialect, "s"), key::TABLE.select_list(dialect, "t"));
+        let find = self
+            .sql(format!("SELECT {columns} FROM postrider_sessions AS s"))
             .push(" JOIN postrider_api_keys AS t ON t.id = s.key_id WHERE s.hash = ")
             .text(&hashed(token))
             .push(" AND s.expires_at > ")
-            .push(now(dialect))
-            .push(" AND ")
-            .push(&key::opens(dialect));
-        let Some(mut row) = self.first("look up a session", find).await? else { return Ok(None) };
-        let ends = Reader::new(vec![row.remove(0)]).time();
-        let found = key::read(row);
-        let Some(role) = found.role else { return Ok(None) };
-        self.touch(&found.id).await?;
-        let expires_at = ends.into_iter().chain(found.expires_at).min();
-        let scope = Scope::of(found.client_ids);
-        let actor = Actor { key: found.id, name: found.name, role, scope };
-        Ok(Some(Session { actor, csrf: self.csrf(token), expires_at }))
+            .now()
+            .push(&format!(" AND {}", key::is_valid(dialect)));
+        let Some(mut row) = self.fetch_first("look up a session", find).await? else { return Ok(None) };
+        let session_end = row.time();
+        let key = key::read(row);
+        let expires_at = session_end.into_iter().chain(key.expires_at).min();
+        let actor = self.actor_of(key).await?;
+        Ok(actor.map(|actor| Session { actor, csrf: self.csrf(token), expires_at }))
     }
 
     /// Ends a session. Idempotent.
     pub async fn sign_out(&self, token: &str) -> Result<(), Error> {
         let Some(session) = self.session(token).await? else { return Ok(()) };
-        let dialect = self.dialect();
-        let end = Draft::new(dialect, "DELETE FROM postrider_sessions WHERE hash = ").text(&hashed(token));
-        let change = Change::new("logout", "session", &session.actor.key).by(dialect, &session.actor);
-        self.run("sign out", vec![end.done(), change]).await?;
+        let end = self.sql("DELETE FROM postrider_sessions WHERE hash = ").text(&hashed(token));
+        let change =
+            Change::new("logout", "session", &session.actor.key).entry(self.dialect(), &session.actor);
+        self.run("sign out", vec![end.finish(), change]).await?;
         Ok(())
     }
 

@@ -3,20 +3,19 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use postrider_seams::hosts::ANY;
-use postrider_sql::bind::tsid;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::request::{
-    AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount,
+    AccountChange, AllowedHost, CredentialsChange, NewAccount, NewCredentials, NewRole,
+    ServiceAccountWithSecret,
 };
-use super::view::{RoleAssignment, SHEET, ServiceAccount};
+use super::view::{RoleAssignment, ServiceAccount, TABLE};
 use super::{SignatureAlgorithm, WebhookAuthType};
-use crate::access::{Actor, ClientId, Scope};
+use crate::access::{Actor, Scope};
 use crate::audit::Change;
-use crate::check::Faults;
-use crate::draft::Draft;
-use crate::job::name;
-use crate::sheet::{Fresh, Insert, now, now_and};
+use crate::job::enum_name;
+use crate::sql::{NewRow, SqlBuilder, tsid};
+use crate::validation::Faults;
 use crate::{Error, Hub, Moment};
 
 /// How long the previous secret stays valid after a regeneration, in seconds (J10).
@@ -24,14 +23,14 @@ const OVERLAP_SECONDS: i64 = 24 * 60 * 60;
 
 /// The error for a new account without allowed hosts. There is no default: sending credentials to any host is a
 /// decision.
-const NO_HOSTS: &str = "is missing: list the hosts that its credentials may go to, such as [\"hooks.example.com\"], or [\"*\"] for any host";
+const HOSTS_MISSING: &str = "is missing: list the hosts that its credentials may go to, such as [\"hooks.example.com\"], or [\"*\"] for any host";
 
-const SCHEMES: [&str; 7] =
+const REFERENCE_SCHEMES: [&str; 7] =
     ["aws-secretsmanager", "aws-ssm", "gcp-secretmanager", "vault", "encrypted", "env", "file"];
 
 /// Whether the actor may create an account with this code. Codes are unique over all clients; a key of some clients
 /// must use `CLIENT.NAME`, so that no conflict can reveal a code of another client.
-fn is_own_code(actor: &Actor, code: &str) -> bool {
+fn may_use_code(actor: &Actor, code: &str) -> bool {
     match &actor.scope {
         Scope::All => true,
         scope @ Scope::Only(_) => code.rsplit_once('.').is_some_and(|(client, _)| scope.covers(Some(client))),
@@ -39,7 +38,7 @@ fn is_own_code(actor: &Actor, code: &str) -> bool {
 }
 
 /// A generated secret and the reference to it that is stored.
-struct Made {
+struct SigningSecret {
     secret: Option<String>,
     reference: Option<String>,
 }
@@ -48,13 +47,17 @@ impl Hub {
     /// Creates an account. Without credentials, a signing secret is generated if the server has an encryption key.
     ///
     /// Fails if the code is taken, or if the actor may not use one of the clients, the code or a secret reference.
-    pub async fn create_account(&self, actor: &Actor, new: NewAccount) -> Result<ShownAccount, Error> {
+    pub async fn create_account(
+        &self,
+        actor: &Actor,
+        new: NewAccount,
+    ) -> Result<ServiceAccountWithSecret, Error> {
         let mut faults = Faults::default();
         faults.slug("code", &new.code, 128);
         if new.allowed_hosts.is_none() {
-            faults.note("allowedHosts", NO_HOSTS);
+            faults.add("allowedHosts", HOSTS_MISSING);
         }
-        let what = AccountChange {
+        let change = AccountChange {
             name: new.name,
             description: new.description,
             client_ids: new.client_ids,
@@ -62,61 +65,52 @@ impl Hub {
             application_id: new.application_id,
             roles: new.roles,
         };
-        what.check(&mut faults);
+        change.check(&mut faults);
         if let Some(credentials) = &new.webhook_credentials {
             credentials.check(&mut faults);
         }
-        faults.end()?;
-        let clients = clients_for(actor, &what.client_ids)?;
-        if !is_own_code(actor, &new.code) {
+        faults.finish()?;
+        let clients = actor.clients_for(&change.client_ids)?;
+        if !may_use_code(actor, &new.code) {
             return Err(Error::invalid(
                 "code",
                 "must be CLIENT.NAME, with a client of this key and no dot in NAME",
             ));
         }
-        let made = match &new.webhook_credentials {
+        let signing = match &new.webhook_credentials {
             Some(credentials) => {
-                may_name(actor, "webhookCredentials.authTokenRef", credentials.auth_token_ref.as_ref())?;
-                may_name(
+                check_may_set_reference(
+                    actor,
+                    "webhookCredentials.authTokenRef",
+                    credentials.auth_token_ref.as_ref(),
+                )?;
+                check_may_set_reference(
                     actor,
                     "webhookCredentials.signingSecretRef",
                     credentials.signing_secret_ref.as_ref(),
                 )?;
                 match (&credentials.signing_secret_ref, credentials.signing_algorithm) {
-                    (None, Some(_)) => self.made_secret()?,
-                    (reference, _) => Made { secret: None, reference: reference.clone() },
+                    (None, Some(_)) => self.generate_secret_if_possible()?,
+                    (reference, _) => SigningSecret { secret: None, reference: reference.clone() },
                 }
             }
-            None => self.made_secret()?,
+            None => self.generate_secret_if_possible()?,
         };
-        let (dialect, id, at) = (self.dialect(), tsid(), self.clock().await?);
+        let (id, at) = (tsid(), self.clock().await?);
         let auth = new.webhook_credentials.as_ref();
-        let row = Fresh::new()
-            .text("id", id.clone())
-            .text("code", new.code)
-            .text("name", what.name.clone())
-            .text("description", what.description.clone())
-            .text("client_ids", serde_json::json!(clients).to_string())
-            .text("allowed_hosts", what.hosts())
-            .text("application_id", what.application_id.clone())
-            .flag("active", true)
-            .text("auth_type", auth.and_then(|auth| auth.auth_type).map(|kind| name(&kind)))
+        let algorithm = signing.reference.as_ref().map(|_| enum_name(&SignatureAlgorithm::default()));
+        let row = NewRow::new().text("id", id.clone()).text("code", new.code).flag("active", true);
+        let row = change
+            .set(row, &clients, &change.role_assignments(&[], at))
+            .text("auth_type", auth.and_then(|auth| auth.auth_type).map(|kind| enum_name(&kind)))
             .text("auth_token_ref", auth.and_then(|auth| auth.auth_token_ref.clone()))
-            .text("signing_algorithm", made.reference.as_ref().map(|_| name(&SignatureAlgorithm::default())))
-            .text("signing_secret_ref", made.reference)
-            .time(dialect, "credentials_created_at", Some(at))
-            .text("roles", serde_json::json!(what.assigned(&[], at)).to_string());
-        let insert = Insert {
-            table: SHEET.table,
-            columns: &SHEET.columns[..15],
-            or_nothing: true,
-            ..Insert::default()
-        };
-        let change = Change::new("create", "serviceAccount", &id).of_client(sole(&clients));
-        let insert = insert.rows(dialect, vec![row]);
-        let change = change.if_made(dialect, actor, SHEET.table);
-        self.insert_once("create a service account", insert, SHEET.table, &id, change).await?;
-        Ok(ShownAccount { account: self.account(actor, &id).await?, signing_secret: made.secret })
+            .text("signing_algorithm", algorithm)
+            .text("signing_secret_ref", signing.reference)
+            .time("credentials_created_at", Some(at));
+        let entry = Change::new("create", "serviceAccount", &id).of_client(only_client(&clients));
+        self.insert_with_code("create a service account", (&TABLE, &id), row, actor, entry).await?;
+        let account = self.account(actor, &id).await?;
+        Ok(ServiceAccountWithSecret { account, signing_secret: signing.secret })
     }
 
     /// Replaces the members of an account that can be changed. Without `allowed_hosts` its hosts stay as they are.
@@ -126,27 +120,16 @@ impl Hub {
         &self,
         actor: &Actor,
         id: &str,
-        what: &AccountChange,
+        change: &AccountChange,
     ) -> Result<ServiceAccount, Error> {
         let mut faults = Faults::default();
-        what.check(&mut faults);
-        faults.end()?;
-        let account = self.own_account(actor, id).await?;
-        let clients = clients_for(actor, &what.client_ids)?;
+        change.check(&mut faults);
+        faults.finish()?;
+        let account = self.account_to_change(actor, id).await?;
+        let clients = actor.clients_for(&change.client_ids)?;
         let at = self.clock().await?;
-        let update = Draft::new(self.dialect(), "UPDATE service_accounts SET name = ")
-            .text(&what.name)
-            .push(", description = ")
-            .maybe(what.description.as_deref())
-            .push(", client_ids = ")
-            .text(&serde_json::json!(clients).to_string())
-            .push(", application_id = ")
-            .maybe(what.application_id.as_deref())
-            .push(", allowed_hosts = coalesce(")
-            .maybe(what.hosts().as_deref())
-            .push(", allowed_hosts), roles = ")
-            .text(&serde_json::json!(what.assigned(&account.roles, at)).to_string());
-        self.update_account(actor, &account, "change", update).await
+        let row = change.set(NewRow::new(), &clients, &change.role_assignments(&account.roles, at));
+        self.update_account(actor, &account, "change", self.update(&TABLE, row)).await
     }
 
     /// Activates or deactivates an account. Jobs of an inactive account wait and use no attempt (J1).
@@ -156,8 +139,8 @@ impl Hub {
         id: &str,
         active: bool,
     ) -> Result<ServiceAccount, Error> {
-        let account = self.own_account(actor, id).await?;
-        let update = Draft::new(self.dialect(), "UPDATE service_accounts SET active = ").flag(active);
+        let account = self.account_to_change(actor, id).await?;
+        let update = self.update(&TABLE, NewRow::new().flag("active", active));
         self.update_account(actor, &account, if active { "activate" } else { "deactivate" }, update).await
     }
 
@@ -169,39 +152,40 @@ impl Hub {
         &self,
         actor: &Actor,
         id: &str,
-        with: &Regenerate,
-    ) -> Result<ShownAccount, Error> {
+        with: &CredentialsChange,
+    ) -> Result<ServiceAccountWithSecret, Error> {
         let mut faults = Faults::default();
         faults.reference("signingSecretRef", with.signing_secret_ref.as_deref());
         faults.reference("authTokenRef", with.auth_token_ref.as_deref());
         if with.auth_type.is_some() && with.auth_token_ref.is_none() {
-            faults.note("authTokenRef", "is missing: authType requires it");
+            faults.add("authTokenRef", "is missing: authType requires it");
         }
-        faults.end()?;
-        may_name(actor, "signingSecretRef", with.signing_secret_ref.as_ref())?;
-        may_name(actor, "authTokenRef", with.auth_token_ref.as_ref())?;
-        let account = self.own_account(actor, id).await?;
-        let made = match (&with.signing_secret_ref, &with.auth_token_ref) {
-            (None, None) => self.made_secret_or_fault()?,
-            (reference, _) => Made { secret: None, reference: reference.clone() },
+        faults.finish()?;
+        check_may_set_reference(actor, "signingSecretRef", with.signing_secret_ref.as_ref())?;
+        check_may_set_reference(actor, "authTokenRef", with.auth_token_ref.as_ref())?;
+        let account = self.account_to_change(actor, id).await?;
+        let signing = match (&with.signing_secret_ref, &with.auth_token_ref) {
+            (None, None) => self.generate_secret()?,
+            (reference, _) => SigningSecret { secret: None, reference: reference.clone() },
         };
-        let dialect = self.dialect();
-        let mut update =
-            Draft::new(dialect, "UPDATE service_accounts SET regenerated_at = ").push(now(dialect));
-        if let Some(reference) = &made.reference {
+        let mut update = self.sql("UPDATE service_accounts SET regenerated_at = ").now();
+        if let Some(reference) = &signing.reference {
             update = update
                 .push(", previous_signing_secret_ref = signing_secret_ref, previous_until = ")
-                .push(&now_and(dialect, OVERLAP_SECONDS))
+                .now_plus(OVERLAP_SECONDS)
                 .push(", signing_algorithm = 'HMAC_SHA256', signing_secret_ref = ")
                 .text(reference);
         }
         if let Some(reference) = &with.auth_token_ref {
             let kind = with.auth_type.unwrap_or(WebhookAuthType::Bearer);
-            update =
-                update.push(", auth_token_ref = ").text(reference).push(", auth_type = ").text(&name(&kind));
+            update = update
+                .push(", auth_token_ref = ")
+                .text(reference)
+                .push(", auth_type = ")
+                .text(&enum_name(&kind));
         }
         let account = self.update_account(actor, &account, "regenerate", update).await?;
-        Ok(ShownAccount { account, signing_secret: made.secret })
+        Ok(ServiceAccountWithSecret { account, signing_secret: signing.secret })
     }
 
     async fn update_account(
@@ -209,17 +193,17 @@ impl Hub {
         actor: &Actor,
         account: &ServiceAccount,
         action: &'static str,
-        update: Draft,
+        update: SqlBuilder,
     ) -> Result<ServiceAccount, Error> {
-        let dialect = self.dialect();
-        let update = update.push(", updated_at = ").push(now(dialect)).push(" WHERE id = ").text(&account.id);
-        let change = Change::new(action, "serviceAccount", &account.id).of_client(sole(&account.client_ids));
-        self.run("change a service account", vec![update.done(), change.by(dialect, actor)]).await?;
+        let change =
+            Change::new(action, "serviceAccount", &account.id).of_client(only_client(&account.client_ids));
+        let entry = change.entry(self.dialect(), actor);
+        self.update_by_id("change a service account", &account.id, update, entry).await?;
         self.account(actor, &account.id).await
     }
 
     /// Returns an account that the actor may change: all of its clients must be within the actor's scope.
-    async fn own_account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
+    async fn account_to_change(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
         let account = self.account(actor, id).await?;
         if account.client_ids.iter().all(|client| actor.scope.covers(Some(client))) {
             return Ok(account);
@@ -230,16 +214,16 @@ impl Hub {
 
     /// Generates a signing secret in the format of Standard Webhooks; none if the server has no encryption key to store
     /// it.
-    fn made_secret(&self) -> Result<Made, Error> {
-        if self.sealer.is_none() {
-            return Ok(Made { secret: None, reference: None });
+    fn generate_secret_if_possible(&self) -> Result<SigningSecret, Error> {
+        if self.encryption.is_none() {
+            return Ok(SigningSecret { secret: None, reference: None });
         }
-        self.made_secret_or_fault()
+        self.generate_secret()
     }
 
-    fn made_secret_or_fault(&self) -> Result<Made, Error> {
+    fn generate_secret(&self) -> Result<SigningSecret, Error> {
         let fault = |text: String| Error::invalid("signingSecretRef", text);
-        let sealer = self.sealer.as_ref().ok_or_else(|| {
+        let encryption = self.encryption.as_ref().ok_or_else(|| {
             fault(
                 "is missing: the server has no encryption key, so it cannot generate a secret; pass a reference".to_owned(),
             )
@@ -247,38 +231,31 @@ impl Hub {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
         let secret = format!("whsec_{}", STANDARD.encode(bytes));
-        let reference = sealer.seal(&secret).map_err(fault)?;
-        Ok(Made { secret: Some(secret), reference: Some(reference) })
+        let reference = encryption.encrypt(&secret).map_err(fault)?;
+        Ok(SigningSecret { secret: Some(secret), reference: Some(reference) })
     }
 }
 
 impl AccountChange {
     fn check(&self, faults: &mut Faults) {
         faults.line("name", &self.name, 255);
-        if let Some(description) = &self.description {
-            faults.text("description", description, 2000);
-        }
-        faults.maybe_slug("applicationId", self.application_id.as_deref(), 64);
-        if self.client_ids.len() > 100 {
-            faults.note("clientIds", "must not have more than 100 clients");
-        }
-        for (index, client) in self.client_ids.iter().enumerate() {
-            faults.slug(&format!("clientIds[{index}]"), &client.0, 64);
-        }
+        faults.optional_text("description", self.description.as_deref(), 2000);
+        faults.optional_slug("applicationId", self.application_id.as_deref(), 64);
+        faults.clients(&self.client_ids);
         let hosts = self.allowed_hosts.as_deref().unwrap_or_default();
         if hosts.len() > 100 {
-            faults.note("allowedHosts", "must not have more than 100 hosts");
+            faults.add("allowedHosts", "must not have more than 100 hosts");
         }
         for (index, host) in hosts.iter().enumerate().filter(|(_, host)| !host.is_valid()) {
             let text = format!("`{}` is not a host, `*.` and a domain, or `*`", host.0);
-            faults.note(&format!("allowedHosts[{index}]"), text);
+            faults.add(&format!("allowedHosts[{index}]"), text);
         }
         if self.roles.len() > 50 {
-            faults.note("roles", "must not have more than 50 roles");
+            faults.add("roles", "must not have more than 50 roles");
         }
         for (index, role) in self.roles.iter().enumerate() {
             faults.slug(&format!("roles[{index}].roleName"), &role.role_name, 128);
-            faults.maybe_slug(
+            faults.optional_slug(
                 &format!("roles[{index}].assignmentSource"),
                 role.assignment_source.as_deref(),
                 64,
@@ -286,15 +263,22 @@ impl AccountChange {
         }
     }
 
-    /// The allowed hosts as the column stores them, a JSON list; `None` to keep the stored ones.
-    fn hosts(&self) -> Option<String> {
-        let hosts = self.allowed_hosts.as_ref()?;
-        let hosts: Vec<&str> = hosts.iter().map(|host| host.0.as_str()).collect();
-        Some(serde_json::json!(hosts).to_string())
+    /// Sets the columns that the change writes. Without `allowed_hosts`, the stored hosts stay.
+    fn set(&self, row: NewRow, clients: &[String], roles: &[RoleAssignment]) -> NewRow {
+        let row = row
+            .text("name", self.name.clone())
+            .text("description", self.description.clone())
+            .json("client_ids", &clients)
+            .text("application_id", self.application_id.clone())
+            .json("roles", &roles);
+        match &self.allowed_hosts {
+            Some(hosts) => row.json("allowed_hosts", &hosts.iter().map(|host| &host.0).collect::<Vec<_>>()),
+            None => row,
+        }
     }
 
     /// The roles to store. Roles that the account already has keep their time of assignment.
-    fn assigned(&self, before: &[RoleAssignment], at: Moment) -> Vec<RoleAssignment> {
+    fn role_assignments(&self, before: &[RoleAssignment], at: Moment) -> Vec<RoleAssignment> {
         let assigned = |role: &NewRole| {
             let known = before.iter().find(|known| known.role_name == role.role_name);
             let source =
@@ -325,9 +309,9 @@ impl NewCredentials {
         faults.reference("webhookCredentials.signingSecretRef", self.signing_secret_ref.as_deref());
         match (self.auth_type, &self.auth_token_ref) {
             (Some(_), None) => {
-                faults.note("webhookCredentials.authTokenRef", "is missing: authType requires it");
+                faults.add("webhookCredentials.authTokenRef", "is missing: authType requires it");
             }
-            (None, Some(_)) => faults.note("webhookCredentials.authType", "is missing: BEARER or BASIC"),
+            (None, Some(_)) => faults.add("webhookCredentials.authType", "is missing: BEARER or BASIC"),
             _ => {}
         }
     }
@@ -338,11 +322,14 @@ impl Faults {
         let Some(value) = value else { return };
         let known = value
             .split_once("://")
-            .is_some_and(|(scheme, rest)| SCHEMES.contains(&scheme) && !rest.is_empty());
+            .is_some_and(|(scheme, rest)| REFERENCE_SCHEMES.contains(&scheme) && !rest.is_empty());
         if !known || value.len() > 4000 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-            self.note(
+            self.add(
                 field,
-                format!("must be a reference to a secret: SCHEME://…, with one of {}", SCHEMES.join(", ")),
+                format!(
+                    "must be a reference to a secret: SCHEME://…, with one of {}",
+                    REFERENCE_SCHEMES.join(", ")
+                ),
             );
         }
     }
@@ -350,7 +337,11 @@ impl Faults {
 
 /// Refuses secret references from a key of some clients. A reference can read variables, files and vaults of this
 /// process, and such a key could have those secrets sent to its own target.
-fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> Result<(), Error> {
+fn check_may_set_reference(
+    actor: &Actor,
+    field: &'static str,
+    reference: Option<&String>,
+) -> Result<(), Error> {
     let message = "only an API key of all clients may set references to secrets; leave them out to have a secret generated";
     match (&actor.scope, reference) {
         (Scope::Only(_), Some(_)) => Err(Error::Forbidden { field, message: message.to_owned() }),
@@ -359,18 +350,9 @@ fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> R
 }
 
 /// The client recorded in the audit log: the only client of the account; `None` if it has none or several.
-fn sole(clients: &[String]) -> Option<&str> {
+fn only_client(clients: &[String]) -> Option<&str> {
     match clients {
         [only] => Some(only),
         _ => None,
-    }
-}
-
-fn clients_for(actor: &Actor, clients: &[ClientId]) -> Result<Vec<String>, Error> {
-    let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
-    match &actor.scope {
-        Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
-        scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
-        _ => Err(Error::NotYours("clientIds")),
     }
 }

@@ -15,11 +15,7 @@ pub struct NewAccount {
     #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     pub code: String,
     /// Display name.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub name: String,
     /// Free text. Default: none.
     #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
@@ -59,16 +55,10 @@ pub struct NewCredentials {
     /// How requests are authenticated; required with `authTokenRef`. Default: not at all.
     pub auth_type: Option<WebhookAuthType>,
     /// Reference to the token, or to `user:password` for `BASIC`. Default: none.
-    #[schema(
-        max_length = 4000,
-        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
-    )]
+    #[schema(max_length = 4000, format = "secret-reference")]
     pub auth_token_ref: Option<String>,
     /// Reference to the signing secret. Default: none.
-    #[schema(
-        max_length = 4000,
-        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
-    )]
+    #[schema(max_length = 4000, format = "secret-reference")]
     pub signing_secret_ref: Option<String>,
     /// How requests are signed. Without `signingSecretRef`, a secret is generated. Default: none.
     pub signing_algorithm: Option<SignatureAlgorithm>,
@@ -91,11 +81,7 @@ pub struct NewRole {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AccountChange {
     /// Display name.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub name: String,
     /// Free text. Default: none.
     #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
@@ -119,27 +105,21 @@ pub struct AccountChange {
 /// New credentials. Without any reference, a signing secret is generated and shown once.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Regenerate {
+pub struct CredentialsChange {
     /// Reference to the new signing secret. Default: unchanged.
-    #[schema(
-        max_length = 4000,
-        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
-    )]
+    #[schema(max_length = 4000, format = "secret-reference")]
     pub signing_secret_ref: Option<String>,
     /// How requests are authenticated. Default: `BEARER` if `authTokenRef` is set, otherwise unchanged.
     pub auth_type: Option<WebhookAuthType>,
     /// Reference to the new token. Default: unchanged.
-    #[schema(
-        max_length = 4000,
-        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
-    )]
+    #[schema(max_length = 4000, format = "secret-reference")]
     pub auth_token_ref: Option<String>,
 }
 
 /// A service account and its new signing secret, if one was generated; it is shown only here.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ShownAccount {
+pub struct ServiceAccountWithSecret {
     #[serde(flatten)]
     pub account: ServiceAccount,
     /// The signing secret, `whsec_` and base64, as defined by Standard Webhooks.

@@ -1,41 +1,21 @@
 //! Service accounts as the API returns them, and the queries that read and list them.
 
-use postrider_seams::row::Value;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{SignatureAlgorithm, WebhookAuthType};
 use crate::access::{Actor, Scope};
-use crate::check::is_id;
-use crate::draft::Draft;
-use crate::job::named;
+use crate::cursor::PagePosition;
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Kind, Reader, Sheet};
+use crate::sql::{RowReader, Table, columns};
 use crate::{Error, Hub, Moment};
 
-pub(super) const ABSENT: Error = Error::Absent("service account");
-
-pub(super) const SHEET: Sheet = Sheet {
-    table: "service_accounts",
-    columns: &[
-        ("id", Kind::Text),
-        ("code", Kind::Text),
-        ("name", Kind::Text),
-        ("description", Kind::Text),
-        ("client_ids", Kind::Text),
-        ("allowed_hosts", Kind::Text),
-        ("application_id", Kind::Text),
-        ("active", Kind::Flag),
-        ("auth_type", Kind::Text),
-        ("auth_token_ref", Kind::Text),
-        ("signing_secret_ref", Kind::Text),
-        ("signing_algorithm", Kind::Text),
-        ("credentials_created_at", Kind::Time),
-        ("regenerated_at", Kind::Time),
-        ("roles", Kind::Text),
-        ("last_used_at", Kind::Time),
-        ("created_at", Kind::Time),
-        ("updated_at", Kind::Time),
+pub(super) const TABLE: Table = Table {
+    name: "service_accounts",
+    columns: columns![
+        id, code, name, description, client_ids, allowed_hosts, application_id, active: Flag, auth_type, auth_token_ref,
+        signing_secret_ref, signing_algorithm, credentials_created_at: Time, regenerated_at: Time, roles,
+        last_used_at: Time, created_at: Time, updated_at: Time,
     ],
 };
 
@@ -105,13 +85,8 @@ pub struct RoleAssignment {
 impl Hub {
     /// Returns one account by its id; an error if it does not exist or the actor may access none of its clients.
     pub async fn account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
-        if !is_id(id) {
-            return Err(ABSENT);
-        }
-        let query =
-            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
-        let found = self.first("read a service account", query).await?.map(read);
-        found.filter(|account| is_visible(actor, account)).ok_or(ABSENT)
+        let found = self.fetch_by_id("read a service account", &TABLE, id).await?.map(read);
+        found.filter(|account| is_visible(actor, account)).ok_or(Error::NotFound("service account"))
     }
 
     /// Returns a page of accounts, newest first; with `code`, only the account of that code.
@@ -121,21 +96,18 @@ impl Hub {
         code: Option<&str>,
         page: &PageQuery,
     ) -> Result<Page<ServiceAccount>, Error> {
-        let about = format!("accounts {}", code.unwrap_or_default());
-        let dialect = self.dialect();
-        let mut after = self.opened(actor, &about, page)?.map(|after| after.id);
+        let context = format!("accounts {}", code.unwrap_or_default());
+        let mut after = self.decode_cursor(actor, &context, page)?.map(|after| after.id);
         let wanted = page.wanted() as usize + 1;
         let mut accounts = Vec::new();
         // The clients are a list in one column, so accounts outside the scope are filtered here, page by page.
         loop {
-            let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
-            if let Some(code) = code {
-                query = query.push(" AND t.").name("code").push(" = ").text(code);
-            }
+            let mut query = self.select(&TABLE).and_equals("code", code);
             if let Some(after) = &after {
                 query = query.push(" AND t.id < ").text(after);
             }
-            let rows = self.all("list service accounts", query.push(" ORDER BY t.id DESC LIMIT 500")).await?;
+            let rows =
+                self.fetch_all("list service accounts", query.push(" ORDER BY t.id DESC LIMIT 500")).await?;
             let found: Vec<ServiceAccount> = rows.into_iter().map(read).collect();
             let ended = found.len() < 500;
             after = found.last().map(|account| account.id.clone());
@@ -145,7 +117,7 @@ impl Hub {
             }
         }
         accounts.truncate(wanted);
-        Ok(self.closed(actor, &about, page, accounts, |account| (None, account.id.clone())))
+        Ok(self.build_page(actor, &context, page, accounts, |account| PagePosition::of_id(&account.id)))
     }
 }
 
@@ -156,12 +128,11 @@ fn is_visible(actor: &Actor, account: &ServiceAccount) -> bool {
     }
 }
 
-pub(super) fn read(row: Vec<Value>) -> ServiceAccount {
-    let mut row = Reader::new(row);
+pub(super) fn read(mut row: RowReader) -> ServiceAccount {
     let mut account = ServiceAccount {
-        id: row.word(),
-        code: row.word(),
-        name: row.word(),
+        id: row.required_text(),
+        code: row.required_text(),
+        name: row.required_text(),
         description: row.text(),
         client_ids: row.json(),
         allowed_hosts: row.json(),
@@ -174,12 +145,10 @@ pub(super) fn read(row: Vec<Value>) -> ServiceAccount {
         updated_at: None,
     };
     let credentials = WebhookCredentials {
-        auth_type: row.text().map(|kind| named(&kind).unwrap_or(WebhookAuthType::Unknown)),
+        auth_type: row.name_or(WebhookAuthType::Unknown),
         auth_token_ref: row.text(),
         signing_secret_ref: row.text(),
-        signing_algorithm: row
-            .text()
-            .map(|algorithm| named(&algorithm).unwrap_or(SignatureAlgorithm::Unknown)),
+        signing_algorithm: row.name_or(SignatureAlgorithm::Unknown),
         created_at: row.time(),
         regenerated_at: row.time(),
     };

@@ -8,10 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::view::Event;
 use crate::access::Actor;
-use crate::check::Faults;
 use crate::hub::Settings;
+use crate::sql::tsid;
 use crate::subscription::is_pattern;
+use crate::validation::Faults;
 use crate::{Error, Moment};
 
 /// An event to create: its JSON members by name, not yet parsed.
@@ -29,44 +31,24 @@ pub struct CloudEvent {
     #[schema(pattern = "^1\\.0$")]
     specversion: String,
     /// Id of the event, unique per source and client. The same id again returns the first event.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     id: String,
     /// What the event comes from, as a URI reference.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     source: String,
     /// Type of the event: `application:subdomain:aggregate:event`.
     #[schema(rename = "type", max_length = 255, pattern = "^[A-Za-z0-9._-]+(:[A-Za-z0-9._-]+){3}$")]
     r#type: String,
     /// What the event is about. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     subject: Option<String>,
-    /// When it happened. Default: none.
+    /// When the event happened. Default: none.
     time: Option<Moment>,
     /// Media type of `data`. Default: `application/json`.
-    #[schema(
-        min_length = 3,
-        max_length = 255,
-        pattern = "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-:<-~])?$"
-    )]
+    #[schema(max_length = 255, format = "media-type")]
     datacontenttype: Option<String>,
     /// URI of the schema of `data`. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 2000,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 2000, format = "line")]
     dataschema: Option<String>,
     /// Any JSON, or text if the media type is not JSON. Default: none.
     #[schema(value_type = serde_json::Value, required = false)]
@@ -75,30 +57,8 @@ pub struct CloudEvent {
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     clientid: Option<String>,
     /// Id that ties related jobs and events together. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     correlationid: Option<String>,
-}
-
-/// A validated event, ready to be written.
-#[derive(Debug, Clone)]
-pub(super) struct Checked {
-    pub id: String,
-    pub event_id: String,
-    pub source: String,
-    pub code: String,
-    pub subject: Option<String>,
-    pub client: Option<String>,
-    pub correlation: Option<String>,
-    pub time: Option<Moment>,
-    pub content_type: String,
-    pub schema: Option<String>,
-    /// The payload of its jobs.
-    pub data: Option<String>,
-    pub extensions: BTreeMap<String, serde_json::Value>,
 }
 
 /// The members of an event that are not parsed yet; each is removed when it is read.
@@ -110,24 +70,24 @@ struct Members<'a> {
 impl Members<'_> {
     fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         let raw = self.event.remove(name).filter(|raw| raw.get() != "null")?;
-        let told = |error: serde_json::Error| {
+        let add_fault = |error: serde_json::Error| {
             let text = error.to_string();
-            self.faults.note(name, text.split(" at line ").next().unwrap_or_default());
+            self.faults.add(name, text.split(" at line ").next().unwrap_or_default());
         };
-        serde_json::from_str(raw.get()).map_err(told).ok()
+        serde_json::from_str(raw.get()).map_err(add_fault).ok()
     }
 
     fn line(&mut self, name: &str, most: usize) -> Option<String> {
         let text: Option<String> = self.take(name);
-        self.faults.maybe_line(name, text.as_deref(), most);
+        self.faults.optional_line(name, text.as_deref(), most);
         text
     }
 
     fn required(&mut self, name: &str, most: usize) -> String {
-        let there = self.event.get(name).is_some_and(|raw| raw.get() != "null");
+        let present = self.event.get(name).is_some_and(|raw| raw.get() != "null");
         let text = self.line(name, most);
-        if !there {
-            self.faults.note(name, "is missing");
+        if !present {
+            self.faults.add(name, "is missing");
         }
         text.unwrap_or_default()
     }
@@ -136,11 +96,11 @@ impl Members<'_> {
     fn data(&mut self, content_type: &str) -> Option<String> {
         if let Some(text) = self.take::<String>("data_base64") {
             if self.event.contains_key("data") {
-                self.faults.note("data_base64", "cannot be combined with data");
+                self.faults.add("data_base64", "cannot be combined with data");
             }
             let bytes = STANDARD.decode(&text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             if bytes.is_none() {
-                self.faults.note("data_base64", "must be the base64 of UTF-8 text");
+                self.faults.add("data_base64", "must be the base64 of UTF-8 text");
             }
             return bytes;
         }
@@ -153,7 +113,8 @@ impl Members<'_> {
     }
 }
 
-pub(super) fn checked(event: NewEvent, actor: &Actor, settings: &Settings) -> Result<Checked, Error> {
+/// Validates an event and gives it an id.
+pub(super) fn validated(event: NewEvent, actor: &Actor, settings: &Settings) -> Result<Event, Error> {
     let mut faults = Faults::default();
     let mut members = Members { event, faults: &mut faults };
     let version = members.required("specversion", 10);
@@ -162,10 +123,10 @@ pub(super) fn checked(event: NewEvent, actor: &Actor, settings: &Settings) -> Re
     let code = members.required("type", 255);
     let subject = members.line("subject", 255);
     let client: Option<String> = members.take("clientid");
-    let correlation = members.line("correlationid", 255);
-    let time = members.take("time");
+    let correlation_id = members.line("correlationid", 255);
+    let occurred_at = members.take("time");
     let content_type = members.line("datacontenttype", 255).unwrap_or_else(|| "application/json".to_owned());
-    let schema = members.line("dataschema", 2000);
+    let data_schema = members.line("dataschema", 2000);
     let data = members.data(&content_type);
     let names: Vec<String> = members.event.keys().cloned().collect();
     let mut extensions = BTreeMap::new();
@@ -173,32 +134,30 @@ pub(super) fn checked(event: NewEvent, actor: &Actor, settings: &Settings) -> Re
         extensions.extend(extension(&mut members, &name).map(|value| (name, value)));
     }
     if !version.is_empty() && version != "1.0" {
-        faults.note("specversion", "must be 1.0");
+        faults.add("specversion", "must be 1.0");
     }
     if !code.is_empty() && !is_pattern(&code, false) {
-        faults.note("type", "must be application:subdomain:aggregate:event");
+        faults.add("type", "must be application:subdomain:aggregate:event");
     }
-    faults.maybe_slug("clientid", client.as_deref(), 64);
+    faults.optional_slug("clientid", client.as_deref(), 64);
     crate::job::check_content_type(&mut faults, "datacontenttype", &content_type);
-    if let Some(data) = &data {
-        faults.text("data", data, settings.payload_limit);
-    }
-    faults.end()?;
-    let client = actor.client_for(client)?;
-    let id = postrider_sql::bind::tsid();
-    Ok(Checked {
-        id,
+    faults.optional_text("data", data.as_deref(), settings.payload_limit);
+    faults.finish()?;
+    Ok(Event {
+        id: tsid(),
         event_id,
         source,
         code,
         subject,
-        client,
-        correlation,
-        time,
-        content_type,
-        schema,
-        data,
+        client_id: actor.client_for(client)?,
+        correlation_id,
+        occurred_at,
+        data_content_type: Some(content_type),
+        data_schema,
         extensions,
+        data,
+        created_at: None,
+        created_by: actor.key_id(),
     })
 }
 
@@ -210,7 +169,7 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
     if !named {
         members
             .faults
-            .note(name, "is not a member of a CloudEvent: names of extensions are 1 to 20 of a-z and 0-9");
+            .add(name, "is not a member of a CloudEvent: names of extensions are 1 to 20 of a-z and 0-9");
         return None;
     }
     let value: serde_json::Value = members.take(name)?;
@@ -220,7 +179,7 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
     if !simple {
         let text =
             "must be a string of at most 1000 bytes without control characters, an integer or a boolean";
-        members.faults.note(name, text);
+        members.faults.add(name, text);
     }
     Some(value)
 }

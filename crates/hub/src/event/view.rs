@@ -5,31 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::{Actor, Scope};
-use crate::check::is_id;
-use crate::draft::Draft;
-use crate::job::beyond;
+use crate::access::Actor;
+use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Kind, Reader, Sheet, newest_first};
+use crate::sql::{RowReader, Table, columns};
 use crate::{Error, Hub, Moment};
 
-pub(super) const SHEET: Sheet = Sheet {
-    table: "dispatch_events",
-    columns: &[
-        ("id", Kind::Text),
-        ("event_id", Kind::Text),
-        ("source", Kind::Text),
-        ("code", Kind::Text),
-        ("subject", Kind::Text),
-        ("client_id", Kind::Text),
-        ("correlation_id", Kind::Text),
-        ("occurred_at", Kind::Time),
-        ("data_content_type", Kind::Text),
-        ("data_schema", Kind::Text),
-        ("extensions", Kind::Text),
-        ("data", Kind::Text),
-        ("created_at", Kind::Time),
-        ("created_by", Kind::Text),
+pub(super) const TABLE: Table = Table {
+    name: "dispatch_events",
+    columns: columns![
+        id, event_id, source, code, subject, client_id, correlation_id, occurred_at: Time, data_content_type,
+        data_schema, extensions, data, created_at: Time, created_by,
     ],
 };
 
@@ -71,11 +57,10 @@ pub struct Event {
 
 impl Event {
     /// Removes the data if the actor may not read it.
-    fn for_caller(mut self, actor: &Actor) -> Self {
-        if !actor.may_read_what(self.created_by.as_deref()) {
+    fn mask_for(&mut self, actor: &Actor) {
+        if !actor.may_read_created_by(self.created_by.as_deref()) {
             self.data = None;
         }
-        self
     }
 }
 
@@ -93,15 +78,11 @@ impl Hub {
     ///
     /// A producer gets the data only of events that its own key sent.
     pub async fn event(&self, actor: &Actor, id: &str) -> Result<Event, Error> {
-        const ABSENT: Error = Error::Absent("event");
-        if !is_id(id) {
-            return Err(ABSENT);
-        }
-        let query =
-            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
-        let found = self.first("read an event", query).await?.map(read);
+        let found = self.fetch_by_id("read an event", &TABLE, id).await?.map(read);
         let found = found.filter(|event| actor.scope.covers(event.client_id.as_deref()));
-        found.map(|event| event.for_caller(actor)).ok_or(ABSENT)
+        let mut event = found.ok_or(Error::NotFound("event"))?;
+        event.mask_for(actor);
+        Ok(event)
     }
 
     /// Returns a page of events within the actor's scope, newest first.
@@ -111,41 +92,32 @@ impl Hub {
         filter: &EventFilter,
         page: &PageQuery,
     ) -> Result<Page<Event>, Error> {
-        let about = format!("events {filter:?}");
-        let after = self.opened(actor, &about, page)?;
-        let dialect = self.dialect();
-        let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
-        for (column, value) in [("client_id", &filter.client_id), ("code", &filter.code)] {
-            if let Some(value) = value {
-                query = query.push(" AND t.").name(column).push(" = ").text(value);
-            }
-        }
-        if filter.created_after.is_some() {
-            query = query.push(" AND t.created_at >= ").time(filter.created_after);
-        }
-        if filter.created_before.is_some() {
-            query = query.push(" AND t.created_at < ").time(filter.created_before);
-        }
-        if let Scope::Only(clients) = &actor.scope {
-            query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));
-        }
-        let query = beyond(query, after.as_ref());
-        let kind = filter.client_id.is_some() || filter.code.is_some();
-        let order = newest_first(dialect, kind || actor.scope.default_client().is_some());
-        let query = query.push(&order).push(" LIMIT ").int(page.wanted() + 1);
-        let events = self.all("list events", query).await?.into_iter();
-        let events = events.map(|row| read(row).for_caller(actor)).collect();
-        Ok(self.closed(actor, &about, page, events, |event: &Event| (event.created_at, event.id.clone())))
+        let selective = filter.client_id.is_some() || filter.code.is_some();
+        let list = List {
+            doing: "list events",
+            context: &format!("events {filter:?}"),
+            order: ListOrder::Created { selective: selective || actor.scope.default_client().is_some() },
+            read,
+            position: |event| PagePosition { created: event.created_at, id: event.id.clone() },
+        };
+        let query = self
+            .select(&TABLE)
+            .and_equals("client_id", filter.client_id.as_deref())
+            .and_equals("code", filter.code.as_deref())
+            .and_created(filter.created_after, filter.created_before)
+            .and_in_scope(&actor.scope);
+        let mut page = self.read_page(actor, page, query, list).await?;
+        page.items.iter_mut().for_each(|event| event.mask_for(actor));
+        Ok(page)
     }
 }
 
-pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> Event {
-    let mut row = Reader::new(row);
+pub(super) fn read(mut row: RowReader) -> Event {
     Event {
-        id: row.word(),
-        event_id: row.word(),
-        source: row.word(),
-        code: row.word(),
+        id: row.required_text(),
+        event_id: row.required_text(),
+        source: row.required_text(),
+        code: row.required_text(),
         subject: row.text(),
         client_id: row.text(),
         correlation_id: row.text(),

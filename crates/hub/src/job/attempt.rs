@@ -1,29 +1,17 @@
 //! Delivery attempts of a job. The lane writes an attempt in the transaction that settles the job.
 
-use postrider_seams::row::Value;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::named;
 use crate::access::Actor;
-use crate::sheet::{Kind, Reader, Sheet};
+use crate::sql::{RowReader, Table, columns};
 use crate::{Moment, mask};
 
-pub(super) const SHEET: Sheet = Sheet {
-    table: "dispatch_attempts",
-    columns: &[
-        ("id", Kind::Text),
-        ("attempt_number", Kind::Int),
-        ("attempted_at", Kind::Time),
-        ("completed_at", Kind::Time),
-        ("duration_millis", Kind::Int),
-        ("status", Kind::Text),
-        ("response_code", Kind::Int),
-        ("response_body", Kind::Text),
-        ("error_message", Kind::Text),
-        ("error_stack_trace", Kind::Text),
-        ("error_type", Kind::Text),
-        ("created_at", Kind::Time),
+pub(super) const TABLE: Table = Table {
+    name: "dispatch_attempts",
+    columns: columns![
+        id, attempt_number: Int, attempted_at: Time, completed_at: Time, duration_millis: Int, status,
+        response_code: Int, response_body, error_message, error_stack_trace, error_type, created_at: Time,
     ],
 };
 
@@ -92,20 +80,19 @@ impl DispatchAttempt {
     }
 }
 
-pub(super) fn read(row: Vec<Value>) -> DispatchAttempt {
-    let mut row = Reader::new(row);
+pub(super) fn read(mut row: RowReader) -> DispatchAttempt {
     DispatchAttempt {
-        id: row.word(),
-        attempt_number: row.int().unwrap_or_default(),
+        id: row.required_text(),
+        attempt_number: row.required_int(),
         attempted_at: row.time(),
         completed_at: row.time(),
         duration_millis: row.int(),
-        status: row.text().map(|status| named(&status).unwrap_or(AttemptStatus::Unknown)),
+        status: row.name_or(AttemptStatus::Unknown),
         response_code: row.int(),
         response_body: row.text(),
         error_message: row.text(),
         error_stack_trace: row.text(),
-        error_type: row.text().map(|kind| named(&kind).unwrap_or(ErrorType::Unknown)),
+        error_type: row.name_or(ErrorType::Unknown),
         created_at: row.time(),
     }
 }

@@ -1,12 +1,11 @@
 //! Listing jobs with keyset pagination; an index serves each filter.
 
-use super::view::{self, SHEET, metadata_of, metadatum};
-use super::{DispatchJob, DispatchStatus, name};
-use crate::access::{Actor, Scope};
-use crate::cursor::After;
-use crate::draft::Draft;
+use super::view::{self, TABLE, metadata_query, read_metadata};
+use super::{DispatchJob, DispatchStatus, enum_name};
+use crate::access::Actor;
+use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Reader, newest_first, now, status_to_list};
+use crate::sql::{Dialect, SqlBuilder, now, status_for_lists};
 use crate::{Error, Hub, Moment, mask};
 
 /// A filter for jobs. `None` and `false` members match every job.
@@ -34,74 +33,46 @@ pub struct MetadataFilter {
 }
 
 impl Filter {
-    fn mark(&self) -> String {
-        format!("jobs {self:?}")
-    }
-
     /// Whether the filter selects by something other than the creation time.
-    fn narrows(&self) -> bool {
+    fn is_selective(&self) -> bool {
         let kinds = [&self.client_id, &self.code, &self.event_id, &self.subscription_id];
         let kind = self.status.is_some() || self.retryable || self.due || self.metadata.is_some();
         kind || kinds.into_iter().any(Option::is_some)
     }
 
     /// Appends ` AND …` for every member that is set.
-    pub(super) fn narrow(&self, mut query: Draft, dialect: postrider_sql::Dialect) -> Draft {
-        let texts = [
-            ("client_id", self.client_id.clone()),
-            ("code", self.code.clone()),
-            ("event_id", self.event_id.clone()),
-            ("subscription_id", self.subscription_id.clone()),
-        ];
-        if let Some(status) = &self.status {
-            query = query.push(" AND ").push(status_to_list(dialect)).push(" = ").text(&name(status));
+    pub(super) fn append_conditions(&self, query: SqlBuilder, dialect: Dialect) -> SqlBuilder {
+        let status = status_for_lists(dialect);
+        let mut query = query
+            .and_equals("client_id", self.client_id.as_deref())
+            .and_equals("code", self.code.as_deref())
+            .and_equals("event_id", self.event_id.as_deref())
+            .and_equals("subscription_id", self.subscription_id.as_deref())
+            .and_created(self.created_after, self.created_before);
+        if let Some(wanted) = &self.status {
+            query = query.push(&format!(" AND {status} = ")).text(&enum_name(wanted));
         }
-        for (column, value) in texts {
-            if let Some(value) = value {
-                query = query.push(" AND t.").name(column).push(" = ").text(&value);
-            }
-        }
-        if self.created_after.is_some() {
-            query = query.push(" AND t.created_at >= ").time(self.created_after);
-        }
-        if self.created_before.is_some() {
-            query = query.push(" AND t.created_at < ").time(self.created_before);
-        }
-        if let Some(metadata) = &self.metadata {
+        if let Some(MetadataFilter { key, value }) = &self.metadata {
             query = query
                 .push(" AND t.id IN (SELECT m.job_id FROM dispatch_job_metadata AS m WHERE m.")
-                .name("key")
+                .column("key")
                 .push(" = ")
-                .text(&metadata.key)
+                .text(key)
                 .push(" AND m.")
-                .name("value")
+                .column("value")
                 .push(" = ")
-                .text(&metadata.value)
+                .text(value)
                 .push(")");
         }
         if self.retryable {
-            query = query
-                .push(" AND ")
-                .push(status_to_list(dialect))
-                .push(" = 'ERROR' AND t.attempt_count < COALESCE(t.max_retries, 3)");
+            let attempts_left = "t.attempt_count < COALESCE(t.max_retries, 3)";
+            query = query.push(&format!(" AND {status} = 'ERROR' AND {attempts_left}"));
         }
         if self.due {
-            query = query
-                .push(" AND ")
-                .push(status_to_list(dialect))
-                .push(" = 'PENDING' AND (t.scheduled_for IS NULL OR t.scheduled_for <= ")
-                .push(now(dialect))
-                .push(")");
+            let due = format!("(t.scheduled_for IS NULL OR t.scheduled_for <= {})", now(dialect));
+            query = query.push(&format!(" AND {status} = 'PENDING' AND {due}"));
         }
         query
-    }
-}
-
-/// Appends ` AND …` for the clients that the actor may access.
-pub(super) fn within(query: Draft, actor: &Actor) -> Draft {
-    match &actor.scope {
-        Scope::All => query,
-        Scope::Only(clients) => query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str)),
     }
 }
 
@@ -113,16 +84,16 @@ impl Hub {
         filter: &Filter,
         page: &PageQuery,
     ) -> Result<Page<DispatchJob>, Error> {
-        let about = filter.mark();
-        let after = self.opened(actor, &about, page)?;
-        let dialect = self.dialect();
-        let query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
-        let query = beyond(within(filter.narrow(query, dialect), actor), after.as_ref());
-        let order = newest_first(dialect, filter.narrows() || actor.scope.default_client().is_some());
-        let query = query.push(&order).push(" LIMIT ").int(page.wanted() + 1);
-        let rows = self.all("list dispatch jobs", query).await?;
-        let jobs: Vec<DispatchJob> = rows.into_iter().map(|row| view::read(&mut Reader::new(row))).collect();
-        let mut page = self.closed(actor, &about, page, jobs, |job| (job.created_at, job.id.clone()));
+        let selective = filter.is_selective() || actor.scope.default_client().is_some();
+        let list = List {
+            doing: "list dispatch jobs",
+            context: &format!("jobs {filter:?}"),
+            order: ListOrder::Created { selective },
+            read: |mut row| view::read(&mut row),
+            position: |job| PagePosition { created: job.created_at, id: job.id.clone() },
+        };
+        let query = filter.append_conditions(self.select(&TABLE), self.dialect()).and_in_scope(&actor.scope);
+        let mut page = self.read_page(actor, page, query, list).await?;
         self.add_metadata(&mut page.items).await?;
         for job in &mut page.items {
             mask::headers(actor, false, &mut job.headers);
@@ -136,26 +107,13 @@ impl Hub {
             return Ok(());
         }
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
-        for row in self.all("read the metadata of dispatch jobs", metadata_of(self.dialect(), &ids)).await? {
-            let (id, metadatum) = metadatum(row);
+        let query = metadata_query(self.dialect(), &ids);
+        for row in self.fetch_all("read the metadata of dispatch jobs", query).await? {
+            let (id, entry) = read_metadata(row);
             if let Some(job) = jobs.iter_mut().find(|job| job.id == id) {
-                job.metadata.push(metadatum);
+                job.metadata.push(entry);
             }
         }
         Ok(())
     }
-}
-
-/// Appends ` AND …` for the rows after the end of the previous page.
-pub(crate) fn beyond(query: Draft, after: Option<&After>) -> Draft {
-    let Some(After { created, id }) = after else { return query };
-    query
-        // An index can start from this condition.
-        .push(" AND t.created_at <= ")
-        .time(*created)
-        .push(" AND (t.created_at < ")
-        .time(*created)
-        .push(" OR t.id < ")
-        .text(id)
-        .push(")")
 }

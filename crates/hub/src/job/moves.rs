@@ -3,23 +3,21 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::list::within;
 use super::{DispatchJob, DispatchStatus, Filter};
 use crate::access::Actor;
 use crate::audit::{self, Change};
-use crate::draft::Draft;
-use crate::sheet::{Reader, now};
+use crate::sql::{SqlBuilder, now};
 use crate::{Error, Hub};
 
 /// Maximum number of jobs of one bulk retry.
-const BULK: u32 = 1000;
+const BULK_LIMIT: u32 = 1000;
 
 /// Number of jobs per statement.
-const AT_ONCE: usize = 200;
+const CHUNK: usize = 200;
 
 /// Result of a bulk retry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Retried {
+pub struct RetryResult {
     /// Number of jobs that will be tried again.
     pub retried: u64,
     /// Whether more jobs match. Repeat the request to retry them.
@@ -36,28 +34,28 @@ impl Hub {
     pub async fn retry_job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         let job = self.job(actor, id).await?;
         if job.status != DispatchStatus::Error {
-            return Err(refused("retried", "only jobs in ERROR can be", &job));
+            return Err(conflict("retried", "only jobs in ERROR can be", &job));
         }
-        let retry = self.retry([id], "t.status = 'ERROR'");
-        let moved = self.moved(actor, ("retry", audit::GOES), &job, retry).await?;
-        self.hand(vec![job.id]).await;
+        let retry = self.retry_update([id], "t.status = 'ERROR'");
+        let moved = self.apply_move(actor, ("retry", audit::RETRY_IS_DUE), &job, retry).await?;
+        self.publish(vec![job.id]).await;
         Ok(moved)
     }
 
-    fn retry<'a>(&self, ids: impl IntoIterator<Item = &'a str>, state: &str) -> Draft {
+    fn retry_update<'a>(&self, ids: impl IntoIterator<Item = &'a str>, state: &str) -> SqlBuilder {
         let dialect = self.dialect();
         // MySQL assigns from left to right and later expressions see the new values, so `next_attempt_at`, which DEAD
         // tests, must be the last.
-        self.update(&format!(
-            "retry_budget = {BUDGET}, max_retries = CASE WHEN {DEAD} THEN t.attempt_count + {BUDGET} ELSE t.max_retries \
+        self.job_update(&format!(
+            "retry_budget = {INITIAL_ATTEMPTS}, max_retries = CASE WHEN {DEAD} THEN t.attempt_count + {INITIAL_ATTEMPTS} ELSE t.max_retries \
              END, completed_at = NULL, expires_at = CASE WHEN t.expires_at <= {now} THEN NULL ELSE t.expires_at END, \
              queued_at = {queued}, next_attempt_at = {now}",
             now = now(dialect),
             // This process publishes the job to the queue itself, so the pollers need not do it.
-            queued = if self.handing.is_some() { now(dialect) } else { "NULL" },
+            queued = if self.queue.is_some() { now(dialect) } else { "NULL" },
         ))
         .push(" WHERE t.id IN ")
-        .texts(ids)
+        .in_list(ids)
         .push(" AND ")
         .push(state)
     }
@@ -67,15 +65,15 @@ impl Hub {
         let job = self.job(actor, id).await?;
         match job.status {
             DispatchStatus::Cancelled => return Ok(job),
-            DispatchStatus::Completed => return Err(refused("cancelled", "it was delivered:", &job)),
+            DispatchStatus::Completed => return Err(conflict("cancelled", "it was delivered:", &job)),
             _ => {}
         }
         let cancel = self
-            .update("status = 'CANCELLED', next_attempt_at = NULL, claimed_by = NULL, lease_until = NULL")
+            .job_update("status = 'CANCELLED', next_attempt_at = NULL, claimed_by = NULL, lease_until = NULL")
             .push(" WHERE t.id = ")
             .text(id)
             .push(" AND t.status IN ('QUEUED', 'PENDING', 'IN_PROGRESS', 'ERROR')");
-        self.moved(actor, ("cancel", "m.status = 'CANCELLED'"), &job, cancel).await
+        self.apply_move(actor, ("cancel", "m.status = 'CANCELLED'"), &job, cancel).await
     }
 
     /// Marks a job in ERROR as COMPLETED on the operator's word. A completed job is returned unchanged.
@@ -84,85 +82,82 @@ impl Hub {
         match job.status {
             DispatchStatus::Completed => return Ok(job),
             DispatchStatus::Error => {}
-            _ => return Err(refused("completed", "only jobs in ERROR can be", &job)),
+            _ => return Err(conflict("completed", "only jobs in ERROR can be", &job)),
         }
         let completed = now(self.dialect());
         let complete = self
-            .update(&format!("status = 'COMPLETED', next_attempt_at = NULL, completed_at = {completed}"))
+            .job_update(&format!("status = 'COMPLETED', next_attempt_at = NULL, completed_at = {completed}"))
             .push(" WHERE t.id = ")
             .text(id)
             .push(" AND t.status = 'ERROR'");
-        self.moved(actor, ("complete", "m.status = 'COMPLETED'"), &job, complete).await
+        self.apply_move(actor, ("complete", "m.status = 'COMPLETED'"), &job, complete).await
     }
 
     /// Retries the dead jobs that match the filter, oldest first, at most 1000 per call.
-    pub async fn retry_jobs(&self, actor: &Actor, filter: &Filter) -> Result<Retried, Error> {
+    pub async fn retry_jobs(&self, actor: &Actor, filter: &Filter) -> Result<RetryResult, Error> {
         let dialect = self.dialect();
-        let query = Draft::new(dialect, "SELECT t.id, t.client_id FROM dispatch_jobs AS t WHERE ").push(DEAD);
-        let query = within(filter.narrow(query, dialect), actor);
-        let query = query.push(" ORDER BY t.created_at, t.id LIMIT ").int(BULK + 1);
-        let rows = self.all("find dead dispatch jobs", query).await?;
-        let more = rows.len() > BULK as usize;
+        let query = self.sql("SELECT t.id, t.client_id FROM dispatch_jobs AS t WHERE ").push(DEAD);
+        let query = filter.append_conditions(query, dialect).and_in_scope(&actor.scope);
+        let query = query.push(" ORDER BY t.created_at, t.id LIMIT ").int(BULK_LIMIT + 1);
+        let rows = self.fetch_all("find dead dispatch jobs", query).await?;
+        let more = rows.len() > BULK_LIMIT as usize;
         let dead: Vec<(String, Option<String>)> = rows
             .into_iter()
-            .take(BULK as usize)
-            .map(|row| {
-                let mut row = Reader::new(row);
-                (row.word(), row.text())
-            })
+            .take(BULK_LIMIT as usize)
+            .map(|mut row| (row.required_text(), row.text()))
             .collect();
         let mut retried = 0;
         // Several small transactions instead of one that holds a thousand locks.
-        for part in dead.chunks(AT_ONCE) {
-            let retry = self.retry(part.iter().map(|(id, _)| id.as_str()), DEAD);
-            let lines = audit::retried(
+        for part in dead.chunks(CHUNK) {
+            let retry = self.retry_update(part.iter().map(|(id, _)| id.as_str()), DEAD);
+            let entries = audit::retried_entries(
                 dialect,
                 actor,
                 part.iter().map(|(id, client)| (id.as_str(), client.as_deref())),
             );
-            let answers = self.run("retry dispatch jobs", vec![retry.done(), lines]).await?;
+            let answers = self.run("retry dispatch jobs", vec![retry.finish(), entries]).await?;
             retried += answers.first().map_or(0, |answer| answer.changed);
         }
-        self.hand(dead.into_iter().map(|(id, _)| id).collect()).await;
-        Ok(Retried { retried, more })
+        self.publish(dead.into_iter().map(|(id, _)| id).collect()).await;
+        Ok(RetryResult { retried, more })
     }
 
-    fn update(&self, writes: &str) -> Draft {
+    fn job_update(&self, writes: &str) -> SqlBuilder {
         let dialect = self.dialect();
         // PostgreSQL and SQLite allow no table alias in SET; MySQL accepts the bare column too.
         let text = format!("UPDATE dispatch_jobs AS t SET {writes}, updated_at = {}", now(dialect));
-        Draft::new(dialect, text)
+        SqlBuilder::new(dialect, text)
     }
 
-    /// Executes the move of a job that was just read; `is` is the condition on `m` after the move. Fails with a
+    /// Executes the move of a job that was just read; `condition` is a condition on `m` after the move. Fails with a
     /// conflict that names the current state if the job has changed since it was read.
-    async fn moved(
+    async fn apply_move(
         &self,
         actor: &Actor,
-        (action, is): (&'static str, &str),
+        (action, condition): (&'static str, &str),
         job: &DispatchJob,
-        update: Draft,
+        update: SqlBuilder,
     ) -> Result<DispatchJob, Error> {
         let dialect = self.dialect();
         let change = Change::new(action, "dispatchJob", &job.id)
             .of_client(job.client_id.as_deref())
-            .detail("from", super::name(&job.status));
-        let statements = vec![update.done(), change.if_now(dialect, actor, "dispatch_jobs", is)];
+            .detail("from", super::enum_name(&job.status));
+        let statements = vec![update.finish(), change.entry_if(dialect, actor, "dispatch_jobs", condition)];
         let answers = self.run("move a dispatch job", statements).await?;
         let now = self.job(actor, &job.id).await?;
         match answers.first() {
             Some(answer) if answer.changed > 0 => Ok(now),
-            _ => Err(refused("moved", "it has changed meanwhile:", &now)),
+            _ => Err(conflict("moved", "it has changed meanwhile:", &now)),
         }
     }
 }
 
 /// The SQL expression for the number of attempts that the job was created with.
-const BUDGET: &str = "COALESCE(t.retry_budget, t.max_retries, 3)";
+const INITIAL_ATTEMPTS: &str = "COALESCE(t.retry_budget, t.max_retries, 3)";
 
-fn refused(verb: &str, why: &str, job: &DispatchJob) -> Error {
+fn conflict(verb: &str, why: &str, job: &DispatchJob) -> Error {
     Error::conflict(
         "status",
-        format!("the job cannot be {verb}: {why} this one is {}", super::name(&job.status)),
+        format!("the job cannot be {verb}: {why} this one is {}", super::enum_name(&job.status)),
     )
 }

@@ -8,8 +8,9 @@ use utoipa::ToSchema;
 
 use super::{DispatchKind, DispatchMode, DispatchProtocol};
 use crate::access::{Actor, hex};
-use crate::check::{Faults, is_strategy};
 use crate::hub::Settings;
+use crate::sql::tsid;
+use crate::validation::Faults;
 use crate::{Error, Moment, target};
 
 /// A job to create.
@@ -17,50 +18,30 @@ use crate::{Error, Moment, target};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewJob {
     /// The caller's own id of the job. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub external_id: Option<String>,
     /// Where the job comes from. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub source: Option<String>,
     /// Only `TASK` jobs can be created here; `EVENT` jobs are created by subscriptions. Default: `TASK`.
     #[schema(value_type = Option<TaskKind>)]
     pub kind: Option<DispatchKind>,
     /// Code of the task, or type of what happened.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub code: String,
     /// What the task is about. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub subject: Option<String>,
     /// Id of the event that the job belongs to. Default: none.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub event_id: Option<String>,
     /// Id that ties related jobs and events together. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub correlation_id: Option<String>,
     /// Searchable keys and values. Default: none.
     #[serde(default)]
     #[schema(max_items = 50)]
-    pub metadata: Vec<Metadatum>,
+    pub metadata: Vec<MetadataEntry>,
     /// URL that the payload is posted to. It must be https, unless the server allows http.
     #[schema(max_length = 2000, pattern = "^https?://[!-~]+$")]
     pub target_url: String,
@@ -73,11 +54,7 @@ pub struct NewJob {
     /// Body of the request. Default: an empty body.
     pub payload: Option<String>,
     /// Media type of the payload. Default: `application/json`.
-    #[schema(
-        min_length = 3,
-        max_length = 255,
-        pattern = "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-:<-~])?$"
-    )]
+    #[schema(max_length = 255, format = "media-type")]
     pub payload_content_type: Option<String>,
     /// Whether to send the payload as it is. Otherwise it is sent in a CloudEvents envelope. Default: true.
     pub data_only: Option<bool>,
@@ -94,11 +71,7 @@ pub struct NewJob {
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     pub dispatch_pool_id: Option<String>,
     /// Group within which jobs are delivered in order. Default: none.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub message_group: Option<String>,
     /// Order within the message group, lowest first. Default: 99.
     #[schema(minimum = -2_147_483_648i64, maximum = 2_147_483_647)]
@@ -114,10 +87,7 @@ pub struct NewJob {
     pub max_retries: Option<i64>,
     /// When failed attempts are retried: `exponential` (after 30 s, doubling, at most 1 h), `fixed` (every 30 s),
     /// `immediate`, or a JSON list of seconds: `[5,60]`. Default: `exponential`.
-    #[schema(
-        max_length = 255,
-        pattern = r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$"
-    )]
+    #[schema(max_length = 255, format = "retry-strategy")]
     pub retry_strategy: Option<String>,
     /// Earliest time of the first attempt. Until then the job does not block its group. Default: now.
     pub scheduled_for: Option<Moment>,
@@ -142,20 +112,12 @@ pub enum TaskKind {
 /// A searchable key and value.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Metadatum {
+pub struct MetadataEntry {
     /// Key to search by.
-    #[schema(
-        min_length = 1,
-        max_length = 128,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 128, format = "line")]
     pub key: String,
     /// Value to search for.
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
-    )]
+    #[schema(max_length = 255, format = "line")]
     pub value: String,
 }
 
@@ -168,19 +130,19 @@ pub(crate) struct Origin {
 
 /// A job ready to be written: validated, with all defaults set.
 #[derive(Debug, Clone)]
-pub(crate) struct Draught {
+pub(crate) struct JobDraft {
     pub id: String,
     pub kind: DispatchKind,
     pub new: NewJob,
     pub origin: Origin,
-    /// SHA-256 of the request, to tell a repeated request from a different one with the same idempotency key.
+    /// SHA-256 of the request, to distinguish a repeated request from a different one with the same idempotency key.
     pub hash: String,
 }
 
-impl Draught {
+impl JobDraft {
     /// Generates a new id, before the job is written again.
-    pub fn renew(&mut self) {
-        self.id = postrider_sql::bind::tsid();
+    pub fn assign_new_id(&mut self) {
+        self.id = tsid();
     }
 }
 
@@ -192,20 +154,20 @@ impl NewJob {
     }
 
     /// Validates the members of the request and sets the defaults.
-    pub(crate) fn checked(mut self, actor: &Actor, settings: &Settings) -> Result<Draught, Error> {
+    pub(crate) fn validated(mut self, actor: &Actor, settings: &Settings) -> Result<JobDraft, Error> {
         let mut faults = Faults::default();
         self.check(&mut faults, settings);
         if self.kind == Some(DispatchKind::Event) {
             faults
-                .note("kind", "must be TASK: EVENT jobs are created by subscriptions; send an event instead");
+                .add("kind", "must be TASK: EVENT jobs are created by subscriptions; send an event instead");
         }
-        faults.end()?;
+        faults.finish()?;
         self.client_id = actor.client_for(self.client_id)?;
         let origin = Origin { created_by: actor.key_id(), ..Origin::default() };
-        Ok(self.drafted(DispatchKind::Task, origin))
+        Ok(self.into_draft(DispatchKind::Task, origin))
     }
 
-    pub(crate) fn drafted(mut self, kind: DispatchKind, origin: Origin) -> Draught {
+    pub(crate) fn into_draft(mut self, kind: DispatchKind, origin: Origin) -> JobDraft {
         self.kind = Some(kind);
         self.payload_content_type.get_or_insert_with(|| "application/json".to_owned());
         self.data_only.get_or_insert(true);
@@ -215,7 +177,7 @@ impl NewJob {
         self.retry_strategy.get_or_insert_with(|| "exponential".to_owned());
         let text = serde_json::to_string(&self).expect("a request is made of texts and numbers");
         let hash = hex(digest(&SHA256, text.as_bytes()).as_ref());
-        Draught { id: postrider_sql::bind::tsid(), kind, new: self, origin, hash }
+        JobDraft { id: tsid(), kind, new: self, origin, hash }
     }
 
     fn check(&self, faults: &mut Faults, settings: &Settings) {
@@ -226,26 +188,24 @@ impl NewJob {
             ("correlationId", &self.correlation_id),
             ("messageGroup", &self.message_group),
         ] {
-            faults.maybe_line(field, value.as_deref(), 255);
+            faults.optional_line(field, value.as_deref(), 255);
         }
         faults.line("code", &self.code, 255);
-        faults.maybe_slug("eventId", self.event_id.as_deref(), 64);
-        faults.maybe_slug("clientId", self.client_id.as_deref(), 64);
-        faults.maybe_slug("schemaId", self.schema_id.as_deref(), 128);
+        faults.optional_slug("eventId", self.event_id.as_deref(), 64);
+        faults.optional_slug("clientId", self.client_id.as_deref(), 64);
+        faults.optional_slug("schemaId", self.schema_id.as_deref(), 128);
         faults.id("serviceAccountId", self.service_account_id.as_deref());
         faults.id("dispatchPoolId", self.dispatch_pool_id.as_deref());
         if let Err(text) = target::check(&settings.guard, &self.target_url) {
-            faults.note("targetUrl", text);
+            faults.add("targetUrl", text);
         }
         faults.headers("headers", &self.headers, self.service_account_id.is_some());
-        if let Some(payload) = &self.payload {
-            faults.text("payload", payload, settings.payload_limit);
-        }
+        faults.optional_text("payload", self.payload.as_deref(), settings.payload_limit);
         if let Some(kind) = &self.payload_content_type {
             check_content_type(faults, "payloadContentType", kind);
         }
         if self.data_only == Some(false) && self.payload_is_json() == Some(false) {
-            faults.note(
+            faults.add(
                 "payload",
                 "is not JSON, as payloadContentType requires, so it cannot be sent in an envelope",
             );
@@ -255,7 +215,7 @@ impl NewJob {
         if let Some(key) = &self.idempotency_key
             && (key.is_empty() || key.len() > 255 || !key.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            faults.note("idempotencyKey", "must have 1 to 255 visible ASCII characters, without spaces");
+            faults.add("idempotencyKey", "must have 1 to 255 visible ASCII characters, without spaces");
         }
     }
 
@@ -269,7 +229,7 @@ impl NewJob {
 
     fn check_metadata(&self, faults: &mut Faults) {
         if self.metadata.len() > 50 {
-            faults.note("metadata", "must not have more than 50 entries");
+            faults.add("metadata", "must not have more than 50 entries");
         }
         for (index, metadatum) in self.metadata.iter().enumerate() {
             faults.line(&format!("metadata[{index}].key"), &metadatum.key, 128);
@@ -284,20 +244,13 @@ impl NewJob {
             ("maxRetries", self.max_retries, 1..=1000),
         ];
         for (field, value, allowed) in numbers {
-            if let Some(value) = value {
-                faults.range(field, value, allowed);
-            }
+            faults.optional_range(field, value, allowed);
         }
-        if self.retry_strategy.as_deref().is_some_and(|text| !is_strategy(text)) {
-            faults.note(
-                "retryStrategy",
-                "must be immediate, fixed, exponential or a JSON list of seconds: [5,60]",
-            );
-        }
+        faults.retry_strategy(self.retry_strategy.as_deref());
         if let (Some(after), Some(before)) = (self.scheduled_for, self.expires_at)
             && after >= before
         {
-            faults.note("expiresAt", "must be later than scheduledFor");
+            faults.add("expiresAt", "must be later than scheduledFor");
         }
     }
 }
@@ -311,6 +264,6 @@ pub(crate) fn check_content_type(faults: &mut Faults, field: &str, text: &str) {
     let named = bare.trim_end().split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub));
     let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && !text.ends_with([' ', ';']);
     if text.len() > 255 || !named || !printable {
-        faults.note(field, "must be a media type such as application/json");
+        faults.add(field, "must be a media type such as application/json");
     }
 }

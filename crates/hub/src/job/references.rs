@@ -3,15 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DispatchKind, Draught, NewJob, Origin};
+use super::{DispatchKind, JobDraft, NewJob, Origin};
 use crate::access::{Actor, Role, Scope};
-use crate::draft::Draft;
 use crate::schema::Payload;
-use crate::sheet::Reader;
+use crate::sql::RowReader;
 use crate::{Error, Fault, Hub};
 
 /// The message for callers below operator if their target is not allowed.
-const NOT_ALLOWED: &str = "is not an allowed target";
+const TARGET_NOT_ALLOWED: &str = "is not an allowed target";
 
 /// The members of a service account that the checks need.
 struct Account {
@@ -26,19 +25,21 @@ impl Hub {
     pub(super) async fn check_references(
         &self,
         actor: &Actor,
-        drafts: &mut [Result<Draught, Error>],
+        drafts: &mut [Result<JobDraft, Error>],
     ) -> Result<(), Error> {
-        let accounts = self.accounts_named(&named(drafts, |new| new.service_account_id.as_deref())).await?;
-        let pools = self.pools_named(&named(drafts, |new| new.dispatch_pool_id.as_deref())).await?;
-        let drafted = drafts.iter().flatten().map(|draft| &draft.new);
-        let targets = drafted.map(|new| (new.target_url.as_str(), new.client_id.as_deref())).collect();
-        let private = self.names.refused(&self.settings.guard, targets).await;
+        let accounts =
+            self.accounts_by_id(&referenced_ids(drafts, |new| new.service_account_id.as_deref())).await?;
+        let pools = self.pools_by_id(&referenced_ids(drafts, |new| new.dispatch_pool_id.as_deref())).await?;
+        let valid = drafts.iter().flatten().map(|draft| &draft.new);
+        let targets = valid.map(|new| (new.target_url.as_str(), new.client_id.as_deref())).collect();
+        let refused = self.target_dns.refused(&self.settings.guard, targets).await;
         for slot in drafts.iter_mut() {
             let Ok(draft) = slot.as_ref() else { continue };
             let mut faults: Vec<Fault> = Vec::new();
-            let why = private.get(&draft.new.target_url);
+            let why = refused.get(&draft.new.target_url);
             // Only operators may see the address that a name resolves to.
-            let why = why.map(|why| if actor.role >= Role::Operator { why.as_str() } else { NOT_ALLOWED });
+            let why =
+                why.map(|why| if actor.role >= Role::Operator { why.as_str() } else { TARGET_NOT_ALLOWED });
             faults.extend(why.map(|why| Fault::new("targetUrl", why)));
             faults.extend(account_fault(actor, &accounts, &draft.new));
             faults.extend(pool_fault(&pools, &draft.new));
@@ -50,12 +51,12 @@ impl Hub {
     }
 
     /// Checks the payloads of jobs with a schema, in one call.
-    async fn check_schemas(&self, drafts: &mut [Result<Draught, Error>]) -> Result<(), Error> {
-        let mut slots: Vec<&mut Result<Draught, Error>> = drafts
+    async fn check_schemas(&self, drafts: &mut [Result<JobDraft, Error>]) -> Result<(), Error> {
+        let mut slots: Vec<&mut Result<JobDraft, Error>> = drafts
             .iter_mut()
             .filter(|slot| slot.as_ref().is_ok_and(|draft| draft.new.schema_id.is_some()))
             .collect();
-        let payload = |slot: &&mut Result<Draught, Error>| {
+        let payload = |slot: &&mut Result<JobDraft, Error>| {
             let new = &slot.as_ref().ok()?.new;
             Some(Payload { schema: new.schema_id.clone()?, text: new.payload.clone() })
         };
@@ -69,49 +70,45 @@ impl Hub {
     }
 
     /// Checks the references of a job that is not created now, such as those of a subscription.
-    pub(crate) async fn check_job(&self, actor: &Actor, job: NewJob) -> Result<(), Error> {
-        let mut draft = [Ok(job.drafted(DispatchKind::Task, Origin::default()))];
+    pub(crate) async fn check_job_references(&self, actor: &Actor, job: NewJob) -> Result<(), Error> {
+        let mut draft = [Ok(job.into_draft(DispatchKind::Task, Origin::default()))];
         self.check_references(actor, &mut draft).await?;
         let [draft] = draft;
         draft.map(|_| ())
     }
 
-    async fn accounts_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Account>, Error> {
+    async fn accounts_by_id(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Account>, Error> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let query = Draft::new(
-            self.dialect(),
-            "SELECT id, active, client_ids, allowed_hosts FROM service_accounts WHERE id IN ",
-        );
-        let query = query.texts(ids.iter().map(String::as_str));
-        let rows = self.all("look up service accounts", query).await?;
-        let read = |row| {
-            let mut row = Reader::new(row);
-            let (id, active, mut readable) = (row.word(), row.flag(), true);
-            let (clients, hosts) = (row.json_in(&mut readable), row.json());
+        let query =
+            self.sql("SELECT id, active, client_ids, allowed_hosts FROM service_accounts WHERE id IN ");
+        let query = query.in_list(ids);
+        let rows = self.fetch_all("look up service accounts", query).await?;
+        let read = |mut row: RowReader| {
+            let (id, active, mut readable) = (row.required_text(), row.flag(), true);
+            let (clients, hosts) = (row.json_checked(&mut readable), row.json());
             (id, Account { active: active && readable, clients, hosts })
         };
         Ok(rows.into_iter().map(read).collect())
     }
 
     /// Returns the client of each pool that exists; `None` if the pool is for all clients.
-    async fn pools_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Option<String>>, Error> {
+    async fn pools_by_id(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Option<String>>, Error> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let query = Draft::new(self.dialect(), "SELECT id, client_id FROM dispatch_pools WHERE id IN ");
-        let query = query.texts(ids.iter().map(String::as_str));
-        let rows = self.all("look up dispatch pools", query).await?;
-        let read = |row| {
-            let mut row = Reader::new(row);
-            (row.word(), row.text())
-        };
-        Ok(rows.into_iter().map(read).collect())
+        let query = self.sql("SELECT id, client_id FROM dispatch_pools WHERE id IN ");
+        let query = query.in_list(ids);
+        let rows = self.fetch_all("look up dispatch pools", query).await?;
+        Ok(rows.into_iter().map(|mut row| (row.required_text(), row.text())).collect())
     }
 }
 
-fn named(drafts: &[Result<Draught, Error>], id: impl Fn(&NewJob) -> Option<&str>) -> BTreeSet<String> {
+fn referenced_ids(
+    drafts: &[Result<JobDraft, Error>],
+    id: impl Fn(&NewJob) -> Option<&str>,
+) -> BTreeSet<String> {
     drafts.iter().flatten().filter_map(|draft| id(&draft.new)).map(str::to_owned).collect()
 }
 

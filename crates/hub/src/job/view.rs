@@ -2,59 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use postrider_seams::row::Value;
-use postrider_sql::Dialect;
-use postrider_sql::plain::{Answer, Statement};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::attempt::{self, DispatchAttempt};
-use super::{DispatchKind, DispatchMode, DispatchProtocol, DispatchStatus, named};
+use super::{DispatchKind, DispatchMode, DispatchProtocol, DispatchStatus};
 use crate::access::Actor;
-use crate::check::is_id;
-use crate::draft::Draft;
-use crate::sheet::{Kind, Reader, Sheet};
+use crate::sql::{Answer, Dialect, RowReader, SqlBuilder, Statement, Table, columns};
+use crate::validation::is_id;
 use crate::{Error, Hub, Moment, mask};
 
-pub(super) const SHEET: Sheet = Sheet {
-    table: "dispatch_jobs",
-    columns: &[
-        ("id", Kind::Text),
-        ("external_id", Kind::Text),
-        ("source", Kind::Text),
-        ("kind", Kind::Text),
-        ("code", Kind::Text),
-        ("subject", Kind::Text),
-        ("event_id", Kind::Text),
-        ("correlation_id", Kind::Text),
-        ("target_url", Kind::Text),
-        ("protocol", Kind::Text),
-        ("headers", Kind::Text),
-        ("payload_content_type", Kind::Text),
-        ("data_only", Kind::Flag),
-        ("service_account_id", Kind::Text),
-        ("client_id", Kind::Text),
-        ("subscription_id", Kind::Text),
-        ("mode", Kind::Text),
-        ("dispatch_pool_id", Kind::Text),
-        ("message_group", Kind::Text),
-        ("sequence", Kind::Int),
-        ("timeout_seconds", Kind::Int),
-        ("schema_id", Kind::Text),
-        ("status", Kind::Text),
-        ("max_retries", Kind::Int),
-        ("retry_strategy", Kind::Text),
-        ("scheduled_for", Kind::Time),
-        ("expires_at", Kind::Time),
-        ("next_attempt_at", Kind::Time),
-        ("attempt_count", Kind::Int),
-        ("last_attempt_at", Kind::Time),
-        ("completed_at", Kind::Time),
-        ("duration_millis", Kind::Int),
-        ("last_error", Kind::Text),
-        ("idempotency_key", Kind::Text),
-        ("created_at", Kind::Time),
-        ("updated_at", Kind::Time),
+pub(super) const TABLE: Table = Table {
+    name: "dispatch_jobs",
+    columns: columns![
+        id, external_id, source, kind, code, subject, event_id, correlation_id, target_url, protocol, headers,
+        payload_content_type, data_only: Flag, service_account_id, client_id, subscription_id, mode, dispatch_pool_id,
+        message_group, sequence: Int, timeout_seconds: Int, schema_id, status, max_retries: Int, retry_strategy,
+        scheduled_for: Time, expires_at: Time, next_attempt_at: Time, attempt_count: Int, last_attempt_at: Time,
+        completed_at: Time, duration_millis: Int, last_error, idempotency_key, created_at: Time, updated_at: Time,
     ],
 };
 
@@ -162,40 +127,40 @@ pub struct DispatchJobMetadata {
 }
 
 /// Reads a row and replaces unreadable values by defaults, so that a row of another program cannot break its page.
-pub(super) fn read(row: &mut Reader) -> DispatchJob {
+pub(super) fn read(row: &mut RowReader) -> DispatchJob {
     DispatchJob {
-        id: row.word(),
+        id: row.required_text(),
         external_id: row.text(),
         source: row.text(),
-        kind: named(&row.word()).unwrap_or(DispatchKind::Unknown),
-        code: row.word(),
+        kind: row.required_name_or(DispatchKind::Unknown),
+        code: row.required_text(),
         subject: row.text(),
         event_id: row.text(),
         correlation_id: row.text(),
         metadata: Vec::new(),
-        target_url: row.word(),
-        protocol: named(&row.word()).unwrap_or(DispatchProtocol::Unknown),
+        target_url: row.required_text(),
+        protocol: row.required_name_or(DispatchProtocol::Unknown),
         headers: row.json(),
         payload: None,
         created_by: None,
-        payload_content_type: row.word(),
+        payload_content_type: row.required_text(),
         data_only: row.flag(),
         service_account_id: row.text(),
         client_id: row.text(),
         subscription_id: row.text(),
-        mode: row.text().map(|mode| named(&mode).unwrap_or(DispatchMode::Unknown)),
+        mode: row.name_or(DispatchMode::Unknown),
         dispatch_pool_id: row.text(),
         message_group: row.text(),
-        sequence: row.int().unwrap_or_default(),
-        timeout_seconds: row.int().unwrap_or_default(),
+        sequence: row.required_int(),
+        timeout_seconds: row.required_int(),
         schema_id: row.text(),
-        status: named(&row.word()).unwrap_or(DispatchStatus::Unknown),
+        status: row.required_name_or(DispatchStatus::Unknown),
         max_retries: row.int(),
         retry_strategy: row.text(),
         scheduled_for: row.time(),
         expires_at: row.time(),
         next_attempt_at: row.time(),
-        attempt_count: row.int().unwrap_or_default(),
+        attempt_count: row.required_int(),
         last_attempt_at: row.time(),
         completed_at: row.time(),
         duration_millis: row.int(),
@@ -213,65 +178,62 @@ impl Hub {
     /// Fails if the job does not exist or its client is outside the actor's scope. A producer gets the payload only of
     /// jobs that its own key created.
     pub async fn job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
-        const ABSENT: Error = Error::Absent("dispatch job");
+        const NOT_FOUND: Error = Error::NotFound("dispatch job");
         if !is_id(id) {
-            return Err(ABSENT);
+            return Err(NOT_FOUND);
         }
-        let attempts = Draft::new(self.dialect(), attempt::SHEET.selected(self.dialect()));
-        let attempts = attempts.push(" WHERE t.job_id = ").text(id);
+        let attempts = self.select(&attempt::TABLE).and_equals("job_id", Some(id));
         // If there are more than 1000, the latest ones.
         let attempts = attempts.push(" ORDER BY t.attempt_number DESC, t.id DESC LIMIT 1000");
-        let mut statements = reads(self.dialect(), &[id]);
-        statements.push(attempts.done());
+        let mut statements = job_queries(self.dialect(), &[id]);
+        statements.push(attempts.finish());
         let mut answers = self.run("read a dispatch job", statements).await?;
         let attempts = answers.pop().unwrap_or_default().rows.into_iter().rev();
-        let job = shown(answers).pop().filter(|job| actor.scope.covers(job.client_id.as_deref()));
-        let mut job = job.ok_or(ABSENT)?;
-        if !actor.may_read_what(job.created_by.as_deref()) {
+        let job = read_jobs(answers).pop().filter(|job| actor.scope.covers(job.client_id.as_deref()));
+        let mut job = job.ok_or(NOT_FOUND)?;
+        if !actor.may_read_created_by(job.created_by.as_deref()) {
             job.payload = None;
         }
         // The headers of an event's job come from its subscription, not from the key that sent the event.
         let own = job.created_by.as_deref() == Some(actor.key.as_str()) && job.subscription_id.is_none();
         mask::headers(actor, own, &mut job.headers);
         mask::addresses(actor, &job.target_url, &mut job.last_error);
-        let shown = attempts.map(|row| attempt::read(row).for_caller(actor, &job.target_url));
-        job.attempts = Some(shown.collect());
+        let masked =
+            attempts.map(|row| attempt::read(RowReader::new(row)).for_caller(actor, &job.target_url));
+        job.attempts = Some(masked.collect());
         Ok(job)
     }
 }
 
-/// The queries whose answers [`shown`] reads.
-pub(super) fn reads(dialect: Dialect, ids: &[&str]) -> Vec<Statement> {
-    let jobs = format!(
-        "SELECT {}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id IN ",
-        SHEET.listed(dialect)
-    );
-    let jobs = Draft::new(dialect, jobs).texts(ids.iter().copied());
-    vec![jobs.done(), metadata_of(dialect, ids).done()]
+/// The queries whose answers [`read_jobs`] reads.
+pub(super) fn job_queries(dialect: Dialect, ids: &[&str]) -> Vec<Statement> {
+    let columns = TABLE.select_list(dialect, "t");
+    let jobs = format!("SELECT {columns}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id IN ");
+    let jobs = SqlBuilder::new(dialect, jobs).in_list(ids);
+    vec![jobs.finish(), metadata_query(dialect, ids).finish()]
 }
 
 /// The query for `job, id, key, value` of the metadata of these jobs, in the order of the request.
-pub(super) fn metadata_of(dialect: Dialect, ids: &[&str]) -> Draft {
-    Draft::new(dialect, "SELECT t.job_id, t.id, t.")
-        .name("key")
+pub(super) fn metadata_query(dialect: Dialect, ids: &[&str]) -> SqlBuilder {
+    SqlBuilder::new(dialect, "SELECT t.job_id, t.id, t.")
+        .column("key")
         .push(", t.")
-        .name("value")
+        .column("value")
         .push(" FROM dispatch_job_metadata AS t WHERE t.job_id IN ")
-        .texts(ids.iter().copied())
+        .in_list(ids)
         .push(" ORDER BY t.id")
 }
 
 /// Reads complete jobs with an empty list of attempts.
-pub(super) fn shown(answers: Vec<Answer>) -> Vec<DispatchJob> {
+pub(super) fn read_jobs(answers: Vec<Answer>) -> Vec<DispatchJob> {
     let mut answers = answers.into_iter();
-    let mut next = || answers.next().unwrap_or_default().rows;
+    let mut next = || answers.next().unwrap_or_default().rows.into_iter().map(RowReader::new);
     let (jobs, metadata) = (next(), next());
     let mut of: BTreeMap<String, Vec<DispatchJobMetadata>> = BTreeMap::new();
-    for (job, metadatum) in metadata.into_iter().map(metadatum) {
-        of.entry(job).or_default().push(metadatum);
+    for (job, entry) in metadata.map(read_metadata) {
+        of.entry(job).or_default().push(entry);
     }
-    let job = |row| {
-        let mut row = Reader::new(row);
+    let job = |mut row| {
         let mut job = read(&mut row);
         job.payload = row.text();
         job.created_by = row.text();
@@ -279,11 +241,10 @@ pub(super) fn shown(answers: Vec<Answer>) -> Vec<DispatchJob> {
         job.attempts = Some(Vec::new());
         job
     };
-    jobs.into_iter().map(job).collect()
+    jobs.map(job).collect()
 }
 
-pub(super) fn metadatum(row: Vec<Value>) -> (String, DispatchJobMetadata) {
-    let mut row = Reader::new(row);
-    let job = row.word();
-    (job, DispatchJobMetadata { id: row.word(), key: row.word(), value: row.word() })
+pub(super) fn read_metadata(mut row: RowReader) -> (String, DispatchJobMetadata) {
+    let (job, id) = (row.required_text(), row.required_text());
+    (job, DispatchJobMetadata { id, key: row.required_text(), value: row.required_text() })
 }

@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::weight::{on_text, plus, weight};
+use super::pattern_cost::{on_text, pattern_cost, plus};
 
 /// Maximum number of nodes of a schema, including those reached by references.
-const NODES: usize = 2_000;
+const MAX_NODES: usize = 2_000;
 /// Maximum nesting of a schema.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Maximum length of a chain of subschemas, and of those in it that check the same part of a payload: the validator
 /// recurses through them at every level of the payload.
-const CHAIN: usize = 300;
-const IN_PLACE_DEPTH: usize = 50;
+const MAX_CHAIN: usize = 300;
+const MAX_IN_PLACE_DEPTH: usize = 50;
 /// Maximum number of entries of one `anyOf`, `allOf`, `oneOf`, `enum` or list of types.
-const BRANCHES: usize = 1_000;
+const MAX_BRANCHES: usize = 1_000;
 /// Maximum number of regular expressions of a schema, and of characters of one.
-const PATTERNS: usize = 200;
-const PATTERN_LENGTH: usize = 1_000;
+const MAX_PATTERNS: usize = 200;
+const MAX_PATTERN_LENGTH: usize = 1_000;
 
 /// Keywords whose subschemas check the same part of a payload.
 const IN_PLACE: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -92,12 +92,12 @@ impl Cost {
 /// Collects the anchors of the document. A nested `$id` is refused, because it would change the base of references.
 fn find_anchors<'a>(
     value: &'a Value,
-    place: &str,
+    pointer: &str,
     depth: usize,
     anchors: &mut BTreeMap<&'a str, String>,
 ) -> Result<(), String> {
-    if depth > DEPTH {
-        return Err(format!("it has more than {DEPTH} levels"));
+    if depth > MAX_DEPTH {
+        return Err(format!("it has more than {MAX_DEPTH} levels"));
     }
     match value {
         Value::Object(members) => {
@@ -106,16 +106,16 @@ fn find_anchors<'a>(
             }
             for name in ["$anchor", "$dynamicAnchor"] {
                 if let Some(anchor) = members.get(name).and_then(Value::as_str) {
-                    anchors.insert(anchor, place.to_owned());
+                    anchors.insert(anchor, pointer.to_owned());
                 }
             }
             for (name, member) in members {
-                find_anchors(member, &below(place, name), depth + 1, anchors)?;
+                find_anchors(member, &child_pointer(pointer, name), depth + 1, anchors)?;
             }
         }
         Value::Array(list) => {
             for (index, entry) in list.iter().enumerate() {
-                find_anchors(entry, &below(place, &index.to_string()), depth + 1, anchors)?;
+                find_anchors(entry, &child_pointer(pointer, &index.to_string()), depth + 1, anchors)?;
             }
         }
         _ => {}
@@ -123,8 +123,8 @@ fn find_anchors<'a>(
     Ok(())
 }
 
-fn below(place: &str, name: &str) -> String {
-    format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
+fn child_pointer(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The number of values that a value consists of; long texts count more.
@@ -138,48 +138,50 @@ fn size(value: &Value) -> u64 {
 }
 
 impl<'a> Builder<'a> {
-    fn node(&mut self, place: &str, schema: &'a Value, depth: usize) -> Result<usize, String> {
-        if let Some(index) = self.known.get(place) {
+    fn node(&mut self, pointer: &str, schema: &'a Value, depth: usize) -> Result<usize, String> {
+        if let Some(index) = self.known.get(pointer) {
             return Ok(*index);
         }
-        if self.nodes.len() >= NODES {
-            return Err(format!("it has more than {NODES} subschemas"));
+        if self.nodes.len() >= MAX_NODES {
+            return Err(format!("it has more than {MAX_NODES} subschemas"));
         }
-        if depth > CHAIN {
-            return Err(format!("its subschemas refer to each other more than {CHAIN} times"));
+        if depth > MAX_CHAIN {
+            return Err(format!("its subschemas refer to each other more than {MAX_CHAIN} times"));
         }
         let index = self.nodes.len();
-        self.known.insert(place.to_owned(), index);
+        self.known.insert(pointer.to_owned(), index);
         self.nodes.push(Node { own: 1, ..Node::default() });
         if let Value::Object(members) = schema {
-            self.nodes[index] = self.read(place, members, depth)?;
+            self.nodes[index] = self.read(pointer, members, depth)?;
         }
         Ok(index)
     }
 
-    fn read(&mut self, place: &str, members: &'a Map<String, Value>, depth: usize) -> Result<Node, String> {
+    fn read(&mut self, pointer: &str, members: &'a Map<String, Value>, depth: usize) -> Result<Node, String> {
         let mut node = Node { own: 1 + members.len() as u64, ..Node::default() };
         for (name, value) in members {
-            let here = below(place, name);
+            let here = child_pointer(pointer, name);
             match (name.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                    let (place, target) = self.referred(reference)?;
-                    node.in_place.push(self.node(&place, target, depth + 1)?);
+                    let (pointer, target) = self.resolve(reference)?;
+                    node.in_place.push(self.node(&pointer, target, depth + 1)?);
                 }
                 (name, Value::Array(_)) if IN_PLACE.contains(&name) => {
-                    node.in_place.extend(self.listed(&here, value, depth)?);
+                    node.in_place.extend(self.list_nodes(&here, value, depth)?);
                 }
                 (name, _) if IN_PLACE_ONE.contains(&name) => {
                     node.in_place.push(self.node(&here, value, depth + 1)?);
                 }
                 ("dependencies" | "dependentSchemas", Value::Object(_)) => {
-                    node.in_place.extend(self.named(&here, value, depth)?.into_values());
+                    node.in_place.extend(self.named_nodes(&here, value, depth)?.into_values());
                 }
-                ("properties", Value::Object(_)) => node.properties = self.named(&here, value, depth)?,
+                ("properties", Value::Object(_)) => {
+                    node.properties = self.named_nodes(&here, value, depth)?;
+                }
                 ("patternProperties", Value::Object(patterns)) => {
-                    patterns.keys().try_for_each(|pattern| self.pattern(pattern))?;
-                    node.per_name = patterns.keys().map(|pattern| weight(pattern)).fold((0, 0), plus);
-                    node.every_property.extend(self.named(&here, value, depth)?.into_values());
+                    patterns.keys().try_for_each(|pattern| self.count_pattern(pattern))?;
+                    node.per_name = patterns.keys().map(|pattern| pattern_cost(pattern)).fold((0, 0), plus);
+                    node.every_property.extend(self.named_nodes(&here, value, depth)?.into_values());
                 }
                 (name, _) if EVERY_PROPERTY.contains(&name) => {
                     node.repeats |= name.starts_with("unevaluated");
@@ -187,7 +189,7 @@ impl<'a> Builder<'a> {
                 }
                 ("propertyNames", _) => node.names.push(self.node(&here, value, depth + 1)?),
                 ("items" | "prefixItems", Value::Array(_)) => {
-                    node.prefix.extend(self.listed(&here, value, depth)?);
+                    node.prefix.extend(self.list_nodes(&here, value, depth)?);
                 }
                 ("items", _) => node.every_item.push(self.node(&here, value, depth + 1)?),
                 (name, _) if EVERY_ITEM.contains(&name) => {
@@ -195,8 +197,8 @@ impl<'a> Builder<'a> {
                     node.every_item.push(self.node(&here, value, depth + 1)?);
                 }
                 ("pattern", Value::String(pattern)) => {
-                    self.pattern(pattern)?;
-                    (node.own, node.per_text) = plus((node.own, node.per_text), weight(pattern));
+                    self.count_pattern(pattern)?;
+                    (node.own, node.per_text) = plus((node.own, node.per_text), pattern_cost(pattern));
                 }
                 ("format" | "contentEncoding" | "contentMediaType", Value::String(_)) => node.per_text += 4,
                 ("enum" | "const", _) => node.own += size(value),
@@ -211,41 +213,42 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    fn listed(&mut self, place: &str, list: &'a Value, depth: usize) -> Result<Vec<usize>, String> {
+    fn list_nodes(&mut self, pointer: &str, list: &'a Value, depth: usize) -> Result<Vec<usize>, String> {
         let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-        if list.len() > BRANCHES {
-            return Err(format!("{place} has more than {BRANCHES} entries"));
+        if list.len() > MAX_BRANCHES {
+            return Err(format!("{pointer} has more than {MAX_BRANCHES} entries"));
         }
-        let node = |(index, schema)| self.node(&below(place, &format!("{index}")), schema, depth + 1);
+        let node =
+            |(index, schema)| self.node(&child_pointer(pointer, &format!("{index}")), schema, depth + 1);
         list.iter().enumerate().map(node).collect()
     }
 
-    fn named(
+    fn named_nodes(
         &mut self,
-        place: &str,
+        pointer: &str,
         schemas: &'a Value,
         depth: usize,
     ) -> Result<HashMap<String, usize>, String> {
         let schemas = schemas.as_object().into_iter().flatten();
         let node = |(name, schema): (&'a String, &'a Value)| {
-            Ok((name.clone(), self.node(&below(place, name), schema, depth + 1)?))
+            Ok((name.clone(), self.node(&child_pointer(pointer, name), schema, depth + 1)?))
         };
         schemas.map(node).collect()
     }
 
-    fn pattern(&mut self, pattern: &str) -> Result<(), String> {
+    fn count_pattern(&mut self, pattern: &str) -> Result<(), String> {
         self.patterns += 1;
-        if self.patterns > PATTERNS {
-            return Err(format!("it has more than {PATTERNS} regular expressions"));
+        if self.patterns > MAX_PATTERNS {
+            return Err(format!("it has more than {MAX_PATTERNS} regular expressions"));
         }
-        if pattern.len() > PATTERN_LENGTH {
-            return Err(format!("a regular expression has more than {PATTERN_LENGTH} characters"));
+        if pattern.len() > MAX_PATTERN_LENGTH {
+            return Err(format!("a regular expression has more than {MAX_PATTERN_LENGTH} characters"));
         }
         Ok(())
     }
 
     /// Resolves a reference within the document; references to other documents are refused.
-    fn referred(&self, reference: &str) -> Result<(String, &'a Value), String> {
+    fn resolve(&self, reference: &str) -> Result<(String, &'a Value), String> {
         let outside =
             || format!("`$ref` {reference:?} has no target: references must stay within the schema (#/…)");
         let own = self.document.get("$id").and_then(Value::as_str).unwrap_or_default().trim_end_matches('#');
@@ -255,13 +258,13 @@ impl<'a> Builder<'a> {
             _ => return Err(outside()),
         };
         let fragment = percent_encoding::percent_decode_str(fragment).decode_utf8_lossy().into_owned();
-        let place = match fragment.as_str() {
+        let pointer = match fragment.as_str() {
             "" => fragment,
             pointer if pointer.starts_with('/') => fragment,
             anchor => self.anchors.get(anchor).cloned().ok_or_else(outside)?,
         };
-        let target = self.document.pointer(&place).ok_or_else(outside)?;
-        Ok((place, target))
+        let target = self.document.pointer(&pointer).ok_or_else(outside)?;
+        Ok((pointer, target))
     }
 }
 
@@ -286,8 +289,8 @@ fn flatten(
         }
         Visit::New => state[index] = Visit::Open,
     }
-    if depth > IN_PLACE_DEPTH {
-        return Err(format!("more than {IN_PLACE_DEPTH} nested checks of the same part"));
+    if depth > MAX_IN_PLACE_DEPTH {
+        return Err(format!("more than {MAX_IN_PLACE_DEPTH} nested checks of the same part"));
     }
     let (mut fixed, mut texts) = (nodes[index].own, nodes[index].per_text);
     for child in nodes[index].in_place.clone() {
@@ -303,7 +306,7 @@ fn flatten(
 }
 
 /// Maximum number of pairs of a node and a part that the bound visits.
-const VISITS: u32 = 500_000;
+const MAX_VISITS: u32 = 500_000;
 
 struct Bound<'a> {
     cost: &'a Cost,
@@ -317,9 +320,9 @@ impl Bound<'_> {
         let node = &self.cost.nodes[index];
         let (fixed, texts) = node.flat;
         match part {
-            Value::String(text) => return self.fits(on_text(node.flat, text)),
+            Value::String(text) => return self.within_limit(on_text(node.flat, text)),
             Value::Array(_) | Value::Object(_) => {}
-            _ => return self.fits(fixed.saturating_add(texts)),
+            _ => return self.within_limit(fixed.saturating_add(texts)),
         }
         // The payload is not moved during the computation, so the address identifies the part.
         let pair = (index, std::ptr::from_ref(part) as usize);
@@ -327,7 +330,7 @@ impl Bound<'_> {
             return Some(*known);
         }
         self.visits += 1;
-        if self.visits > VISITS {
+        if self.visits > MAX_VISITS {
             return None;
         }
         let mut sum = node.own;
@@ -344,10 +347,10 @@ impl Bound<'_> {
             sum = sum.saturating_mul(3);
         }
         self.known.insert(pair, sum);
-        self.fits(sum)
+        self.within_limit(sum)
     }
 
-    fn fits(&self, cost: u64) -> Option<u64> {
+    fn within_limit(&self, cost: u64) -> Option<u64> {
         (cost <= self.most).then_some(cost)
     }
 
@@ -357,10 +360,10 @@ impl Bound<'_> {
             let own = node.prefix.get(index).into_iter();
             for child in own.chain(&node.every_item) {
                 let more = self.of(*child, entry)?;
-                sum = self.fits(sum.saturating_add(more))?;
+                sum = self.within_limit(sum.saturating_add(more))?;
             }
             if node.unique {
-                sum = self.fits(sum.saturating_add(size(entry).saturating_mul(16)))?;
+                sum = self.within_limit(sum.saturating_add(size(entry).saturating_mul(16)))?;
             }
         }
         Some(sum)
@@ -369,14 +372,14 @@ impl Bound<'_> {
     fn members(&mut self, node: &Node, members: &Map<String, Value>) -> Option<u64> {
         let mut sum = 0u64;
         for (name, member) in members {
-            sum = self.fits(sum.saturating_add(on_text(node.per_name, name)))?;
+            sum = self.within_limit(sum.saturating_add(on_text(node.per_name, name)))?;
             let own = node.properties.get(name).into_iter();
             for child in own.chain(&node.every_property) {
                 let more = self.of(*child, member)?;
-                sum = self.fits(sum.saturating_add(more))?;
+                sum = self.within_limit(sum.saturating_add(more))?;
             }
             for child in &node.names {
-                sum = self.fits(sum.saturating_add(on_text(self.cost.nodes[*child].flat, name)))?;
+                sum = self.within_limit(sum.saturating_add(on_text(self.cost.nodes[*child].flat, name)))?;
             }
         }
         Some(sum)
@@ -384,5 +387,4 @@ impl Bound<'_> {
 }
 
 #[cfg(test)]
-#[path = "cost_tests.rs"]
 mod tests;

@@ -38,7 +38,7 @@ pub struct DataFilter {
 
 impl DataFilter {
     /// Returns what is wrong with the filter; `None` if it is valid.
-    pub(super) fn mistake(&self) -> Option<&'static str> {
+    pub(super) fn error(&self) -> Option<&'static str> {
         if !self.path.starts_with('/') || self.path.len() > 255 || self.path.contains('\0') {
             return Some("path must be a JSON pointer: /customer/tier");
         }
@@ -55,7 +55,7 @@ impl DataFilter {
         }
     }
 
-    pub(crate) fn holds(&self, data: &Value) -> bool {
+    pub(crate) fn matches(&self, data: &Value) -> bool {
         let found = data.pointer(&self.path);
         match (self.op, found) {
             (FilterOp::Exists, found) => found.is_some(),
@@ -162,10 +162,10 @@ mod tests {
             ("/tags/1", "EQUALS", json!(2.0), true),
         ] {
             let filter = filter(path, op, value);
-            assert_eq!(filter.mistake(), None, "{filter:?}");
-            assert_eq!(filter.holds(&data), holds, "{filter:?}");
+            assert_eq!(filter.error(), None, "{filter:?}");
+            assert_eq!(filter.matches(&data), holds, "{filter:?}");
         }
-        assert!(filter("/a", "IN", json!(1)).mistake().is_some());
-        assert!(filter("a", "EQUALS", json!(1)).mistake().is_some());
+        assert!(filter("/a", "IN", json!(1)).error().is_some());
+        assert!(filter("a", "EQUALS", json!(1)).error().is_some());
     }
 }

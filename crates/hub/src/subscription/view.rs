@@ -7,42 +7,19 @@ use utoipa::ToSchema;
 
 use super::DataFilter;
 use crate::access::Actor;
-use crate::check::is_id;
-use crate::draft::Draft;
-use crate::job::{DispatchMode, named};
+use crate::cursor::{List, ListOrder, PagePosition};
+use crate::job::DispatchMode;
 use crate::page::{Page, PageQuery};
-use crate::pool::listed;
-use crate::sheet::{Kind, Reader, Sheet};
+use crate::sql::{RowReader, Table, columns};
 use crate::{Error, Hub, Moment, mask};
 
-pub(crate) const SHEET: Sheet = Sheet {
-    table: "dispatch_subscriptions",
-    columns: &[
-        ("id", Kind::Text),
-        ("code", Kind::Text),
-        ("name", Kind::Text),
-        ("description", Kind::Text),
-        ("client_id", Kind::Text),
-        ("event_code", Kind::Text),
-        ("source_prefix", Kind::Text),
-        ("filters", Kind::Text),
-        ("target_url", Kind::Text),
-        ("headers", Kind::Text),
-        ("service_account_id", Kind::Text),
-        ("dispatch_pool_id", Kind::Text),
-        ("mode", Kind::Text),
-        ("sequence", Kind::Int),
-        ("data_only", Kind::Flag),
-        ("timeout_seconds", Kind::Int),
-        ("max_retries", Kind::Int),
-        ("retry_strategy", Kind::Text),
-        ("expires_after_seconds", Kind::Int),
-        ("honours_ack", Kind::Flag),
-        ("active", Kind::Flag),
-        ("paused", Kind::Flag),
-        ("paused_reason", Kind::Text),
-        ("created_at", Kind::Time),
-        ("updated_at", Kind::Time),
+pub(crate) const TABLE: Table = Table {
+    name: "dispatch_subscriptions",
+    columns: columns![
+        id, code, name, description, client_id, event_code, source_prefix, filters, target_url, headers,
+        service_account_id, dispatch_pool_id, mode, sequence: Int, data_only: Flag, timeout_seconds: Int,
+        max_retries: Int, retry_strategy, expires_after_seconds: Int, honours_ack: Flag, active: Flag, paused: Flag,
+        paused_reason, created_at: Time, updated_at: Time,
     ],
 };
 
@@ -113,56 +90,50 @@ impl Hub {
     ///
     /// Secret headers are masked for callers below operator.
     pub async fn subscription(&self, actor: &Actor, id: &str) -> Result<Subscription, Error> {
-        const ABSENT: Error = Error::Absent("subscription");
-        if !is_id(id) {
-            return Err(ABSENT);
-        }
-        let query =
-            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
-        let found = self.first("read a subscription", query).await?.map(|row| shown(actor, row));
-        found.filter(|found| actor.scope.covers(found.client_id.as_deref())).ok_or(ABSENT)
+        let found = self.fetch_by_id("read a subscription", &TABLE, id).await?.map(read);
+        let found = found.filter(|found| actor.scope.covers(found.client_id.as_deref()));
+        let mut found = found.ok_or(Error::NotFound("subscription"))?;
+        mask::headers(actor, false, &mut found.headers);
+        Ok(found)
     }
 
     /// Returns a page of subscriptions within the actor's scope, newest first, with secret headers masked.
     pub async fn subscriptions(&self, actor: &Actor, page: &PageQuery) -> Result<Page<Subscription>, Error> {
-        let after = self.opened(actor, "subscriptions", page)?;
-        let query = Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE 1 = 1");
-        let query = listed(query, actor, after.as_ref(), page);
-        let found = self.all("list subscriptions", query).await?.into_iter();
-        let found = found.map(|row| shown(actor, row)).collect();
-        Ok(self.closed(actor, "subscriptions", page, found, |one: &Subscription| (None, one.id.clone())))
+        let list = List {
+            doing: "list subscriptions",
+            context: "subscriptions",
+            order: ListOrder::Id,
+            read,
+            position: |found| PagePosition::of_id(&found.id),
+        };
+        let query = self.select(&TABLE).and_in_scope(&actor.scope);
+        let mut page = self.read_page(actor, page, query, list).await?;
+        page.items.iter_mut().for_each(|found| mask::headers(actor, false, &mut found.headers));
+        Ok(page)
     }
 }
 
-/// Reads a subscription and masks the headers that the actor may not see.
-fn shown(actor: &Actor, row: Vec<postrider_seams::row::Value>) -> Subscription {
-    let mut found = read(row);
-    mask::headers(actor, false, &mut found.headers);
-    found
-}
-
-pub(crate) fn read(row: Vec<postrider_seams::row::Value>) -> Subscription {
-    let mut row = Reader::new(row);
+pub(crate) fn read(mut row: RowReader) -> Subscription {
     let mut readable = true;
     let mut found = Subscription {
-        id: row.word(),
-        code: row.word(),
-        name: row.word(),
+        id: row.required_text(),
+        code: row.required_text(),
+        name: row.required_text(),
         description: row.text(),
         client_id: row.text(),
-        event_code: row.word(),
+        event_code: row.required_text(),
         source_prefix: row.text(),
-        filters: row.json_in(&mut readable),
-        target_url: row.word(),
-        headers: row.json_in(&mut readable),
+        filters: row.json_checked(&mut readable),
+        target_url: row.required_text(),
+        headers: row.json_checked(&mut readable),
         service_account_id: row.text(),
         dispatch_pool_id: row.text(),
-        mode: named(&row.word()).unwrap_or(DispatchMode::Unknown),
-        sequence: row.int().unwrap_or_default(),
+        mode: row.required_name_or(DispatchMode::Unknown),
+        sequence: row.required_int(),
         data_only: row.flag(),
-        timeout_seconds: row.int().unwrap_or_default(),
-        max_retries: row.int().unwrap_or_default(),
-        retry_strategy: row.word(),
+        timeout_seconds: row.required_int(),
+        max_retries: row.required_int(),
+        retry_strategy: row.required_text(),
         expires_after_seconds: row.int(),
         honours_ack: row.flag(),
         active: row.flag(),

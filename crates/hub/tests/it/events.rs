@@ -7,14 +7,14 @@ use postrider_hub::job::{DispatchKind, DispatchMode};
 use postrider_hub::subscription::NewSubscription;
 use serde_json::{Value, json};
 
-use crate::site::{Site, on_every_database, root};
+use crate::fixture::{Fixture, on_every_database, root};
 
 on_every_database!(
-    j04_an_event_makes_a_job_for_each_subscription_that_matches,
-    j04_a_repeated_event_makes_nothing,
-    j04_a_wrong_event_is_told_member_by_member,
+    j04_an_event_creates_a_job_for_each_matching_subscription,
+    j04_a_repeated_event_creates_nothing,
+    j04_an_invalid_event_lists_every_wrong_member,
     j17_an_event_can_be_replayed_and_a_subscription_tested,
-    j17_a_subscription_is_changed_paused_and_kept_apart,
+    j17_a_subscription_is_changed_paused_and_isolated_by_client,
 );
 
 fn event(id: &str, with: &Value) -> NewEvent {
@@ -34,7 +34,7 @@ fn subscription(code: &str, with: &Value) -> NewSubscription {
     serde_json::from_value(new).expect("a request")
 }
 
-async fn j04_an_event_makes_a_job_for_each_subscription_that_matches(site: &Site) {
+async fn j04_an_event_creates_a_job_for_each_matching_subscription(fixture: &Fixture) {
     for (code, with) in [
         ("all", json!({})),
         (
@@ -51,16 +51,16 @@ async fn j04_an_event_makes_a_job_for_each_subscription_that_matches(site: &Site
         ("silver", json!({"filters": [{"path": "/tier", "op": "EQUALS", "value": "silver"}]})),
         ("inactive", json!({"active": false})),
     ] {
-        site.hub.create_subscription(&root(), subscription(code, &with)).await.expect(code);
+        fixture.hub.create_subscription(&root(), subscription(code, &with)).await.expect(code);
     }
     let data = r#"{"amount": 120.10, "tier":"gold", "big": 12345678901234567890123}"#;
     let mut new = event("e1", &json!({}));
     new.insert("data".to_owned(), serde_json::from_str(data).expect("raw JSON"));
-    let made = site.hub.create_event(&root(), new).await.expect("an event");
+    let made = fixture.hub.create_event(&root(), new).await.expect("an event");
     assert!(!made.known);
     assert_eq!(made.job_ids.len(), 3);
     for id in &made.job_ids {
-        let job = site.hub.job(&root(), id).await.expect("a job");
+        let job = fixture.hub.job(&root(), id).await.expect("a job");
         assert_eq!(job.kind, DispatchKind::Event);
         assert_eq!(job.event_id.as_deref(), Some(made.id.as_str()));
         assert_eq!(job.payload.as_deref(), Some(data), "to the byte");
@@ -70,7 +70,7 @@ async fn j04_an_event_makes_a_job_for_each_subscription_that_matches(site: &Site
         );
         assert_eq!(job.client_id.as_deref(), Some("acme"));
         let subscription =
-            site.hub.subscription(&root(), &job.subscription_id.expect("its subscription")).await;
+            fixture.hub.subscription(&root(), &job.subscription_id.expect("its subscription")).await;
         let subscription = subscription.expect("the subscription");
         assert_eq!(job.message_group, Some(format!("{}:order:1", subscription.code)));
         if subscription.code == "acme" {
@@ -78,15 +78,15 @@ async fn j04_an_event_makes_a_job_for_each_subscription_that_matches(site: &Site
             assert!(job.expires_at > job.created_at);
         }
     }
-    assert_eq!(site.count("dispatch_jobs").await, 3);
-    assert_eq!(site.text("SELECT data FROM dispatch_events").await.as_deref(), Some(data));
+    assert_eq!(fixture.count("dispatch_jobs").await, 3);
+    assert_eq!(fixture.text("SELECT data FROM dispatch_events").await.as_deref(), Some(data));
 }
 
-async fn j04_a_repeated_event_makes_nothing(site: &Site) {
-    site.hub.create_subscription(&root(), subscription("all", &json!({}))).await.expect("a subscription");
-    let first = site.hub.create_event(&root(), event("e1", &json!({}))).await.expect("an event");
+async fn j04_a_repeated_event_creates_nothing(fixture: &Fixture) {
+    fixture.hub.create_subscription(&root(), subscription("all", &json!({}))).await.expect("a subscription");
+    let first = fixture.hub.create_event(&root(), event("e1", &json!({}))).await.expect("an event");
     let again =
-        site.hub.create_event(&root(), event("e1", &json!({"data": {}}))).await.expect("the first event");
+        fixture.hub.create_event(&root(), event("e1", &json!({"data": {}}))).await.expect("the first event");
     assert_eq!((again.id, again.known, again.job_ids.len()), (first.id.clone(), true, 0));
     let batch = vec![
         event("e1", &json!({})),
@@ -94,17 +94,17 @@ async fn j04_a_repeated_event_makes_nothing(site: &Site) {
         event("e2", &json!({})),
         event("E1", &json!({})),
     ];
-    let made = site.hub.create_events(&root(), batch).await.expect("a batch");
+    let made = fixture.hub.create_events(&root(), batch).await.expect("a batch");
     let known: Vec<bool> = made.iter().map(|made| made.as_ref().expect("an event").known).collect();
     assert_eq!(known.iter().filter(|known| **known).count(), 2, "{made:?}");
     for apart in [json!({"clientid": "other"}), json!({"source": "/shop/rome"})] {
-        assert!(!site.hub.create_event(&root(), event("e1", &apart)).await.expect("another event").known);
+        assert!(!fixture.hub.create_event(&root(), event("e1", &apart)).await.expect("another event").known);
     }
-    assert_eq!(site.count("dispatch_events").await, 5);
-    assert_eq!(site.count("dispatch_jobs").await, 5);
+    assert_eq!(fixture.count("dispatch_events").await, 5);
+    assert_eq!(fixture.count("dispatch_jobs").await, 5);
 }
 
-async fn j04_a_wrong_event_is_told_member_by_member(site: &Site) {
+async fn j04_an_invalid_event_lists_every_wrong_member(fixture: &Fixture) {
     for (field, with) in [
         ("specversion", json!({"specversion": "0.3"})),
         ("type", json!({"type": "created"})),
@@ -117,60 +117,66 @@ async fn j04_a_wrong_event_is_told_member_by_member(site: &Site) {
         ("nested", json!({"nested": {}})),
         ("data_base64", json!({"data_base64": "%%"})),
     ] {
-        match site.hub.create_event(&root(), event("e1", &with)).await {
+        match fixture.hub.create_event(&root(), event("e1", &with)).await {
             Err(Error::Invalid(faults)) => assert_eq!(faults[0].field, field),
             other => panic!("{field}: {other:?}"),
         }
     }
-    let empty = site.hub.create_event(&root(), NewEvent::new()).await;
+    let empty = fixture.hub.create_event(&root(), NewEvent::new()).await;
     assert!(matches!(&empty, Err(Error::Invalid(faults)) if faults.len() == 4), "{empty:?}");
-    assert_eq!(site.count("dispatch_events").await, 0);
+    assert_eq!(fixture.count("dispatch_events").await, 0);
 }
 
-async fn j17_an_event_can_be_replayed_and_a_subscription_tested(site: &Site) {
-    let made = site.hub.create_event(&root(), event("e1", &json!({}))).await.expect("an event");
+async fn j17_an_event_can_be_replayed_and_a_subscription_tested(fixture: &Fixture) {
+    let made = fixture.hub.create_event(&root(), event("e1", &json!({}))).await.expect("an event");
     assert_eq!(made.job_ids.len(), 0);
-    let one =
-        site.hub.create_subscription(&root(), subscription("one", &json!({}))).await.expect("a subscription");
-    site.hub.create_subscription(&root(), subscription("two", &json!({}))).await.expect("a subscription");
+    let one = fixture
+        .hub
+        .create_subscription(&root(), subscription("one", &json!({})))
+        .await
+        .expect("a subscription");
+    fixture.hub.create_subscription(&root(), subscription("two", &json!({}))).await.expect("a subscription");
     for _ in 0..2 {
-        assert_eq!(site.hub.replay(&root(), &made.id, None, None).await.expect("replayed").job_ids.len(), 2);
+        assert_eq!(
+            fixture.hub.replay(&root(), &made.id, None, None).await.expect("replayed").job_ids.len(),
+            2
+        );
     }
     assert_eq!(
-        site.hub.replay(&root(), &made.id, Some(&one.id), None).await.expect("replayed").job_ids.len(),
+        fixture.hub.replay(&root(), &made.id, Some(&one.id), None).await.expect("replayed").job_ids.len(),
         1
     );
-    assert!(site.hub.replay(&root(), &made.id, Some("0000000000000"), None).await.is_err());
-    let test = site.hub.test_subscription(&root(), &one.id, None).await.expect("tested");
-    let job = site.hub.job(&root(), &test.job_ids[0]).await.expect("a job");
+    assert!(fixture.hub.replay(&root(), &made.id, Some("0000000000000"), None).await.is_err());
+    let test = fixture.hub.test_subscription(&root(), &one.id, None).await.expect("tested");
+    let job = fixture.hub.job(&root(), &test.job_ids[0]).await.expect("a job");
     assert_eq!(
         (job.code.as_str(), job.payload.as_deref()),
         ("shop:orders:order:test", Some("{\"test\":true}"))
     );
-    assert_eq!(site.count("dispatch_jobs").await, 6);
-    assert_eq!(site.count("postrider_audit WHERE action IN ('replay', 'test')").await, 4);
+    assert_eq!(fixture.count("dispatch_jobs").await, 6);
+    assert_eq!(fixture.count("postrider_audit WHERE action IN ('replay', 'test')").await, 4);
 }
 
-async fn j17_a_subscription_is_changed_paused_and_kept_apart(site: &Site) {
-    let acme = site.actor(Role::Operator, &["acme"]).await;
-    let other = site.actor(Role::Operator, &["other"]).await;
+async fn j17_a_subscription_is_changed_paused_and_isolated_by_client(fixture: &Fixture) {
+    let acme = fixture.actor(Role::Operator, &["acme"]).await;
+    let other = fixture.actor(Role::Operator, &["other"]).await;
     let made =
-        site.hub.create_subscription(&acme, subscription("s", &json!({}))).await.expect("a subscription");
+        fixture.hub.create_subscription(&acme, subscription("s", &json!({}))).await.expect("a subscription");
     assert_eq!(made.client_id.as_deref(), Some("acme"));
-    assert!(matches!(site.hub.subscription(&other, &made.id).await, Err(Error::Absent(_))));
-    let taken = site.hub.create_subscription(&acme, subscription("s", &json!({}))).await;
+    assert!(matches!(fixture.hub.subscription(&other, &made.id).await, Err(Error::NotFound(_))));
+    let taken = fixture.hub.create_subscription(&acme, subscription("s", &json!({}))).await;
     assert!(matches!(taken, Err(Error::Conflict { field: Some("code"), .. })), "{taken:?}");
-    site.hub.create_subscription(&other, subscription("s", &json!({}))).await.expect("another client's");
+    fixture.hub.create_subscription(&other, subscription("s", &json!({}))).await.expect("another client's");
     let what = subscription("s", &json!({"targetUrl": "https://example.org/new", "maxRetries": 9}));
-    let changed = site.hub.change_subscription(&acme, &made.id, &what).await.expect("changed");
+    let changed = fixture.hub.change_subscription(&acme, &made.id, &what).await.expect("changed");
     assert_eq!((changed.target_url.as_str(), changed.max_retries), ("https://example.org/new", 9));
     let private = subscription("s", &json!({"targetUrl": "https://10.0.0.1/"}));
-    assert!(site.hub.change_subscription(&acme, &made.id, &private).await.is_err());
-    assert!(site.hub.change_subscription(&acme, &made.id, &subscription("t", &json!({}))).await.is_err());
-    assert!(site.hub.pause_subscription(&acme, &made.id, true).await.expect("paused").paused);
-    let named = site.hub.named(&[].into(), &[made.id.clone()].into()).await.expect("it is asked");
+    assert!(fixture.hub.change_subscription(&acme, &made.id, &private).await.is_err());
+    assert!(fixture.hub.change_subscription(&acme, &made.id, &subscription("t", &json!({}))).await.is_err());
+    assert!(fixture.hub.pause_subscription(&acme, &made.id, true).await.expect("paused").paused);
+    let named = fixture.hub.delivery_data(&[].into(), &[made.id.clone()].into()).await.expect("it is asked");
     assert!(named.subscriptions[&made.id].paused);
-    let job = site.hub.create_event(&acme, event("e1", &json!({}))).await.expect("an event");
+    let job = fixture.hub.create_event(&acme, event("e1", &json!({}))).await.expect("an event");
     assert_eq!(job.job_ids.len(), 1, "a paused subscription loses nothing");
-    assert!(!site.hub.pause_subscription(&acme, &made.id, false).await.expect("resumed").paused);
+    assert!(!fixture.hub.pause_subscription(&acme, &made.id, false).await.expect("resumed").paused);
 }

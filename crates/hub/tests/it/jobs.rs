@@ -6,22 +6,22 @@ use postrider_hub::page::PageQuery;
 use postrider_hub::{Error, Moment};
 use serde_json::{Value, json};
 
-use crate::site::{Site, on_every_database, root};
+use crate::fixture::{Fixture, on_every_database, root};
 
 on_every_database!(
-    j01_every_field_comes_back_as_it_was_given,
-    j01_defaults_are_the_seeds,
-    j03_a_job_for_later_is_pending,
-    j13_the_same_request_answers_with_the_first_job,
-    j13_keys_are_apart_by_client_and_by_case,
-    j13_many_at_once_make_one_job,
+    j01_every_field_is_returned_as_created,
+    j01_defaults_match_the_specification,
+    j03_a_scheduled_job_is_pending,
+    j13_the_same_request_returns_the_first_job,
+    j13_keys_are_distinct_by_client_and_case,
+    j13_concurrent_repeats_create_one_job,
     j16_each_common_query_is_a_filter,
-    j16_pages_end_and_lose_nothing,
-    a_batch_has_an_answer_for_each_job,
-    a_foreign_job_is_no_job,
-    nothing_wrong_is_stored,
-    j15_a_name_that_leads_inside_is_refused,
-    j17_who_made_a_job_is_in_the_log,
+    j16_paging_returns_every_job_once,
+    a_batch_has_a_result_for_each_job,
+    a_job_of_another_client_is_not_found,
+    invalid_jobs_are_not_stored,
+    j15_a_name_that_resolves_to_a_private_address_is_refused,
+    j17_the_creator_of_a_job_is_in_the_audit_log,
 );
 
 pub fn new(value: Value) -> NewJob {
@@ -32,7 +32,7 @@ pub fn plain(code: &str) -> NewJob {
     new(json!({"code": code, "targetUrl": "https://example.com/hook", "payload": "{}"}))
 }
 
-async fn j01_every_field_comes_back_as_it_was_given(site: &Site) {
+async fn j01_every_field_is_returned_as_created(fixture: &Fixture) {
     let given = json!({
         "externalId": "ext-1", "source": "ecommerce-api", "kind": "TASK", "code": "ecommerce:orders:order:created",
         "subject": "order:12345", "eventId": "0HZXEQ5Y8JY00", "correlationId": "req-abc-123",
@@ -44,8 +44,8 @@ async fn j01_every_field_comes_back_as_it_was_given(site: &Site) {
         "schemaId": "unregistered", "maxRetries": 5, "retryStrategy": "[5,60]",
         "scheduledFor": "2124-01-15T10:30:00.125Z", "expiresAt": "2124-01-16T10:30:00Z", "idempotencyKey": "order-created-12345",
     });
-    let (created, job) = site.hub.create_job(&root(), new(given.clone())).await.expect("a job");
-    assert!(matches!(created, Created::Fresh { .. }));
+    let (created, job) = fixture.hub.create_job(&root(), new(given.clone())).await.expect("a job");
+    assert!(matches!(created, Created::New { .. }));
     let shown = serde_json::to_value(&job).expect("JSON");
     for (field, value) in given.as_object().expect("an object") {
         if field != "metadata" {
@@ -57,17 +57,17 @@ async fn j01_every_field_comes_back_as_it_was_given(site: &Site) {
     assert_eq!(metadata, [("customer_id", "cust_789"), ("region", "Zürich 🚀")]);
     assert!(job.metadata.iter().all(|one| one.id.len() == 13));
     assert_eq!(shown["attempts"], json!([]));
-    let found = site.hub.job(&root(), &job.id).await.expect("the job");
+    let found = fixture.hub.job(&root(), &job.id).await.expect("the job");
     assert_eq!(serde_json::to_value(&found).expect("JSON"), shown);
     let row = format!("FROM dispatch_jobs WHERE id = '{}'", job.id);
-    assert_eq!(site.text(&format!("SELECT payload {row}")).await.as_deref(), given["payload"].as_str());
-    assert_eq!(site.text(&format!("SELECT retry_budget {row}")).await.as_deref(), Some("5"));
-    let group = site.text(&format!("SELECT group_key {row}")).await.expect("a group");
+    assert_eq!(fixture.text(&format!("SELECT payload {row}")).await.as_deref(), given["payload"].as_str());
+    assert_eq!(fixture.text(&format!("SELECT retry_budget {row}")).await.as_deref(), Some("5"));
+    let group = fixture.text(&format!("SELECT group_key {row}")).await.expect("a group");
     assert!(group.contains("acme") && group.contains("order:12345"), "{group}");
 }
 
-async fn j01_defaults_are_the_seeds(site: &Site) {
-    let (_, job) = site.hub.create_job(&root(), plain("a")).await.expect("a job");
+async fn j01_defaults_match_the_specification(fixture: &Fixture) {
+    let (_, job) = fixture.hub.create_job(&root(), plain("a")).await.expect("a job");
     let shown = serde_json::to_value(&job).expect("JSON");
     for (field, value) in json!({
         "kind": "TASK", "mode": "IMMEDIATE", "timeoutSeconds": 30, "maxRetries": 3, "retryStrategy": "exponential",
@@ -82,19 +82,19 @@ async fn j01_defaults_are_the_seeds(site: &Site) {
     let valid = |c: u8| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains(&c);
     assert!(job.id.len() == 13 && job.id.bytes().all(valid), "{}", job.id);
     assert_eq!(
-        site.text("SELECT count(*) FROM dispatch_jobs WHERE queued_at IS NOT NULL").await.as_deref(),
+        fixture.text("SELECT count(*) FROM dispatch_jobs WHERE queued_at IS NOT NULL").await.as_deref(),
         Some("1")
     );
     assert!(job.created_at.is_some() && job.created_at == job.updated_at);
 }
 
-async fn j03_a_job_for_later_is_pending(site: &Site) {
+async fn j03_a_scheduled_job_is_pending(fixture: &Fixture) {
     let mut later = plain("later");
     later.scheduled_for = Moment::parse("2124-01-01T00:00:00Z");
     let mut earlier = plain("earlier");
     earlier.scheduled_for = Moment::parse("2024-01-01T00:00:00Z");
-    let (_, later) = site.hub.create_job(&root(), later).await.expect("a job");
-    let (_, earlier) = site.hub.create_job(&root(), earlier).await.expect("a job");
+    let (_, later) = fixture.hub.create_job(&root(), later).await.expect("a job");
+    let (_, earlier) = fixture.hub.create_job(&root(), earlier).await.expect("a job");
     assert_eq!((later.status, earlier.status), (DispatchStatus::Pending, DispatchStatus::Queued));
 }
 
@@ -106,57 +106,57 @@ fn keyed(client: Option<&str>, key: &str, code: &str) -> NewJob {
     job
 }
 
-async fn j13_the_same_request_answers_with_the_first_job(site: &Site) {
-    let (_, first) = site.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("a job");
+async fn j13_the_same_request_returns_the_first_job(fixture: &Fixture) {
+    let (_, first) = fixture.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("a job");
     let (again, second) =
-        site.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("the first job");
-    assert_eq!(again, Created::Known { id: first.id.clone() });
+        fixture.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("the first job");
+    assert_eq!(again, Created::Existing { id: first.id.clone() });
     assert_eq!(second.id, first.id);
-    let other = site.hub.create_job(&root(), keyed(Some("acme"), "k1", "b")).await;
+    let other = fixture.hub.create_job(&root(), keyed(Some("acme"), "k1", "b")).await;
     assert!(matches!(other, Err(Error::Conflict { field: Some("idempotencyKey"), .. })), "{other:?}");
-    assert_eq!(site.count("dispatch_jobs").await, 1);
-    assert_eq!(site.count("dispatch_job_metadata").await, 1);
+    assert_eq!(fixture.count("dispatch_jobs").await, 1);
+    assert_eq!(fixture.count("dispatch_job_metadata").await, 1);
 }
 
-async fn j13_keys_are_apart_by_client_and_by_case(site: &Site) {
+async fn j13_keys_are_distinct_by_client_and_case(fixture: &Fixture) {
     let clients = [None, Some("acme"), Some("ACME"), Some("other")];
     for client in clients {
         for key in ["k", "K"] {
-            let (created, _) = site.hub.create_job(&root(), keyed(client, key, "a")).await.expect("a job");
-            assert!(matches!(created, Created::Fresh { .. }), "{client:?} {key}");
+            let (created, _) = fixture.hub.create_job(&root(), keyed(client, key, "a")).await.expect("a job");
+            assert!(matches!(created, Created::New { .. }), "{client:?} {key}");
         }
-        let (created, _) = site.hub.create_job(&root(), keyed(client, "k", "a")).await.expect("a job");
-        assert!(matches!(created, Created::Known { .. }), "{client:?}");
+        let (created, _) = fixture.hub.create_job(&root(), keyed(client, "k", "a")).await.expect("a job");
+        assert!(matches!(created, Created::Existing { .. }), "{client:?}");
     }
-    assert_eq!(site.count("dispatch_jobs").await, 8);
+    assert_eq!(fixture.count("dispatch_jobs").await, 8);
 }
 
-async fn j13_many_at_once_make_one_job(site: &Site) {
+async fn j13_concurrent_repeats_create_one_job(fixture: &Fixture) {
     let one = |_| {
-        let hub = std::sync::Arc::clone(&site.hub);
+        let hub = std::sync::Arc::clone(&fixture.hub);
         tokio::spawn(async move { hub.create_job(&root(), keyed(None, "race", "a")).await.expect("a job").0 })
     };
     let mut fresh = 0;
     let mut ids = std::collections::BTreeSet::new();
     for task in (0..12).map(one).collect::<Vec<_>>() {
         let created = task.await.expect("it ended");
-        fresh += usize::from(matches!(created, Created::Fresh { .. }));
+        fresh += usize::from(matches!(created, Created::New { .. }));
         ids.insert(created.id().to_owned());
     }
     assert_eq!((fresh, ids.len()), (1, 1));
-    assert_eq!(site.count("dispatch_jobs").await, 1);
-    assert_eq!(site.count("dispatch_job_metadata").await, 1);
+    assert_eq!(fixture.count("dispatch_jobs").await, 1);
+    assert_eq!(fixture.count("dispatch_job_metadata").await, 1);
 }
 
-async fn codes(site: &Site, filter: Filter) -> Vec<String> {
-    let page = site.hub.jobs(&root(), &filter, &PageQuery::default()).await.expect("a page");
+async fn codes(fixture: &Fixture, filter: Filter) -> Vec<String> {
+    let page = fixture.hub.jobs(&root(), &filter, &PageQuery::default()).await.expect("a page");
     assert_eq!(page.next_cursor, None);
     let mut codes: Vec<String> = page.items.into_iter().map(|job| job.code).collect();
     codes.sort();
     codes
 }
 
-async fn j16_each_common_query_is_a_filter(site: &Site) {
+async fn j16_each_common_query_is_a_filter(fixture: &Fixture) {
     for code in ["plain", "later", "spent", "failed", "event", "subscription", "metadata", "client"] {
         let mut job = plain(code);
         match code {
@@ -169,54 +169,57 @@ async fn j16_each_common_query_is_a_filter(site: &Site) {
             }
             _ => {}
         }
-        site.hub.create_job(&root(), job).await.expect("a job");
+        fixture.hub.create_job(&root(), job).await.expect("a job");
     }
-    site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 3 WHERE code = 'spent'").await;
-    site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 2 WHERE code = 'failed'").await;
-    site.run("UPDATE dispatch_jobs SET subscription_id = 'S-1' WHERE code = 'subscription'").await;
-    site.run("UPDATE dispatch_jobs SET status = 'PENDING' WHERE code = 'plain'").await;
-    site.run("UPDATE dispatch_jobs SET created_at = '2020-01-01 00:00:00' WHERE code = 'client'").await;
-    site.run("UPDATE dispatch_jobs SET created_at = '2020-06-01 00:00:00' WHERE code = 'event'").await;
+    fixture.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 3 WHERE code = 'spent'").await;
+    fixture.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 2 WHERE code = 'failed'").await;
+    fixture.run("UPDATE dispatch_jobs SET subscription_id = 'S-1' WHERE code = 'subscription'").await;
+    fixture.run("UPDATE dispatch_jobs SET status = 'PENDING' WHERE code = 'plain'").await;
+    fixture.run("UPDATE dispatch_jobs SET created_at = '2020-01-01 00:00:00' WHERE code = 'client'").await;
+    fixture.run("UPDATE dispatch_jobs SET created_at = '2020-06-01 00:00:00' WHERE code = 'event'").await;
     let none = Filter::default;
     let time = |text: &str| Moment::parse(text);
     let (may, july) = (time("2020-05-01T00:00:00Z"), time("2020-07-01T00:00:00Z"));
-    assert_eq!(codes(site, Filter { created_before: may, ..none() }).await, ["client"]);
-    assert_eq!(codes(site, Filter { created_after: may, ..none() }).await.len(), 7);
+    assert_eq!(codes(fixture, Filter { created_before: may, ..none() }).await, ["client"]);
+    assert_eq!(codes(fixture, Filter { created_after: may, ..none() }).await.len(), 7);
     let between = Filter { created_after: may, created_before: july, ..none() };
-    assert_eq!(codes(site, between).await, ["event"]);
+    assert_eq!(codes(fixture, between).await, ["event"]);
     let status = |status| Filter { status: Some(status), ..none() };
-    assert_eq!(codes(site, Filter { due: true, ..none() }).await, ["plain"]);
-    assert_eq!(codes(site, Filter { retryable: true, ..none() }).await, ["failed"]);
-    assert_eq!(codes(site, Filter { event_id: Some("E-1".into()), ..none() }).await, ["event"]);
-    assert_eq!(codes(site, Filter { event_id: Some("e-1".into()), ..none() }).await, Vec::<String>::new());
-    assert_eq!(codes(site, Filter { subscription_id: Some("S-1".into()), ..none() }).await, ["subscription"]);
-    assert_eq!(codes(site, status(DispatchStatus::Error)).await, ["failed", "spent"]);
-    assert_eq!(codes(site, status(DispatchStatus::Pending)).await, ["later", "plain"]);
-    assert_eq!(codes(site, Filter { code: Some("client".into()), ..none() }).await, ["client"]);
-    assert_eq!(codes(site, Filter { client_id: Some("acme".into()), ..none() }).await, ["client"]);
+    assert_eq!(codes(fixture, Filter { due: true, ..none() }).await, ["plain"]);
+    assert_eq!(codes(fixture, Filter { retryable: true, ..none() }).await, ["failed"]);
+    assert_eq!(codes(fixture, Filter { event_id: Some("E-1".into()), ..none() }).await, ["event"]);
+    assert_eq!(codes(fixture, Filter { event_id: Some("e-1".into()), ..none() }).await, Vec::<String>::new());
+    assert_eq!(
+        codes(fixture, Filter { subscription_id: Some("S-1".into()), ..none() }).await,
+        ["subscription"]
+    );
+    assert_eq!(codes(fixture, status(DispatchStatus::Error)).await, ["failed", "spent"]);
+    assert_eq!(codes(fixture, status(DispatchStatus::Pending)).await, ["later", "plain"]);
+    assert_eq!(codes(fixture, Filter { code: Some("client".into()), ..none() }).await, ["client"]);
+    assert_eq!(codes(fixture, Filter { client_id: Some("acme".into()), ..none() }).await, ["client"]);
     let metadata = |value: &str| Filter {
         metadata: Some(MetadataFilter { key: "customer_id".into(), value: value.into() }),
         ..none()
     };
-    assert_eq!(codes(site, metadata("c1")).await, ["metadata"]);
-    assert_eq!(codes(site, metadata("C1")).await, Vec::<String>::new());
+    assert_eq!(codes(fixture, metadata("c1")).await, ["metadata"]);
+    assert_eq!(codes(fixture, metadata("C1")).await, Vec::<String>::new());
     let future = Moment::parse("2124-01-01T00:00:00Z");
-    assert_eq!(codes(site, Filter { created_after: future, ..none() }).await.len(), 0);
-    assert_eq!(codes(site, Filter { created_before: future, ..none() }).await.len(), 8);
+    assert_eq!(codes(fixture, Filter { created_after: future, ..none() }).await.len(), 0);
+    assert_eq!(codes(fixture, Filter { created_before: future, ..none() }).await.len(), 8);
 }
 
-async fn j16_pages_end_and_lose_nothing(site: &Site) {
+async fn j16_paging_returns_every_job_once(fixture: &Fixture) {
     let jobs = (0..25).map(|index| plain(&format!("job-{index:02}"))).collect();
     // All in one statement: the creation time is the same, so only the id orders them.
-    site.hub.create_jobs(&root(), jobs).await.expect("jobs");
+    fixture.hub.create_jobs(&root(), jobs).await.expect("jobs");
     for index in 25..30 {
-        site.hub.create_job(&root(), plain(&format!("job-{index:02}"))).await.expect("a job");
+        fixture.hub.create_job(&root(), plain(&format!("job-{index:02}"))).await.expect("a job");
     }
     let mut seen = Vec::new();
     let mut cursor = None;
     loop {
         let page = PageQuery { limit: Some(7), cursor: cursor.take() };
-        let page = site.hub.jobs(&root(), &Filter::default(), &page).await.expect("a page");
+        let page = fixture.hub.jobs(&root(), &Filter::default(), &page).await.expect("a page");
         seen.extend(page.items.into_iter().map(|job| job.code));
         cursor = page.next_cursor;
         if cursor.is_none() {
@@ -227,55 +230,58 @@ async fn j16_pages_end_and_lose_nothing(site: &Site) {
     assert_eq!(seen, newest_first);
 }
 
-async fn a_batch_has_an_answer_for_each_job(site: &Site) {
+async fn a_batch_has_a_result_for_each_job(fixture: &Fixture) {
     let mut bad = plain("bad");
     "http://169.254.169.254/latest/meta-data".clone_into(&mut bad.target_url);
     let batch =
         vec![plain("one"), bad, keyed(None, "k", "two"), keyed(None, "k", "two"), keyed(None, "k", "three")];
-    let outcomes = site.hub.create_jobs(&root(), batch).await.expect("a batch");
-    assert!(matches!(outcomes[0], Ok(Created::Fresh { .. })));
+    let outcomes = fixture.hub.create_jobs(&root(), batch).await.expect("a batch");
+    assert!(matches!(outcomes[0], Ok(Created::New { .. })));
     assert!(
         matches!(&outcomes[1], Err(Error::Invalid(faults)) if faults[0].field == "targetUrl"),
         "{:?}",
         outcomes[1]
     );
-    assert!(matches!(outcomes[2], Ok(Created::Fresh { .. })));
+    assert!(matches!(outcomes[2], Ok(Created::New { .. })));
     assert_eq!(outcomes[3].as_ref().expect("known").id(), outcomes[2].as_ref().expect("fresh").id());
     assert!(matches!(outcomes[4], Err(Error::Conflict { .. })), "{:?}", outcomes[4]);
-    assert_eq!(site.count("dispatch_jobs").await, 2);
+    assert_eq!(fixture.count("dispatch_jobs").await, 2);
 }
 
-async fn a_foreign_job_is_no_job(site: &Site) {
-    let acme = site.actor(Role::Operator, &["acme"]).await;
-    let other = site.actor(Role::Operator, &["ACME"]).await;
-    let (_, job) = site.hub.create_job(&acme, plain("mine")).await.expect("a job");
+async fn a_job_of_another_client_is_not_found(fixture: &Fixture) {
+    let acme = fixture.actor(Role::Operator, &["acme"]).await;
+    let other = fixture.actor(Role::Operator, &["ACME"]).await;
+    let (_, job) = fixture.hub.create_job(&acme, plain("mine")).await.expect("a job");
     assert_eq!(job.client_id.as_deref(), Some("acme"));
-    let foreign = site.hub.job(&other, &job.id).await.expect_err("a foreign job").to_string();
-    let unknown = site.hub.job(&other, "0000000000000").await.expect_err("no job").to_string();
+    let foreign = fixture.hub.job(&other, &job.id).await.expect_err("a foreign job").to_string();
+    let unknown = fixture.hub.job(&other, "0000000000000").await.expect_err("no job").to_string();
     assert_eq!(foreign, unknown);
     for moved in [
-        site.hub.cancel_job(&other, &job.id).await,
-        site.hub.retry_job(&other, &job.id).await,
-        site.hub.complete_job(&other, &job.id).await,
+        fixture.hub.cancel_job(&other, &job.id).await,
+        fixture.hub.retry_job(&other, &job.id).await,
+        fixture.hub.complete_job(&other, &job.id).await,
     ] {
-        assert!(matches!(moved, Err(Error::Absent(_))), "{moved:?}");
+        assert!(matches!(moved, Err(Error::NotFound(_))), "{moved:?}");
     }
     let all = Filter::default();
-    assert_eq!(site.hub.jobs(&other, &all, &PageQuery::default()).await.expect("a page").items.len(), 0);
+    assert_eq!(fixture.hub.jobs(&other, &all, &PageQuery::default()).await.expect("a page").items.len(), 0);
     let asked = Filter { client_id: Some("acme".to_owned()), ..Filter::default() };
-    assert_eq!(site.hub.jobs(&other, &asked, &PageQuery::default()).await.expect("a page").items.len(), 0);
-    site.hub.create_job(&acme, plain("mine too")).await.expect("a job");
+    assert_eq!(fixture.hub.jobs(&other, &asked, &PageQuery::default()).await.expect("a page").items.len(), 0);
+    fixture.hub.create_job(&acme, plain("mine too")).await.expect("a job");
     let page = PageQuery { limit: Some(1), cursor: None };
-    let cursor = site.hub.jobs(&acme, &all, &page).await.expect("a page").next_cursor;
+    let cursor = fixture.hub.jobs(&acme, &all, &page).await.expect("a page").next_cursor;
     assert!(cursor.is_some());
-    let stolen = site.hub.jobs(&other, &all, &PageQuery { limit: Some(1), cursor }).await;
+    let stolen = fixture.hub.jobs(&other, &all, &PageQuery { limit: Some(1), cursor }).await;
     assert!(matches!(&stolen, Err(Error::Invalid(faults)) if faults[0].field == "cursor"), "{stolen:?}");
     let mut for_other = plain("not mine");
     for_other.client_id = Some("acme".to_owned());
-    assert!(matches!(site.hub.create_job(&other, for_other).await, Err(Error::NotYours("clientId"))));
+    assert!(matches!(
+        fixture.hub.create_job(&other, for_other).await,
+        Err(Error::ClientNotAllowed("clientId"))
+    ));
 }
 
-async fn nothing_wrong_is_stored(site: &Site) {
+async fn invalid_jobs_are_not_stored(fixture: &Fixture) {
     let wrong: [(&str, Value); 22] = [
         ("code", json!({"code": ""})),
         ("code", json!({"code": "a\u{0}b"})),
@@ -303,43 +309,43 @@ async fn nothing_wrong_is_stored(site: &Site) {
     for (field, with) in wrong {
         let mut request = json!({"code": "a", "targetUrl": "https://example.com/", "payload": "{}"});
         request.as_object_mut().expect("an object").extend(with.as_object().expect("an object").clone());
-        match site.hub.create_job(&root(), new(request)).await {
+        match fixture.hub.create_job(&root(), new(request)).await {
             Err(Error::Invalid(faults)) => assert_eq!(faults[0].field, field),
             other => panic!("{field}: {other:?}"),
         }
     }
-    assert_eq!(site.count("dispatch_jobs").await, 0);
+    assert_eq!(fixture.count("dispatch_jobs").await, 0);
 }
 
-async fn j15_a_name_that_leads_inside_is_refused(site: &Site) {
+async fn j15_a_name_that_resolves_to_a_private_address_is_refused(fixture: &Fixture) {
     let job = |target: &str| NewJob::to("a", target);
-    match site.hub.create_job(&root(), job("https://inside.example/hook")).await {
+    match fixture.hub.create_job(&root(), job("https://inside.example/hook")).await {
         Err(Error::Invalid(faults)) => {
             assert_eq!(faults[0].pointer.as_deref(), Some("/targetUrl"));
             assert!(faults[0].message.contains("a private address"), "{faults:?}");
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(site.count("dispatch_jobs").await, 0);
+    assert_eq!(fixture.count("dispatch_jobs").await, 0);
     // One allowed address is enough, and a name that does not resolve may do so later.
     for fine in ["https://both.example/", "https://nowhere.example/"] {
-        site.hub.create_job(&root(), job(fine)).await.expect(fine);
+        fixture.hub.create_job(&root(), job(fine)).await.expect(fine);
     }
     let subscription = serde_json::from_value(json!({
         "code": "s", "name": "s", "eventCode": "a:b:c:d", "targetUrl": "https://inside.example/",
     }));
-    let refused = site.hub.create_subscription(&root(), subscription.expect("a request")).await;
+    let refused = fixture.hub.create_subscription(&root(), subscription.expect("a request")).await;
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
 }
 
-async fn j17_who_made_a_job_is_in_the_log(site: &Site) {
-    let (_, acme) = site.key(Role::Producer, &["acme"]).await;
+async fn j17_the_creator_of_a_job_is_in_the_audit_log(fixture: &Fixture) {
+    let (_, acme) = fixture.key(Role::Producer, &["acme"]).await;
     let keyed = || NewJob { idempotency_key: Some("k".to_owned()), ..plain("a") };
-    let (made, _) = site.hub.create_job(&acme, keyed()).await.expect("a job");
-    site.hub.create_job(&acme, keyed()).await.expect("the same job");
-    site.hub.create_jobs(&acme, vec![keyed(), plain("b")]).await.expect("two answers");
+    let (made, _) = fixture.hub.create_job(&acme, keyed()).await.expect("a job");
+    fixture.hub.create_job(&acme, keyed()).await.expect("the same job");
+    fixture.hub.create_jobs(&acme, vec![keyed(), plain("b")]).await.expect("two answers");
     let lines = "postrider_audit WHERE entity = 'dispatchJob' AND action = 'create'";
-    assert_eq!(site.count(lines).await, 2, "one for each job that was made");
+    assert_eq!(fixture.count(lines).await, 2, "one for each job that was made");
     let line = format!("SELECT key_name FROM {lines} AND entity_id = '{}' AND client_id = 'acme'", made.id());
-    assert_eq!(site.text(&line).await.as_deref(), Some(acme.name.as_str()));
+    assert_eq!(fixture.text(&line).await.as_deref(), Some(acme.name.as_str()));
 }

@@ -3,17 +3,17 @@
 use postrider_hub::Error;
 use postrider_hub::access::{Role, Scope};
 
-use crate::site::{Site, on_every_database, root};
+use crate::fixture::{Fixture, on_every_database, root};
 
 on_every_database!(
-    the_first_admin_key_is_made_once,
-    a_key_is_stored_hashed_and_opens_until_it_is_revoked,
-    a_key_gives_no_more_than_it_has,
+    the_first_admin_key_is_created_once,
+    a_key_is_stored_hashed_and_valid_until_it_is_revoked,
+    a_key_cannot_grant_more_access_than_it_has,
 );
 
-async fn the_first_admin_key_is_made_once(site: &Site) {
+async fn the_first_admin_key_is_created_once(fixture: &Fixture) {
     let make = |_| {
-        let hub = std::sync::Arc::clone(&site.hub);
+        let hub = std::sync::Arc::clone(&fixture.hub);
         tokio::spawn(async move { hub.first_key().await.expect("the store answers") })
     };
     let mut shown = Vec::new();
@@ -21,18 +21,18 @@ async fn the_first_admin_key_is_made_once(site: &Site) {
         shown.extend(task.await.expect("it ended"));
     }
     assert_eq!(shown.len(), 1);
-    let actor = site.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("it opens");
+    let actor = fixture.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("it opens");
     assert_eq!((actor.role, actor.scope), (Role::Admin, Scope::All));
-    assert_eq!(site.count("postrider_api_keys").await, 1);
+    assert_eq!(fixture.count("postrider_api_keys").await, 1);
 }
 
-async fn a_key_is_stored_hashed_and_opens_until_it_is_revoked(site: &Site) {
-    let (key, actor) = site.key(Role::Viewer, &["acme"]).await;
+async fn a_key_is_stored_hashed_and_valid_until_it_is_revoked(fixture: &Fixture) {
+    let (key, actor) = fixture.key(Role::Viewer, &["acme"]).await;
     assert_eq!(actor.scope, Scope::Only(vec!["acme".to_owned()]));
-    let stored = site.text("SELECT hash FROM postrider_api_keys").await.expect("a hash");
+    let stored = fixture.text("SELECT hash FROM postrider_api_keys").await.expect("a hash");
     let secret = key.splitn(3, '_').nth(2).expect("a secret, which may have underscores of its own");
     assert!(stored.len() == 64 && !stored.contains(secret));
-    assert!(site.text("SELECT last_used_at FROM postrider_api_keys").await.is_some());
+    assert!(fixture.text("SELECT last_used_at FROM postrider_api_keys").await.is_some());
     let (head, last) = key.split_at(key.len() - 1);
     let forged = format!("{head}{}", if last == "A" { "B" } else { "A" });
     for wrong in [
@@ -44,28 +44,28 @@ async fn a_key_is_stored_hashed_and_opens_until_it_is_revoked(site: &Site) {
         &key.to_uppercase(),
         &key.replace("pr_", "PR_"),
     ] {
-        assert_eq!(site.hub.authenticate(wrong).await.expect("the store answers"), None, "{wrong}");
+        assert_eq!(fixture.hub.authenticate(wrong).await.expect("the store answers"), None, "{wrong}");
     }
-    let revoked = site.hub.revoke_key(&root(), &actor.key).await.expect("revoked");
+    let revoked = fixture.hub.revoke_key(&root(), &actor.key).await.expect("revoked");
     assert!(revoked.revoked_at.is_some());
-    assert_eq!(site.hub.authenticate(&key).await.expect("the store answers"), None);
-    assert_eq!(site.count("postrider_audit WHERE entity = 'apiKey'").await, 2);
+    assert_eq!(fixture.hub.authenticate(&key).await.expect("the store answers"), None);
+    assert_eq!(fixture.count("postrider_audit WHERE entity = 'apiKey'").await, 2);
 }
 
-async fn a_key_gives_no_more_than_it_has(site: &Site) {
-    let acme = site.actor(Role::Admin, &["acme"]).await;
+async fn a_key_cannot_grant_more_access_than_it_has(fixture: &Fixture) {
+    let acme = fixture.actor(Role::Admin, &["acme"]).await;
     let new = |clients: &[&str]| {
         serde_json::from_value(serde_json::json!({"name": "n", "role": "viewer", "clientIds": clients}))
             .expect("a key")
     };
     assert!(matches!(
-        site.hub.create_key(&acme, &new(&["other"]), None).await,
-        Err(Error::NotYours("clientIds"))
+        fixture.hub.create_key(&acme, &new(&["other"]), None).await,
+        Err(Error::ClientNotAllowed("clientIds"))
     ));
-    let made = site.hub.create_key(&acme, &new(&[]), None).await.expect("a key");
+    let made = fixture.hub.create_key(&acme, &new(&[]), None).await.expect("a key");
     assert_eq!(made.details.client_ids, ["acme"]);
-    let other = site.actor(Role::Admin, &["other"]).await;
-    assert!(matches!(site.hub.revoke_key(&other, &made.details.id).await, Err(Error::Absent(_))));
-    assert_eq!(site.hub.keys(&other).await.expect("keys").len(), 1);
-    assert!(matches!(site.hub.revoke_key(&acme, &acme.key).await, Err(Error::Conflict { .. })));
+    let other = fixture.actor(Role::Admin, &["other"]).await;
+    assert!(matches!(fixture.hub.revoke_key(&other, &made.details.id).await, Err(Error::NotFound(_))));
+    assert_eq!(fixture.hub.keys(&other).await.expect("keys").len(), 1);
+    assert!(matches!(fixture.hub.revoke_key(&acme, &acme.key).await, Err(Error::Conflict { .. })));
 }

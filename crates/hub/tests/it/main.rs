@@ -1,17 +1,17 @@
 //! Tests of the hub on real databases. The tests check what it wrote with their own SQL.
 
-#[path = "../../testing/site.rs"]
-mod site;
+#[path = "../../testing/fixture.rs"]
+mod fixture;
 
 mod accounts;
+mod concurrency;
+mod deletion;
 mod events;
-mod guards;
+mod group_commit;
 mod jobs;
 mod keys;
+mod migration;
 mod moves;
-mod plans;
-mod removal;
+mod query_plans;
 mod schemas;
 mod sessions;
-mod tables;
-mod together;

@@ -8,70 +8,73 @@ use postrider_hub::page::PageQuery;
 use postrider_seams::row::Value;
 use postrider_seams::store::{Held, Settlement, Want};
 
+use crate::fixture::{Fixture, on_every_database, root};
 use crate::jobs::plain;
-use crate::site::{Site, on_every_database, root};
 
 on_every_database!(
     j06_a_retry_adds_the_original_budget,
     j14_any_state_but_completed_can_be_cancelled,
-    j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record,
+    j14_an_attempt_of_a_job_cancelled_meanwhile_is_recorded,
     j02_only_an_error_can_be_completed,
-    j17_a_bulk_retry_takes_the_dead_jobs_of_the_filter,
+    j17_a_bulk_retry_retries_the_dead_jobs_of_the_filter,
 );
 
-async fn job(site: &Site, code: &str) -> String {
-    site.hub.create_job(&root(), plain(code)).await.expect("a job").1.id
+async fn job(fixture: &Fixture, code: &str) -> String {
+    fixture.hub.create_job(&root(), plain(code)).await.expect("a job").1.id
 }
 
-async fn j06_a_retry_adds_the_original_budget(site: &Site) {
-    let id = job(site, "a").await;
-    let queued = site.hub.retry_job(&root(), &id).await;
+async fn j06_a_retry_adds_the_original_budget(fixture: &Fixture) {
+    let id = job(fixture, "a").await;
+    let queued = fixture.hub.retry_job(&root(), &id).await;
     assert!(matches!(queued, Err(Error::Conflict { .. })), "{queued:?}");
     for (spent, budget) in [(3, 6), (6, 9)] {
         let set =
             format!("status = 'ERROR', attempt_count = {spent}, next_attempt_at = NULL, last_error = 'no'");
-        site.run(&format!("UPDATE dispatch_jobs SET {set} WHERE id = '{id}'")).await;
-        let retried = site.hub.retry_job(&root(), &id).await.expect("retried");
+        fixture.run(&format!("UPDATE dispatch_jobs SET {set} WHERE id = '{id}'")).await;
+        let retried = fixture.hub.retry_job(&root(), &id).await.expect("retried");
         assert_eq!(retried.status, DispatchStatus::Error, "ERROR goes to IN_PROGRESS, never back to QUEUED");
         assert_eq!((retried.attempt_count, retried.max_retries), (spent, Some(budget)));
         assert!(retried.next_attempt_at.is_some());
     }
     // A job that is retried anyway becomes due now and gets no additional attempts.
-    let again = site.hub.retry_job(&root(), &id).await.expect("retried");
+    let again = fixture.hub.retry_job(&root(), &id).await.expect("retried");
     assert_eq!(again.max_retries, Some(9));
     assert_eq!(
-        site.text("SELECT count(*) FROM postrider_audit WHERE action = 'retry'").await.as_deref(),
+        fixture.text("SELECT count(*) FROM postrider_audit WHERE action = 'retry'").await.as_deref(),
         Some("3")
     );
 }
 
-async fn j14_any_state_but_completed_can_be_cancelled(site: &Site) {
+async fn j14_any_state_but_completed_can_be_cancelled(fixture: &Fixture) {
     for state in ["QUEUED", "PENDING", "IN_PROGRESS", "ERROR"] {
-        let id = job(site, state).await;
-        site.run(&format!("UPDATE dispatch_jobs SET status = '{state}' WHERE id = '{id}'")).await;
-        let cancelled = site.hub.cancel_job(&root(), &id).await.expect(state);
+        let id = job(fixture, state).await;
+        fixture.run(&format!("UPDATE dispatch_jobs SET status = '{state}' WHERE id = '{id}'")).await;
+        let cancelled = fixture.hub.cancel_job(&root(), &id).await.expect(state);
         assert_eq!(cancelled.status, DispatchStatus::Cancelled);
-        let again = site.hub.cancel_job(&root(), &id).await.expect("it is");
+        let again = fixture.hub.cancel_job(&root(), &id).await.expect("it is");
         assert_eq!(again.updated_at, cancelled.updated_at);
     }
-    let id = job(site, "done").await;
-    site.run(&format!("UPDATE dispatch_jobs SET status = 'COMPLETED' WHERE id = '{id}'")).await;
-    assert!(matches!(site.hub.cancel_job(&root(), &id).await, Err(Error::Conflict { .. })));
+    let id = job(fixture, "done").await;
+    fixture.run(&format!("UPDATE dispatch_jobs SET status = 'COMPLETED' WHERE id = '{id}'")).await;
+    assert!(matches!(fixture.hub.cancel_job(&root(), &id).await, Err(Error::Conflict { .. })));
     assert_eq!(
-        site.text("SELECT count(*) FROM postrider_audit WHERE action = 'cancel'").await.as_deref(),
+        fixture.text("SELECT count(*) FROM postrider_audit WHERE action = 'cancel'").await.as_deref(),
         Some("4")
     );
 }
 
-async fn j02_only_an_error_can_be_completed(site: &Site) {
-    let id = job(site, "a").await;
-    assert!(matches!(site.hub.complete_job(&root(), &id).await, Err(Error::Conflict { .. })));
-    site.run(&format!("UPDATE dispatch_jobs SET status = 'ERROR' WHERE id = '{id}'")).await;
-    let completed = site.hub.complete_job(&root(), &id).await.expect("completed");
+async fn j02_only_an_error_can_be_completed(fixture: &Fixture) {
+    let id = job(fixture, "a").await;
+    assert!(matches!(fixture.hub.complete_job(&root(), &id).await, Err(Error::Conflict { .. })));
+    fixture.run(&format!("UPDATE dispatch_jobs SET status = 'ERROR' WHERE id = '{id}'")).await;
+    let completed = fixture.hub.complete_job(&root(), &id).await.expect("completed");
     assert_eq!(completed.status, DispatchStatus::Completed);
     assert!(completed.completed_at.is_some());
-    let audit =
-        site.hub.audit(&root(), Some("dispatchJob"), Some(&id), &PageQuery::default()).await.expect("a log");
+    let audit = fixture
+        .hub
+        .audit(&root(), Some("dispatchJob"), Some(&id), &PageQuery::default())
+        .await
+        .expect("a log");
     assert_eq!(audit.items.len(), 2, "made and completed");
     assert_eq!(
         (audit.items[0].action.as_str(), audit.items[0].key_name.as_deref()),
@@ -79,27 +82,27 @@ async fn j02_only_an_error_can_be_completed(site: &Site) {
     );
 }
 
-async fn j17_a_bulk_retry_takes_the_dead_jobs_of_the_filter(site: &Site) {
-    let acme = site.actor(Role::Operator, &["acme"]).await;
+async fn j17_a_bulk_retry_retries_the_dead_jobs_of_the_filter(fixture: &Fixture) {
+    let acme = fixture.actor(Role::Operator, &["acme"]).await;
     for index in 0..6 {
         let mut new = plain(if index % 2 == 0 { "even" } else { "odd" });
         new.client_id = (index < 4).then(|| "acme".to_owned());
-        site.hub.create_job(&root(), new).await.expect("a job");
+        fixture.hub.create_job(&root(), new).await.expect("a job");
     }
     let dead = "status = 'ERROR', next_attempt_at = NULL, attempt_count = 3";
-    site.run(&format!("UPDATE dispatch_jobs SET {dead}")).await;
+    fixture.run(&format!("UPDATE dispatch_jobs SET {dead}")).await;
     let odd = Filter { code: Some("odd".to_owned()), ..Filter::default() };
-    let retried = site.hub.retry_jobs(&acme, &odd).await.expect("retried");
+    let retried = fixture.hub.retry_jobs(&acme, &odd).await.expect("retried");
     assert_eq!((retried.retried, retried.more), (2, false));
     let open = "SELECT count(*) FROM dispatch_jobs WHERE next_attempt_at IS NOT NULL AND max_retries = 6";
-    assert_eq!(site.text(open).await.as_deref(), Some("2"));
-    let rest = site.hub.retry_jobs(&root(), &Filter::default()).await.expect("retried");
+    assert_eq!(fixture.text(open).await.as_deref(), Some("2"));
+    let rest = fixture.hub.retry_jobs(&root(), &Filter::default()).await.expect("retried");
     assert_eq!(rest.retried, 4);
-    assert_eq!(site.count("postrider_audit WHERE action = 'retry'").await, 6);
+    assert_eq!(fixture.count("postrider_audit WHERE action = 'retry'").await, 6);
 }
 
-async fn j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record(site: &Site) {
-    let lane = site.lane.as_ref().expect("a lane");
+async fn j14_an_attempt_of_a_job_cancelled_meanwhile_is_recorded(fixture: &Fixture) {
+    let lane = fixture.lane.as_ref().expect("a lane");
     let outcome = [
         ("result", Value::Text("SUCCESS".to_owned())),
         ("status", Value::Int(200)),
@@ -107,9 +110,9 @@ async fn j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record(site: &Sit
     ];
     let outcome = outcome.map(|(name, value): (&str, Value)| (name.to_owned(), value));
     for transition in [Transition::Delivered, Transition::Retry] {
-        let id = job(site, "a").await;
+        let id = job(fixture, "a").await;
         let claimed = lane.claim(&Want { limit: 10 }).await.expect("a claim").remove(0);
-        let cancelled = site.hub.cancel_job(&root(), &id).await.expect("cancelled");
+        let cancelled = fixture.hub.cancel_job(&root(), &id).await.expect("cancelled");
         assert_eq!((cancelled.status, cancelled.attempt_count), (DispatchStatus::Cancelled, 0));
         let end = Settlement {
             transition,
@@ -124,7 +127,7 @@ async fn j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record(site: &Sit
                 "the cancel wins"
             );
         }
-        let job = site.hub.job(&root(), &id).await.expect("the job");
+        let job = fixture.hub.job(&root(), &id).await.expect("the job");
         assert_eq!((job.status, job.next_attempt_at), (DispatchStatus::Cancelled, None));
         assert_eq!((job.attempt_count, job.duration_millis), (1, Some(12)));
         let attempts = job.attempts.expect("attempts");

@@ -136,7 +136,7 @@ fn lengths_have_limits() {
 }
 
 #[test]
-fn broken_json_says_so() {
+fn invalid_json_is_reported() {
     assert!(matches!(parse_list("[\"a@b.org\""), Err(Error::Json(_))));
     assert!(matches!(parse_list("[1]"), Err(Error::Json(_))));
     assert!(matches!(parse_list("{\"mail\":\"a@b.org\"}"), Err(Error::Json(_))));

@@ -42,7 +42,7 @@ fn each_mistake_names_its_attachment() {
 }
 
 #[test]
-fn broken_json_says_so() {
+fn invalid_json_is_reported() {
     assert!(matches!(parse("[{"), Err(Error::Json(_))));
     assert!(matches!(parse(r#"{"filename":"a","content":""}"#), Err(Error::Json(_))));
     assert!(matches!(parse(r#"[{"filename":"a"}]"#), Err(Error::Json(_))));

@@ -19,7 +19,7 @@ fn g5_the_forms_of_all_databases_are_read() {
 }
 
 #[test]
-fn what_is_no_time_is_none() {
+fn invalid_times_are_none() {
     for text in [
         "",
         "yesterday",

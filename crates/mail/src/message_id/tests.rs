@@ -9,7 +9,7 @@ fn plain_keys_stay_as_they_are() {
 }
 
 #[test]
-fn what_cannot_stand_there_is_replaced_and_told_apart_by_a_hash() {
+fn invalid_characters_are_replaced_and_a_hash_keeps_ids_distinct() {
     let ids = ["a b", "a_b", "a>b", "a\r\nb", "a@b", "a..b", "é", "", &"x".repeat(101), &"x".repeat(102)]
         .map(|key| message_id("mails", key, "example.org"));
     for (index, id) in ids.iter().enumerate() {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::{LoadError, Templates};
 
 /// Interval at which the folder is checked for changes.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Depth of the folder tree: id, version, locale, file.
 const DEPTH: usize = 4;
 
@@ -28,18 +28,19 @@ pub struct LiveTemplates {
 struct Current {
     templates: Arc<Templates>,
     /// Hash of the folder when it was last loaded, successfully or not.
-    read: u64,
+    loaded: u64,
     /// Hash of the folder at the last check.
-    seen: u64,
-    looked: Instant,
+    last_seen: u64,
+    checked_at: Instant,
 }
 
 impl LiveTemplates {
     /// Loads the shipped templates and those of `folder`, which override them.
     pub fn open(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
-        let mark = folder.map_or(0, |folder| Mark::of(folder).hash);
+        let fingerprint = folder.map_or(0, |folder| FolderFingerprint::of(folder).hash);
         let templates = Arc::new(Templates::with_shipped(folder, default_locale)?);
-        let current = Current { templates, read: mark, seen: mark, looked: Instant::now() };
+        let current =
+            Current { templates, loaded: fingerprint, last_seen: fingerprint, checked_at: Instant::now() };
         Ok(Self {
             folder: folder.map(Path::to_owned),
             default_locale: default_locale.to_owned(),
@@ -50,22 +51,24 @@ impl LiveTemplates {
     /// Returns the current templates. Checks the folder at most once a second, by names, sizes and times, not contents.
     pub fn current(&self) -> Arc<Templates> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = self.folder.as_deref().filter(|_| current.looked.elapsed() >= LOOK) {
-            current.looked = Instant::now();
-            self.look(folder, &mut current);
+        if let Some(folder) =
+            self.folder.as_deref().filter(|_| current.checked_at.elapsed() >= CHECK_INTERVAL)
+        {
+            current.checked_at = Instant::now();
+            self.reload_if_changed(folder, &mut current);
         }
         Arc::clone(&current.templates)
     }
 
-    fn look(&self, folder: &Path, current: &mut Current) {
-        let Mark { hash: mark, newest } = Mark::of(folder);
+    fn reload_if_changed(&self, folder: &Path, current: &mut Current) {
+        let FolderFingerprint { hash: fingerprint, newest } = FolderFingerprint::of(folder);
         let age = newest.and_then(|newest| newest.elapsed().ok());
-        let settled = mark == current.seen || age.is_some_and(|age| age >= LOOK);
-        current.seen = mark;
-        if mark == current.read || !settled {
+        let stable = fingerprint == current.last_seen || age.is_some_and(|age| age >= CHECK_INTERVAL);
+        current.last_seen = fingerprint;
+        if fingerprint == current.loaded || !stable {
             return;
         }
-        current.read = mark;
+        current.loaded = fingerprint;
         match Templates::with_shipped(Some(folder), &self.default_locale) {
             Ok(templates) => {
                 current.templates = Arc::new(templates);
@@ -79,23 +82,23 @@ impl LiveTemplates {
 }
 
 /// A fingerprint of the folder that ignores file contents.
-struct Mark {
+struct FolderFingerprint {
     /// Hash of every name, size and time below the folder.
     hash: u64,
     /// Time of the last change; a removal changes the time of its folder.
     newest: Option<SystemTime>,
 }
 
-impl Mark {
+impl FolderFingerprint {
     fn of(folder: &Path) -> Self {
         let mut hasher = DefaultHasher::new();
         let mut newest = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
-        walk(folder, DEPTH, &mut hasher, &mut newest);
+        add_folder(folder, DEPTH, &mut hasher, &mut newest);
         Self { hash: hasher.finish(), newest }
     }
 }
 
-fn walk(folder: &Path, depth: usize, hasher: &mut DefaultHasher, newest: &mut Option<SystemTime>) {
+fn add_folder(folder: &Path, depth: usize, hasher: &mut DefaultHasher, newest: &mut Option<SystemTime>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     paths.sort();
@@ -107,7 +110,7 @@ fn walk(folder: &Path, depth: usize, hasher: &mut DefaultHasher, newest: &mut Op
         modified.hash(hasher);
         *newest = modified.max(*newest);
         if metadata.is_dir() && depth > 1 {
-            walk(&path, depth - 1, hasher, newest);
+            add_folder(&path, depth - 1, hasher, newest);
         }
     }
 }

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use minijinja::Environment;
 
-use super::{FILE_LIMIT, LoadError, Locales, Parts, Version, Versions, is_name, locale_key};
+use super::{FILE_LIMIT, LoadError, Locales, TemplateParts, TemplateVersion, Versions, is_name, locale_key};
 
 /// Reads and compiles every template below a folder; returns all errors if there are any.
 pub fn read(
     folder: &Path,
     environment: &mut Environment<'static>,
 ) -> Result<BTreeMap<String, Versions>, LoadError> {
-    let mut reader = Reader { environment, mistakes: Vec::new() };
-    let mut known = BTreeMap::new();
+    let mut reader = TemplateReader { environment, mistakes: Vec::new() };
+    let mut by_id = BTreeMap::new();
     for (id, path) in reader.folders(folder) {
         let mut versions = Versions::new();
         for (version, path) in reader.folders(&path) {
@@ -23,19 +23,19 @@ pub fn read(
                 let parts = reader.parts(format!("{id}/{version}/{locale}"), &path);
                 locales.insert(locale_key(&locale), parts);
             }
-            versions.insert(Version::new(&version), locales);
+            versions.insert(TemplateVersion::new(&version), locales);
         }
-        known.insert(id, versions);
+        by_id.insert(id, versions);
     }
-    if reader.mistakes.is_empty() { Ok(known) } else { Err(LoadError(reader.mistakes)) }
+    if reader.mistakes.is_empty() { Ok(by_id) } else { Err(LoadError(reader.mistakes)) }
 }
 
-struct Reader<'a> {
+struct TemplateReader<'a> {
     environment: &'a mut Environment<'static>,
     mistakes: Vec<String>,
 }
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     /// Returns the folders inside `path`, by name. Hidden folders and files are ignored.
     fn folders(&mut self, path: &Path) -> Vec<(String, PathBuf)> {
         let entries = match fs::read_dir(path) {
@@ -59,14 +59,14 @@ impl Reader<'_> {
         found
     }
 
-    fn parts(&mut self, name: String, path: &Path) -> Parts {
+    fn parts(&mut self, name: String, path: &Path) -> TemplateParts {
         let subject = self.file(&name, path, "subject.txt");
         let html = self.file(&name, path, "body.html");
         let text = self.file(&name, path, "body.txt");
         if !html && !text {
             self.mistakes.push(format!("{}: neither body.html nor body.txt is here", path.display()));
         }
-        Parts { name, subject, html, text }
+        TemplateParts { name, subject, html, text }
     }
 
     /// Compiles one file; returns whether it exists.

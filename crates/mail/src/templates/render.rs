@@ -5,8 +5,8 @@ use std::io;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, ErrorKind};
 
-use super::{Error, OUTPUT_LIMIT, Parts};
-use crate::plain;
+use super::{Error, OUTPUT_LIMIT, TemplateParts};
+use crate::plain_text;
 
 /// A rendered template. There is always a text body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Rendered {
 /// Renders the parts of a template; without `body.txt`, the text is derived from the HTML.
 pub fn render(
     environment: &Environment<'_>,
-    parts: &Parts,
+    parts: &TemplateParts,
     json: &serde_json::Value,
 ) -> Result<Rendered, Error> {
     let variables = Value::from(Serde(json));
@@ -30,7 +30,7 @@ pub fn render(
     let html = part(parts.html, "body.html")?;
     let text = match part(parts.text, "body.txt")? {
         Some(text) => text,
-        None => html.as_deref().map(plain::from_html).unwrap_or_default(),
+        None => html.as_deref().map(plain_text::from_html).unwrap_or_default(),
     };
     Ok(Rendered { subject, html, text })
 }
@@ -41,24 +41,24 @@ fn render_part(
     file: &str,
     variables: Value,
 ) -> Result<String, Error> {
-    let mut output = Bounded(Vec::new());
+    let mut output = BoundedOutput(Vec::new());
     let template = environment.get_template(&format!("{name}/{file}"));
     let rendered =
         template.and_then(|template| template.render_captured_to(variables, &mut output).map(drop));
     match rendered {
         Ok(()) => Ok(String::from_utf8(output.0).expect("templates and variables are text")),
-        Err(error) => Err(explain(&error, format!("{name}/{file}"))),
+        Err(error) => Err(render_error(&error, format!("{name}/{file}"))),
     }
 }
 
-fn explain(error: &minijinja::Error, template: String) -> Error {
+fn render_error(error: &minijinja::Error, template: String) -> Error {
     match error.kind() {
         ErrorKind::UndefinedError => Error::VariableMissing { template, variable: expression(error) },
         ErrorKind::OutOfFuel | ErrorKind::WriteFailure => Error::TooLarge(template),
         // Only line and kind: the error chain may quote the values of variables.
         kind => {
             let line = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
-            Error::Broken { template, reason: format!("{kind}{line}") }
+            Error::Invalid { template, reason: format!("{kind}{line}") }
         }
     }
 }
@@ -71,9 +71,9 @@ fn expression(error: &minijinja::Error) -> String {
 }
 
 /// A buffer that fails when it exceeds the output limit.
-struct Bounded(Vec<u8>);
+struct BoundedOutput(Vec<u8>);
 
-impl io::Write for Bounded {
+impl io::Write for BoundedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > OUTPUT_LIMIT {
             return Err(io::Error::other("too much output"));

@@ -2,7 +2,7 @@
 
 use minijinja::Environment;
 
-use super::{Locales, Parts, Version, Versions, locale_key};
+use super::{Locales, TemplateParts, TemplateVersion, Versions, locale_key};
 
 /// Id, version and locale, then subject, HTML and text.
 type Shipped = ([&'static str; 3], [&'static str; 3]);
@@ -50,7 +50,7 @@ const SHIPPED: [Shipped; 2] = [shipped!("open-seat", "v1", "en-US"), shipped!("o
 pub const SAMPLE: &str = include_str!("../../../../templates/open-seat/v1/sample.json");
 
 /// Adds the shipped templates to an environment and to the known versions.
-pub fn add(environment: &mut Environment<'static>, known: &mut std::collections::BTreeMap<String, Versions>) {
+pub fn add(environment: &mut Environment<'static>, by_id: &mut std::collections::BTreeMap<String, Versions>) {
     for ([id, version, locale], sources) in SHIPPED {
         let name = format!("{id}/{version}/{locale}");
         for (file, source) in ["subject.txt", "body.html", "body.txt"].into_iter().zip(sources) {
@@ -58,9 +58,9 @@ pub fn add(environment: &mut Environment<'static>, known: &mut std::collections:
                 .add_template_owned(format!("{name}/{file}"), source)
                 .expect("a test compiles every shipped template");
         }
-        let parts = Parts { name, subject: true, html: true, text: true };
+        let parts = TemplateParts { name, subject: true, html: true, text: true };
         let locales: &mut Locales =
-            known.entry(id.to_owned()).or_default().entry(Version::new(version)).or_default();
+            by_id.entry(id.to_owned()).or_default().entry(TemplateVersion::new(version)).or_default();
         locales.insert(locale_key(locale), parts);
     }
 }

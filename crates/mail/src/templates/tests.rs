@@ -84,7 +84,7 @@ fn each_mistake_is_an_error_of_its_own() {
     assert!(matches!(error("hello", json!({})), Error::VariableMissing { .. }));
     assert_eq!(error("endless", json!({})), Error::TooLarge("endless/v1/en/body.txt".into()));
     assert!(
-        matches!(error("sum", json!({ "a": "secret" })), Error::Broken { reason, .. } if !reason.contains("secret"))
+        matches!(error("sum", json!({ "a": "secret" })), Error::Invalid { reason, .. } if !reason.contains("secret"))
     );
 }
 
@@ -102,7 +102,7 @@ fn no_name_is_a_path() {
 fn includes_cannot_leave_the_folder() {
     let templates = load(&[("hello/v1/en/body.txt", "{% include '/etc/passwd' %}")]);
     let error = templates.render("hello", None, &json!({})).unwrap_err();
-    assert!(matches!(error, Error::Broken { .. }), "{error}");
+    assert!(matches!(error, Error::Invalid { .. }), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use postrider_mail::{Draft, Signer, attachment, dkim, header};
+use postrider_mail::{MessageParts, Signer, attachment, dkim, header};
 
 use crate::roundtrip::{assert_wire_form, draft, mailbox};
 
@@ -51,7 +51,7 @@ fn a_mail_with_everything() {
     let headers = r#"{"List-Unsubscribe":"<https://example.org/u>","List-Unsubscribe-Post":"List-Unsubscribe=One-Click",
         "References":["<a@example.org>","<b@example.org>"],"X-Twice":["one","two"]}"#;
     let headers = header::parse(headers).unwrap();
-    let message = Draft {
+    let message = MessageParts {
         to: &to,
         cc: std::slice::from_ref(&from),
         reply_to: std::slice::from_ref(&from),
@@ -104,7 +104,7 @@ fn both_encodings_of_an_rsa_key_are_the_same_key() {
 }
 
 #[test]
-fn keys_that_are_no_good_are_refused_without_being_shown() {
+fn invalid_keys_are_refused_without_being_shown() {
     let weak = include_str!("../dkim/weak.pem");
     assert!(matches!(Signer::new("example.org", "s", weak), Err(dkim::Error::Key(_))));
     assert_eq!(Signer::new("example.org", "s", "secret words").unwrap_err(), dkim::Error::Pem);

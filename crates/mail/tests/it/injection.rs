@@ -1,7 +1,7 @@
 //! No input can add a header, a recipient or a line.
 
 use mail_parser::MessageParser;
-use postrider_mail::{Draft, Mailbox, address, header};
+use postrider_mail::{Mailbox, MessageParts, address, header};
 use proptest::prelude::*;
 
 use crate::roundtrip::{assert_wire_form, draft, mailbox};
@@ -17,9 +17,9 @@ fn header_names(message: &[u8]) -> Vec<String> {
 #[test]
 fn line_breaks_in_headers_are_refused() {
     for value in ["a\r\nBcc: x@example.org", "a\nb", "a\rb", "a\0b", "a\u{85}b", "a\u{2028}b"] {
-        assert!(header::Custom::new("X-Test", value).is_err(), "{value:?}");
+        assert!(header::CustomHeader::new("X-Test", value).is_err(), "{value:?}");
         let from = mailbox("ann@example.org");
-        assert!(Draft { subject: Some(value), ..draft(&from) }.write().is_err(), "{value:?}");
+        assert!(MessageParts { subject: Some(value), ..draft(&from) }.write().is_err(), "{value:?}");
         assert!(Mailbox::new(value, from.address.clone()).is_err(), "{value:?}");
         assert!(address::parse_list(&format!("x{value}@example.org")).is_err(), "{value:?}");
     }
@@ -41,13 +41,13 @@ proptest! {
     fn accepted_input_adds_no_header(name in HOSTILE, subject in HOSTILE, key in "[A-Za-z:\r\n -]{1,12}", value in HOSTILE) {
         let from = mailbox("ann@example.org");
         let Ok(to) = Mailbox::new(&name, from.address.clone()) else { return Ok(()) };
-        let custom = header::Custom::new(&key, &value);
+        let custom = header::CustomHeader::new(&key, &value);
         let headers = custom.as_ref().map(std::slice::from_ref).unwrap_or_default();
-        let draft = Draft { to: std::slice::from_ref(&to), subject: Some(&subject), headers, ..draft(&from) };
+        let draft = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), headers, ..draft(&from) };
         let Ok(message) = draft.write() else { return Ok(()) };
         assert_wire_form(&message);
         let mut expected = vec!["Date", "Message-ID", "From", "To", "Subject"];
-        expected.extend(headers.iter().map(header::Custom::name));
+        expected.extend(headers.iter().map(header::CustomHeader::name));
         expected.extend(["MIME-Version", "Content-Type", "Content-Transfer-Encoding"]);
         prop_assert_eq!(header_names(&message), expected);
         let parsed = MessageParser::default().parse(&message).unwrap();

@@ -2,5 +2,5 @@
 
 mod dkim;
 mod injection;
-mod looks;
 mod roundtrip;
+mod screenshots;

@@ -1,15 +1,15 @@
 //! Structure, bodies, names and subjects survive a round trip through `mail-parser`.
 
 use mail_parser::{MessageParser, MimeHeaders};
-use postrider_mail::{Draft, Mailbox, address, attachment, header};
+use postrider_mail::{Mailbox, MessageParts, address, attachment, header};
 use proptest::prelude::*;
 
 pub fn mailbox(text: &str) -> Mailbox {
     address::parse_mailbox(text).unwrap()
 }
 
-pub fn draft(from: &Mailbox) -> Draft<'_> {
-    Draft {
+pub fn draft(from: &Mailbox) -> MessageParts<'_> {
+    MessageParts {
         from,
         to: std::slice::from_ref(from),
         cc: &[],
@@ -62,7 +62,7 @@ fn the_whole_structure_comes_back() {
             {"filename":"notes.txt","content_type":"text/plain; charset=utf-8","content":"LmEKCmIK"}]"#,
     )
     .unwrap();
-    let draft = Draft {
+    let draft = MessageParts {
         text: Some("see attachment"),
         html: Some("<img src=\"cid:logo\">"),
         attachments: &attachments,
@@ -108,7 +108,7 @@ fn attached_texts_keep_every_byte() {
     // "a\rb\0c\n.\r\n" and blanks at the end
     let json = r#"[{"filename":"a.txt","content_type":"text/plain; charset=us-ascii","content":"YQ1iAGMKLg0KICA="}]"#;
     let attachments = attachment::parse(json).unwrap();
-    let message = Draft { attachments: &attachments, ..draft(&from) }.write().unwrap();
+    let message = MessageParts { attachments: &attachments, ..draft(&from) }.write().unwrap();
     assert_wire_form(&message);
     let parsed = MessageParser::default().parse(&message).unwrap();
     let part = parsed.parts.iter().find(|part| part.attachment_name() == Some("a.txt")).unwrap();
@@ -119,18 +119,18 @@ fn attached_texts_keep_every_byte() {
 #[test]
 fn the_same_draft_gives_the_same_bytes() {
     let from = mailbox("Ann <ann@example.org>");
-    let draft = Draft { html: Some("<p>x</p>"), ..draft(&from) };
+    let draft = MessageParts { html: Some("<p>x</p>"), ..draft(&from) };
     assert_eq!(draft.write().unwrap(), draft.write().unwrap());
 }
 
 #[test]
 fn a_body_that_guesses_the_boundary_stays_one_part() {
     let from = mailbox("ann@example.org");
-    let honest = Draft { html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
+    let honest = MessageParts { html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
     let honest = String::from_utf8(honest).unwrap();
     let boundary = honest.split("boundary=\"").nth(1).unwrap().split('"').next().unwrap();
     let text = format!("a\n--{boundary}\nContent-Type: text/html\n\nfake\n--{boundary}--\n");
-    let message = Draft { text: Some(&text), html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
+    let message = MessageParts { text: Some(&text), html: Some("<p>x</p>"), ..draft(&from) }.write().unwrap();
     let parsed = MessageParser::default().parse(&message).unwrap();
     assert_eq!(parsed.parts.len(), 3);
     assert_eq!(parsed.body_text(0).unwrap().replace("\r\n", "\n"), text);
@@ -140,7 +140,7 @@ fn a_body_that_guesses_the_boundary_stays_one_part() {
 #[test]
 fn m08_blind_recipients_are_in_no_header() {
     let from = mailbox("ann@example.org");
-    let message = Draft { to: &[], ..draft(&from) }.write().unwrap();
+    let message = MessageParts { to: &[], ..draft(&from) }.write().unwrap();
     let message = String::from_utf8(message).unwrap();
     assert!(message.contains("To: undisclosed-recipients:;\r\n"), "{message}");
     assert!(!message.to_lowercase().contains("bcc"));
@@ -149,7 +149,7 @@ fn m08_blind_recipients_are_in_no_header() {
 #[test]
 fn a_mail_to_cc_alone_has_no_to_header() {
     let from = mailbox("ann@example.org");
-    let message = Draft { to: &[], cc: std::slice::from_ref(&from), ..draft(&from) }.write().unwrap();
+    let message = MessageParts { to: &[], cc: std::slice::from_ref(&from), ..draft(&from) }.write().unwrap();
     let message = String::from_utf8(message).unwrap();
     assert!(message.contains("\r\nCc: <ann@example.org>\r\n") && !message.contains("\r\nTo:"), "{message}");
 }
@@ -160,7 +160,8 @@ fn long_ascii_headers_are_folded_and_not_encoded() {
     let value = "<https://example.org/unsubscribe?token=abcdefghijklmnopqrstuvwxyz0123456789>, <mailto:leave@example.org>";
     let headers = header::parse(&serde_json::json!({ "List-Unsubscribe": value }).to_string()).unwrap();
     let subject = "word ".repeat(40);
-    let message = Draft { headers: &headers, subject: Some(subject.trim()), ..draft(&from) }.write().unwrap();
+    let message =
+        MessageParts { headers: &headers, subject: Some(subject.trim()), ..draft(&from) }.write().unwrap();
     assert_wire_form(&message);
     let text = String::from_utf8(message).unwrap();
     let unfolded = text.replace("\r\n ", " ");
@@ -195,7 +196,7 @@ proptest! {
     #[test]
     fn bodies_come_back(text in body(), html in proptest::option::of(body())) {
         let from = mailbox("ann@example.org");
-        let message = Draft { text: Some(&text), html: html.as_deref(), ..draft(&from) }.write().unwrap();
+        let message = MessageParts { text: Some(&text), html: html.as_deref(), ..draft(&from) }.write().unwrap();
         assert_wire_form(&message);
         let parsed = MessageParser::default().parse(&message).unwrap();
         let back = parsed.body_text(0).unwrap();
@@ -213,7 +214,7 @@ proptest! {
         prop_assume!(!subject.contains("=?") && !name.contains("=?"));
         let from = mailbox("ann@example.org");
         let to = Mailbox::new(&name, from.address.clone()).unwrap();
-        let message = Draft { to: std::slice::from_ref(&to), subject: Some(&subject), ..draft(&from) };
+        let message = MessageParts { to: std::slice::from_ref(&to), subject: Some(&subject), ..draft(&from) };
         let message = message.write().unwrap();
         assert_wire_form(&message);
         let parsed = MessageParser::default().parse(&message).unwrap();

@@ -57,7 +57,7 @@ impl Attachment {
             return refuse("the content type is not one such as application/pdf");
         }
         if ["multipart", "message"].iter().any(|structured| kind.trim().eq_ignore_ascii_case(structured)) {
-            return refuse("this type can't be attached as such; use application/octet-stream");
+            return refuse("this type cannot be attached as it is; use application/octet-stream");
         }
         let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@+".contains(&byte);
         match &self.cid {

@@ -9,7 +9,7 @@ fn refused(record: &Record) -> String {
 }
 
 #[test]
-fn mistakes_are_told_before_the_insert() {
+fn mistakes_are_reported_before_the_insert() {
     let fine = || Record::topic("orders").payload("{}");
     assert!(fine().insert(&Table::outbox()).is_ok());
     assert_eq!(
@@ -29,7 +29,7 @@ fn mistakes_are_told_before_the_insert() {
     assert!(refused(&fine().header("tenant", "7")).contains("Table::column(\"headers.tenant\""));
     assert!(fine().traceparent("00-0-0-00").insert(&Table::outbox()).is_ok(), "the reference table has it");
     let broken = fine().json(&std::collections::HashMap::from([((1, 2), 3)]));
-    assert!(refused(&broken).starts_with("payload can't be written as JSON"), "{}", refused(&broken));
+    assert!(refused(&broken).starts_with("payload cannot be converted to JSON"), "{}", refused(&broken));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn other_names_and_types_are_quoted_and_cast() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn times_that_no_database_keeps_are_refused() {
+fn times_out_of_range_are_refused() {
     let render = |record: Record| {
         let table = Table::outbox();
         let record = record.payload("{}");
@@ -84,7 +84,7 @@ fn times_that_no_database_keeps_are_refused() {
 }
 
 #[test]
-fn a_record_shown_in_a_log_keeps_its_payload_for_itself() {
+fn debug_output_of_a_record_has_no_payload() {
     let shown = format!("{:?}", Record::topic("orders").payload("secret"));
     assert!(shown.contains("orders") && !shown.contains("secret"), "{shown}");
 }

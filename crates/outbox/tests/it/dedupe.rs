@@ -8,16 +8,16 @@ use tokio::sync::Barrier;
 use crate::base::{Base, OnMysql, OnPostgres, OnSqlite, mysql, on_every_database, postgres, sqlite};
 
 on_every_database!(
-    a_second_enqueue_answers_the_first_row,
+    a_second_enqueue_returns_the_first_row,
     other_unique_columns_are_not_mistaken_for_the_key,
-    those_who_wait_for_a_rolled_back_row_make_one,
+    waiting_inserts_succeed_after_a_rollback,
 );
 
 fn record(payload: &str) -> Record {
     Record::topic("orders").payload(payload).idempotency_key("order-42")
 }
 
-async fn a_second_enqueue_answers_the_first_row<B: Base>(base: &B) {
+async fn a_second_enqueue_returns_the_first_row<B: Base>(base: &B) {
     base.create("outbox").await;
     base.create("mail_outbox").await;
     let mail = Mail::to("ann@example.org").text("x").idempotency_key("order-42");
@@ -72,7 +72,7 @@ async fn enqueue_and_commit<B: Base>(base: &B) -> Enqueued {
     panic!("refused twenty times");
 }
 
-async fn those_who_wait_for_a_rolled_back_row_make_one<B: Base>(base: &B) {
+async fn waiting_inserts_succeed_after_a_rollback<B: Base>(base: &B) {
     base.create("outbox").await;
     let mut first = base.begin().await;
     record("first").enqueue(&mut *first).await.expect("enqueue");
@@ -135,7 +135,7 @@ crowd!(eight_at_once_make_one_row_on_mysql, mysql, OnMysql, "SELECT count(*) FRO
 crowd!(eight_at_once_make_one_row_on_sqlite, sqlite, OnSqlite, "SELECT count(*) FROM outbox");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_only_the_collation_calls_equal_are_told_apart_on_mysql() {
+async fn keys_equal_only_by_collation_are_refused_on_mysql() {
     mysql(|base| async move {
         base.create("outbox").await;
         let mut transaction = base.begin().await;
@@ -150,7 +150,7 @@ async fn keys_that_only_the_collation_calls_equal_are_told_apart_on_mysql() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_without_a_unique_key_is_told_so() {
+async fn a_table_without_a_unique_index_is_reported() {
     async fn refusal<B: Base>(base: &B) -> String {
         base.run(
             "CREATE TABLE outbox (id integer, topic text, payload text, idempotency_key text, status text, \

@@ -9,16 +9,16 @@ use postrider_seams::{Composer as _, Content};
 use crate::base::{Base, on_every_database};
 
 on_every_database!(
-    o7_a_record_is_written_as_the_contract_has_it,
-    m8_a_mail_is_written_as_the_contract_has_it,
-    a_rolled_back_row_is_not_there,
+    o7_a_record_is_written_as_the_contract_defines_it,
+    m8_a_mail_is_written_as_the_contract_defines_it,
+    a_rolled_back_row_is_gone,
     o1_a_committed_record_is_claimed,
     m1_a_committed_mail_is_claimed_and_composed,
-    a_table_of_other_names_is_filled,
-    a_refused_row_leaves_the_transaction_whole,
+    a_table_with_other_names_is_supported,
+    a_refused_row_leaves_the_transaction_usable,
 );
 
-async fn o7_a_record_is_written_as_the_contract_has_it<B: Base>(base: &B) {
+async fn o7_a_record_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
     base.create("outbox").await;
     let payload = "{\"total\": 99, \"note\": \"it's \\\\ é 🐎\"}\n";
     let record =
@@ -56,7 +56,7 @@ fn full_mail() -> Mail {
         .priority(5)
 }
 
-async fn m8_a_mail_is_written_as_the_contract_has_it<B: Base>(base: &B) {
+async fn m8_a_mail_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
     base.create("mail_outbox").await;
     let templated = Mail::to("ann@example.org")
         .template("welcome")
@@ -102,7 +102,7 @@ async fn m8_a_mail_is_written_as_the_contract_has_it<B: Base>(base: &B) {
     }
 }
 
-async fn a_rolled_back_row_is_not_there<B: Base>(base: &B) {
+async fn a_rolled_back_row_is_gone<B: Base>(base: &B) {
     base.create("outbox").await;
     base.create("mail_outbox").await;
     let record = Record::topic("orders").payload("{}").idempotency_key("k");
@@ -159,7 +159,7 @@ async fn m1_a_committed_mail_is_claimed_and_composed<B: Base>(base: &B) {
     }
 }
 
-async fn a_table_of_other_names_is_filled<B: Base>(base: &B) {
+async fn a_table_with_other_names_is_supported<B: Base>(base: &B) {
     let quote = if B::DIALECT == postrider_sql::Dialect::Mysql { '`' } else { '"' };
     let named = |name: &str| format!("{quote}{name}{quote}");
     base.run(&format!(
@@ -195,7 +195,7 @@ async fn a_table_of_other_names_is_filled<B: Base>(base: &B) {
     assert_eq!(base.text(&row).await.as_deref(), Some("e-1|new|orders|{}|00-ab-cd-01"));
 }
 
-async fn a_refused_row_leaves_the_transaction_whole<B: Base>(base: &B) {
+async fn a_refused_row_leaves_the_transaction_usable<B: Base>(base: &B) {
     base.create("outbox").await;
     let mut transaction = base.begin().await;
     assert!(Record::topic("").payload("{}").enqueue(&mut *transaction).await.is_err());

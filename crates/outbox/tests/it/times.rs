@@ -7,7 +7,7 @@ use sqlx::Executor as _;
 
 use crate::base::{Base, mysql, on_every_database, postgres};
 
-on_every_database!(a_fresh_row_is_as_old_as_the_clock_says, a_delay_and_a_moment_are_kept);
+on_every_database!(a_new_row_has_the_current_time, delays_and_times_are_stored);
 
 async fn seconds<B: Base>(base: &B, age: &str, rest: &str) -> f64 {
     let text = base.text(&format!("SELECT {age} FROM {rest}")).await.expect("a time");
@@ -19,7 +19,7 @@ async fn assert_fresh<B: Base>(base: &B, column: &str, table: &str) {
     assert!((-0.1..10.0).contains(&age), "{column} of {table} is {age} s old");
 }
 
-async fn a_fresh_row_is_as_old_as_the_clock_says<B: Base>(base: &B) {
+async fn a_new_row_has_the_current_time<B: Base>(base: &B) {
     base.create("outbox").await;
     base.create("mail_outbox").await;
     let mut transaction = base.begin().await;
@@ -31,7 +31,7 @@ async fn a_fresh_row_is_as_old_as_the_clock_says<B: Base>(base: &B) {
     assert_fresh(base, "next_attempt_at", "mail_outbox").await;
 }
 
-async fn a_delay_and_a_moment_are_kept<B: Base>(base: &B) {
+async fn delays_and_times_are_stored<B: Base>(base: &B) {
     base.create("outbox").await;
     base.create("mail_outbox").await;
     // 2033-05-18T03:33:20.25Z.

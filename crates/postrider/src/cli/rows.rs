@@ -24,7 +24,7 @@ pub struct ListArgs {
     /// Only rows that match: id=7, key=order-1, recipient=ada@, group=acme, error=timeout
     #[arg(long, value_name = "BY=TEXT")]
     pub search: Option<String>,
-    /// Search for values that start with the text
+    /// Match values that start with the text of --search
     #[arg(long, requires = "search")]
     pub prefix: bool,
     /// List the oldest rows first

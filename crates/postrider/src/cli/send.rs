@@ -60,7 +60,7 @@ pub struct RecordArgs {
     /// Payload; `-` reads it from stdin
     #[arg(long)]
     pub payload: String,
-    /// W3C trace that the record belongs to
+    /// W3C trace context (traceparent) of the record
     #[arg(long, value_name = "TRACE")]
     pub traceparent: Option<String>,
     /// Idempotency key; a second record with the same key is not written
@@ -99,10 +99,10 @@ pub struct WebhookArgs {
     /// Send the payload in a CloudEvents envelope
     #[arg(long)]
     pub envelope: bool,
-    /// What the event is about
+    /// Subject of the event, such as the id of the order
     #[arg(long)]
     pub subject: Option<String>,
-    /// What the event comes from
+    /// Source of the event, such as the name of the application
     #[arg(long)]
     pub source: Option<String>,
     /// Print one JSON object

@@ -3,27 +3,27 @@
 use postrider_hub::Hub;
 use postrider_hub::access::{Actor, ClientId};
 use postrider_hub::account::{
-    AllowedHost, NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType,
+    AllowedHost, CredentialsChange, NewAccount, NewCredentials, ServiceAccountWithSecret, WebhookAuthType,
 };
 
 use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::api;
 use crate::cli::{AccountCommand, CredentialArgs};
 use crate::failure::Failure;
 use crate::output::{Output, line};
 
 /// Runs an `account` command.
-pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
-    let store = desk.settings.api_store().ok_or_else(|| {
+pub async fn run(context: &CommandContext, command: AccountCommand) -> Result<(), Failure> {
+    let store = context.settings.api_store().ok_or_else(|| {
         Failure::Misuse(
             "service accounts are stored with dispatch jobs: add a lane with the contract dispatch_jobs"
                 .to_owned(),
         )
     })?;
-    let hub = api::hub(desk, store).await?;
-    let actor = Actor::at_the_console();
+    let hub = api::hub(context, store).await?;
+    let actor = Actor::command_line();
     let (shown, json) = match command {
         AccountCommand::Create { code, name, clients, hosts, credentials, json } => {
             let new = NewAccount {
@@ -33,14 +33,14 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
                 client_ids: clients.into_iter().map(ClientId).collect(),
                 allowed_hosts: Some(hosts.into_iter().map(AllowedHost).collect()),
                 application_id: None,
-                webhook_credentials: named(credentials),
+                webhook_credentials: new_credentials(credentials),
                 roles: Vec::new(),
             };
             (hub.create_account(&actor, new).await?, json)
         }
         AccountCommand::Regenerate { id, credentials, json } => {
-            let named = named(credentials);
-            let with = named.map_or_else(Regenerate::default, |named| Regenerate {
+            let named = new_credentials(credentials);
+            let with = named.map_or_else(CredentialsChange::default, |named| CredentialsChange {
                 signing_secret_ref: named.signing_secret_ref,
                 auth_type: named.auth_type,
                 auth_token_ref: named.auth_token_ref,
@@ -54,17 +54,17 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
 
 /// Encrypts all secrets that it can with the current key, even if some fail.
 async fn reencrypt(hub: &Hub, actor: &Actor, output: Output) -> Result<(), Failure> {
-    let done = hub.reseal_accounts(actor).await?;
+    let done = hub.reencrypt_accounts(actor).await?;
     let text = format!("{} references re-encrypted", done.references);
     output.data(json!({ "references": done.references }), text)?;
     if done.failed.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = done.failed.iter().map(|(id, why)| format!("account {id}: {why}")).collect();
-    Err(Failure::Failed(told.join("; ")))
+    let failures: Vec<String> = done.failed.iter().map(|(id, why)| format!("account {id}: {why}")).collect();
+    Err(Failure::Failed(failures.join("; ")))
 }
 
-fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
+fn new_credentials(credentials: CredentialArgs) -> Option<NewCredentials> {
     let CredentialArgs { signing, bearer, basic } = credentials;
     let auth_type = match (&bearer, &basic) {
         (Some(_), _) => Some(WebhookAuthType::Bearer),
@@ -81,7 +81,7 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
 }
 
 /// Prints an account as JSON in both formats, as it has too many members for a table.
-fn print(shown: &ShownAccount, output: Output) -> Result<(), Failure> {
+fn print(shown: &ServiceAccountWithSecret, output: Output) -> Result<(), Failure> {
     line(shown)?;
     if shown.signing_secret.is_some() {
         output.note("the signing secret is shown only once: give it to the receiver");

@@ -13,14 +13,14 @@ use postrider_seams::row::Detail;
 use postrider_seams::store::{Settlement, Want};
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::progress::Progress;
 use crate::settings::LaneSettings;
-use crate::table::Table;
-use scratch::{BATCH, Scratch};
+use crate::text_table::TextTable;
+use scratch::{BATCH, ScratchTables};
 
 /// One measurement, in the JSON form that all our benches use.
 #[derive(Debug, Serialize)]
@@ -36,14 +36,14 @@ struct Figure {
 }
 
 /// Measures every store of the chosen lanes and prints the figures.
-pub async fn run(desk: &Desk, args: &BenchArgs) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, args: &BenchArgs) -> Result<(), Failure> {
     let output = Output::new(args.json);
     // Measure each store once, however many lanes use it.
     let stores: BTreeMap<&str, &LaneSettings> =
-        desk.lanes(&args.lanes)?.into_iter().map(|lane| (lane.store.as_str(), lane)).collect();
-    let mut table = Table::new(&["case", ">value", "unit", ">ratio", "to"]);
+        context.lanes(&args.lanes)?.into_iter().map(|lane| (lane.store.as_str(), lane)).collect();
+    let mut table = TextTable::new(&["case", ">value", "unit", ">ratio", "to"]);
     for (store, lane) in stores {
-        let scratch = Scratch::new(desk, lane)?;
+        let scratch = ScratchTables::new(context, lane)?;
         output.note(format_args!(
             "store `{store}`: scratch tables {}; they are dropped at the end",
             scratch.names()
@@ -68,7 +68,7 @@ pub async fn run(desk: &Desk, args: &BenchArgs) -> Result<(), Failure> {
     if args.json { Ok(()) } else { Ok(table.write(&mut std::io::stdout().lock())?) }
 }
 
-async fn measure(scratch: &Scratch<'_>, rows: u64, output: Output) -> Result<Vec<Figure>, Failure> {
+async fn measure(scratch: &ScratchTables<'_>, rows: u64, output: Output) -> Result<Vec<Figure>, Failure> {
     let store = scratch.store();
     let figure = |case: &str, value: f64, unit| Figure {
         bench: "store",
@@ -80,22 +80,27 @@ async fn measure(scratch: &Scratch<'_>, rows: u64, output: Output) -> Result<Vec
     };
     let mut progress = Progress::new("rows of the bench", Some(4 * rows), output);
     scratch.fill(0, rows, &mut progress).await?;
-    let ours = claim_and_settle(scratch, rows, &mut progress).await?;
+    let postrider_rate = claim_and_settle(scratch, rows, &mut progress).await?;
     scratch.fill(1, rows, &mut progress).await?;
-    let bare = scratch.plain_updates(1, rows, &mut progress).await?;
+    let plain_rate = scratch.plain_updates(1, rows, &mut progress).await?;
     let commits = scratch.commits(1).await?;
     progress.finish();
-    let mut beside = figure(&format!("claim and settle, {BATCH} at a time"), ours, "rows/s");
-    (beside.ratio_to, beside.ratio) = (Some("plain updates"), Some((ours / bare * 100.0).round() / 100.0));
+    let mut compared = figure(&format!("claim and settle, {BATCH} at a time"), postrider_rate, "rows/s");
+    (compared.ratio_to, compared.ratio) =
+        (Some("plain updates"), Some((postrider_rate / plain_rate * 100.0).round() / 100.0));
     Ok(vec![
         figure("commits of one row", commits, "commits/s"),
-        figure(&format!("plain updates, {BATCH} at a time"), bare, "rows/s"),
-        beside,
+        figure(&format!("plain updates, {BATCH} at a time"), plain_rate, "rows/s"),
+        compared,
     ])
 }
 
 /// Measures the store's verbs as a lane uses them.
-async fn claim_and_settle(scratch: &Scratch<'_>, rows: u64, progress: &mut Progress) -> Result<f64, Failure> {
+async fn claim_and_settle(
+    scratch: &ScratchTables<'_>,
+    rows: u64,
+    progress: &mut Progress,
+) -> Result<f64, Failure> {
     let table = scratch.open(0).await?;
     let start = Instant::now();
     let mut settled = 0;

@@ -6,9 +6,9 @@ use futures::future::join_all;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::migrate::Options;
 use postrider_seams::store::Class;
-use serde::Serialize;
+use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::CheckArgs;
 use crate::clocks;
 use crate::emails::files;
@@ -16,63 +16,76 @@ use crate::failure::Failure;
 use crate::settings::LaneSettings;
 
 /// The result for one lane.
-#[derive(Serialize)]
 struct Report {
     lane: String,
     contract: String,
     ok: bool,
     findings: Vec<Finding>,
     /// DDL statements to run, in order.
-    mend: Vec<String>,
+    fixes: Vec<String>,
     /// The number of statements, from the first, that `migrate` would run.
-    #[serde(skip)]
     migrates: usize,
 }
 
+impl Report {
+    /// Each `fix` also has its former name `mend`, for programs that know only that one.
+    fn json(&self) -> serde_json::Value {
+        let finding = |finding: &Finding| {
+            let Finding { level, text, fix } = finding;
+            json!({ "level": level, "text": text, "fix": fix, "mend": fix })
+        };
+        json!({
+            "lane": self.lane, "contract": self.contract, "ok": self.ok,
+            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
+            "fix": self.fixes, "mend": self.fixes,
+        })
+    }
+}
+
 /// Checks the chosen lanes; an error if any of them has a finding that prevents deliveries.
-pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
-    let lanes = desk.lanes(&args.lanes)?;
+pub async fn run(context: &CommandContext, args: &CheckArgs) -> Result<(), Failure> {
+    let lanes = context.lanes(&args.lanes)?;
     // Check all lanes concurrently: each unavailable server waits for its own timeout.
-    let reports = join_all(lanes.iter().map(|lane| examine(desk, lane))).await;
+    let reports = join_all(lanes.iter().map(|lane| check_lane(context, lane))).await;
     let mut out = std::io::stdout().lock();
     let mut all_ok = true;
     for (lane, report) in lanes.into_iter().zip(reports) {
         all_ok &= report.ok;
         if args.json {
-            writeln!(out, "{}", serde_json::to_string(&report).unwrap_or_default())?;
+            writeln!(out, "{}", report.json())?;
         } else {
-            people(&mut out, lane, &report)?;
+            print_text(&mut out, lane, &report)?;
         }
     }
     if all_ok { Ok(()) } else { Err(Failure::Reported) }
 }
 
-async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
-    let findings = findings(desk, lane).await;
-    let mends: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
+async fn check_lane(context: &CommandContext, lane: &LaneSettings) -> Report {
+    let findings = findings(context, lane).await;
+    let fixes: Vec<String> = findings.iter().filter_map(|finding| finding.fix.clone()).collect();
     // A failing plan is a finding already, and `migrate` would then run nothing.
-    let plan = if mends.is_empty() {
+    let plan = if fixes.is_empty() {
         Vec::new()
     } else {
-        desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default()
+        context.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default()
     };
     let planned =
-        |mend: &String| mend.split(";\n").all(|statement| plan.iter().any(|planned| planned == statement));
-    let (mut mend, by_hand): (Vec<String>, Vec<String>) = mends.into_iter().partition(planned);
-    mend.dedup();
-    let migrates = mend.len();
-    mend.extend(by_hand);
+        |fix: &String| fix.split(";\n").all(|statement| plan.iter().any(|planned| planned == statement));
+    let (mut fixes, by_hand): (Vec<String>, Vec<String>) = fixes.into_iter().partition(planned);
+    fixes.dedup();
+    let migrates = fixes.len();
+    fixes.extend(by_hand);
     let ok = findings.iter().all(|finding| finding.level != Level::Error);
-    Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend, migrates }
+    Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, fixes, migrates }
 }
 
 /// Lists what a lane's table and target guarantee and what they lack.
-pub async fn findings(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
+pub async fn findings(context: &CommandContext, lane: &LaneSettings) -> Vec<Finding> {
     let (mut findings, target, queue, clock) = tokio::join!(
-        examine_table(desk, lane),
-        examine_target(desk, lane),
-        examine_queue(desk, lane),
-        examine_clock(desk, lane)
+        check_table(context, lane),
+        check_target(context, lane),
+        check_queue(context, lane),
+        check_clock(context, lane)
     );
     findings.push(target);
     findings.extend(queue);
@@ -80,8 +93,8 @@ pub async fn findings(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
     findings
 }
 
-async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
-    let verified = match desk.wiring.open(lane).await {
+async fn check_table(context: &CommandContext, lane: &LaneSettings) -> Vec<Finding> {
+    let verified = match context.wiring.open(lane).await {
         Ok(table) => match table.verify().await {
             Ok(findings) => Ok(findings.into_iter().chain(files::findings(lane, &*table).await).collect()),
             Err(error) => Err(error),
@@ -95,46 +108,46 @@ async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
             // an unavailable server.
             let plan = match error.class {
                 Class::Transient => Vec::new(),
-                _ => desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default(),
+                _ => context.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default(),
             };
-            let mend = Some(plan.join(";\n")).filter(|plan| !plan.is_empty());
-            vec![Finding { level: Level::Error, text: error.to_string(), mend }]
+            let fix = Some(plan.join(";\n")).filter(|plan| !plan.is_empty());
+            vec![Finding { level: Level::Error, text: error.to_string(), fix }]
         }
     }
 }
 
-async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
-    match desk.probe(lane).await {
+async fn check_target(context: &CommandContext, lane: &LaneSettings) -> Finding {
+    match context.probe(lane).await {
         Ok(()) => {
             let text = format!("transport `{}` is reachable and accepts the credentials", lane.transport);
-            Finding { level: Level::Ok, text, mend: None }
+            Finding { level: Level::Ok, text, fix: None }
         }
         Err(error) => {
             let text = format!("transport `{}`: {error}", lane.transport);
-            Finding { level: Level::Error, text, mend: None }
+            Finding { level: Level::Error, text, fix: None }
         }
     }
 }
 
 /// Reports a server clock that is far from this machine's; the table's findings report a server that is unavailable.
-async fn examine_clock(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
-    let seconds = clocks::measured(&desk.wiring, &lane.store).await?;
+async fn check_clock(context: &CommandContext, lane: &LaneSettings) -> Option<Finding> {
+    let seconds = clocks::measure_offset(&context.wiring, &lane.store).await?;
     let text = clocks::warning(&lane.store, seconds)?;
-    Some(Finding { level: Level::Warning, text, mend: None })
+    Some(Finding { level: Level::Warning, text, fix: None })
 }
 
-async fn examine_queue(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
+async fn check_queue(context: &CommandContext, lane: &LaneSettings) -> Option<Finding> {
     let name = lane.queue.as_ref()?;
-    Some(match desk.probe_queue(lane).await? {
+    Some(match context.probe_queue(lane).await? {
         Ok(()) => {
             let text = format!("queue `{name}` is reachable and accepts the credentials");
-            Finding { level: Level::Ok, text, mend: None }
+            Finding { level: Level::Ok, text, fix: None }
         }
-        Err(error) => Finding { level: Level::Error, text: format!("queue `{name}`: {error}"), mend: None },
+        Err(error) => Finding { level: Level::Error, text: format!("queue `{name}`: {error}"), fix: None },
     })
 }
 
-fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<(), Failure> {
+fn print_text(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<(), Failure> {
     let stage = &lane.contract.stages[lane.stage].name;
     writeln!(
         out,
@@ -153,10 +166,14 @@ fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<
             writeln!(out, "           {line}")?;
         }
     }
-    let (by_migrate, by_hand) = report.mend.split_at(report.migrates);
+    let (by_migrate, by_hand) = report.fixes.split_at(report.migrates);
     let name = &lane.name;
-    statements(out, &format!("SQL to fix lane {name} (or run: postrider migrate {name}):"), by_migrate)?;
-    statements(
+    print_statements(
+        out,
+        &format!("SQL to fix lane {name} (or run: postrider migrate {name}):"),
+        by_migrate,
+    )?;
+    print_statements(
         out,
         &format!("SQL to fix lane {name} by hand (postrider migrate changes no existing column):"),
         by_hand,
@@ -165,7 +182,7 @@ fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<
     Ok(())
 }
 
-fn statements(out: &mut impl Write, title: &str, statements: &[String]) -> Result<(), Failure> {
+fn print_statements(out: &mut impl Write, title: &str, statements: &[String]) -> Result<(), Failure> {
     if statements.is_empty() {
         return Ok(());
     }

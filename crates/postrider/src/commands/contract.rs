@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use postrider_composers::message;
-use postrider_contract::{Contract, Problems};
+use postrider_config::Mistakes;
+use postrider_contract::Contract;
 use postrider_sql::Dialect;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use crate::cli::{ContractCommand, DialectName};
 use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::settings::{contract_source, listed, suggest};
-use crate::table::Table;
+use crate::text_table::TextTable;
 use crate::wiring::ComposerKind;
 
 /// Runs a `contract` command; an invalid contract is an error.
@@ -26,7 +27,7 @@ pub fn run(command: &ContractCommand) -> Result<(), Failure> {
 }
 
 fn list(as_json: bool) -> Result<(), Failure> {
-    let mut table = Table::new(&["name", "version", "table", "stages", "runs here"]);
+    let mut table = TextTable::new(&["name", "version", "table", "stages", "runs here"]);
     for name in Contract::builtin_names() {
         let (file, text) = contract_source(name, Path::new("")).map_err(Failure::Failed)?;
         let contract = Contract::parse(&file, &text)?;
@@ -69,16 +70,19 @@ fn verify(file: &Path, output: Output) -> Result<(), Failure> {
         .map_err(|error| Failure::Misuse(format!("cannot read {}: {error}", file.display())))?;
     let origin = file.display().to_string();
     let contract = Contract::parse(&origin, &text)?;
-    if let Some(problems) = Problems::new(message::verify(&contract, &origin)) {
-        return Err(problems.into());
+    Mistakes::check(message::verify(&contract, &origin))?;
+    for old in Contract::old_spellings(&origin, &text) {
+        output.note(format_args!("warning: {old}"));
     }
     let (stages, states) = (stages(&contract), contract.states.len());
     let (name, version) = (&contract.name, contract.version.to_string());
-    let said = format!("contract {name} {version} is valid: {states} states, stages {}", listed(&stages));
+    let summary = format!("contract {name} {version} is valid: {states} states, stages {}", listed(&stages));
     let object = json!({
-        "contract": name, "version": version, "sound": true, "states": states, "stages": stages,
+        "contract": name, "version": version, "valid": true, "states": states, "stages": stages,
+        // The former name of `valid`, for programs that know only that one.
+        "sound": true,
     });
-    output.data(object, said)
+    output.data(object, summary)
 }
 
 fn ddl(name: &str, dialect: DialectName, as_json: bool) -> Result<(), Failure> {

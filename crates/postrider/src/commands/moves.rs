@@ -6,18 +6,18 @@ use postrider_seams::inspect::{Preview, Verb, Which};
 use postrider_seams::store;
 use serde_json::json;
 
-use super::{Desk, known_state};
+use super::{CommandContext, check_state};
 use crate::cli::MoveArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, counted};
-use crate::settings::{LaneSettings, duration};
+use crate::settings::LaneSettings;
 use crate::wiring::Table;
 
 const CHUNK: u32 = 500;
 
 /// The past participle of the verb, for messages.
-fn done(verb: Verb) -> &'static str {
+fn past_participle(verb: Verb) -> &'static str {
     match verb {
         Verb::Requeue => "requeued",
         Verb::Cancel => "cancelled",
@@ -25,7 +25,7 @@ fn done(verb: Verb) -> &'static str {
     }
 }
 
-fn counts(verb: Verb) -> &'static str {
+fn progress_label(verb: Verb) -> &'static str {
     match verb {
         Verb::Requeue => "rows requeued",
         Verb::Cancel => "rows cancelled",
@@ -34,29 +34,31 @@ fn counts(verb: Verb) -> &'static str {
 }
 
 /// Moves the chosen rows, or with `--preview` counts them.
-pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure> {
-    let lane = desk.lane(&args.lane)?;
-    possible(lane, verb, args.state.as_deref())?;
+pub async fn run(context: &CommandContext, args: &MoveArgs, verb: Verb) -> Result<(), Failure> {
+    let lane = context.lane(&args.lane)?;
+    check_move(lane, verb, args.state.as_deref())?;
     let since = match &args.since {
         None => None,
-        Some(text) => Some(duration(text).ok_or_else(|| {
+        Some(text) => Some(postrider_config::duration(text.trim()).map_err(|_| {
             Failure::Misuse(format!("--since `{text}`: expected an age such as 30m, 12h or 7d"))
         })?),
     };
-    let (_, table) = desk.table(&args.lane).await?;
+    let (_, table) = context.table(&args.lane).await?;
     let output = Output::new(args.json);
-    let which = chosen(args, since);
+    let which = selection(args, since);
     if args.preview {
-        return previewed(output, &lane.name, table.preview(verb, &which).await?);
+        return print_preview(output, &lane.name, table.preview(verb, &which).await?);
     }
     let expected = match &args.state {
         // The total is only for the progress line, so it is counted only if that is shown.
-        Some(state) if since.is_none() && Progress::is_seen(output) => in_state(&*table, state).await?,
+        Some(state) if since.is_none() && Progress::is_visible(output) => {
+            count_in_state(&*table, state).await?
+        }
         _ => None,
     };
-    let mut progress = Progress::new(counts(verb), expected, output);
+    let mut progress = Progress::new(progress_label(verb), expected, output);
     loop {
-        let moved = moved(&*table, verb, &which).await?;
+        let moved = move_rows(&*table, verb, &which).await?;
         progress.add(moved);
         if moved == 0 || args.state.is_none() {
             break;
@@ -64,13 +66,13 @@ pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure
     }
     progress.finish();
     if verb != Verb::Cancel && progress.done() > 0 {
-        desk.wiring.hand_over(lane).await;
+        context.wiring.hand_over(lane).await;
     }
-    told(output, lane, args, verb, progress.done())
+    print_result(output, lane, args, verb, progress.done())
 }
 
 /// Checks that the contract has such a move from that state.
-fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), Failure> {
+fn check_move(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), Failure> {
     let contract = &lane.contract;
     let moves = verb.moves(contract, &contract.stages[lane.stage]);
     if moves.is_empty() {
@@ -82,7 +84,7 @@ fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), 
         return Err(Failure::Misuse(format!("contract `{}` {why}", contract.name)));
     }
     let Some(state) = state else { return Ok(()) };
-    known_state(lane, state)?;
+    check_state(lane, state)?;
     let names: Vec<&str> = moves.iter().map(|(from, _)| contract.state(*from).name.as_str()).collect();
     if names.contains(&state) {
         return Ok(());
@@ -91,14 +93,14 @@ fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), 
     Err(Failure::Misuse(format!("{verb} is not possible for rows in `{state}`, only for rows in {names}")))
 }
 
-fn chosen(args: &MoveArgs, since: Option<Duration>) -> Which {
+fn selection(args: &MoveArgs, since: Option<Duration>) -> Which {
     match &args.state {
         None => Which::Ids(args.ids.clone()),
         Some(state) => Which::State { state: state.clone(), since, limit: CHUNK },
     }
 }
 
-async fn moved(table: &dyn Table, verb: Verb, which: &Which) -> Result<u64, store::Error> {
+async fn move_rows(table: &dyn Table, verb: Verb, which: &Which) -> Result<u64, store::Error> {
     match verb {
         Verb::Requeue => table.requeue(which).await,
         Verb::Cancel => table.cancel(which).await,
@@ -106,11 +108,18 @@ async fn moved(table: &dyn Table, verb: Verb, which: &Which) -> Result<u64, stor
     }
 }
 
-fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved: u64) -> Result<(), Failure> {
-    let asked = args.ids.len() as u64;
-    if moved < asked {
-        let (left, name) = (asked - moved, verb.name());
-        let which = if asked == 1 { "the row is".to_owned() } else { format!("{left} of {asked} rows are") };
+fn print_result(
+    output: Output,
+    lane: &LaneSettings,
+    args: &MoveArgs,
+    verb: Verb,
+    moved: u64,
+) -> Result<(), Failure> {
+    let requested = args.ids.len() as u64;
+    if moved < requested {
+        let (left, name) = (requested - moved, verb.name());
+        let which =
+            if requested == 1 { "the row is".to_owned() } else { format!("{left} of {requested} rows are") };
         output.note(format_args!("{which} missing, or not in a state that {name} moves from"));
     }
     if verb == Verb::Release && moved > 0 {
@@ -118,15 +127,15 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
             "a worker that still holds one of them may have delivered it, so it may be delivered twice",
         );
     }
-    let mut object = json!({ "lane": lane.name, done(verb): moved });
+    let mut object = json!({ "lane": lane.name, past_participle(verb): moved });
     if args.state.is_none() {
-        object["asked"] = asked.into();
+        object["asked"] = requested.into();
     }
     output.data(object, moved)
 }
 
 /// Prints how many rows would be moved; the count stops at 10,000.
-fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
+fn print_preview(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
     let over = if preview.more { "over " } else { "" };
     let rows = counted(preview.rows, "rows would be changed; nothing was changed");
     output.note(format_args!("{over}{rows}"));
@@ -134,7 +143,7 @@ fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure
 }
 
 /// The number of rows in the state; `None` if there are too many to count.
-async fn in_state(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
+async fn count_in_state(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
     let counts = table.census().await?;
     Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
 }

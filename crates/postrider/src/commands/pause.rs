@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::LaneArgs;
 use crate::failure::Failure;
 use crate::output::{Output, line};
 
 /// Pauses or resumes the lane.
-pub async fn run(desk: &Desk, args: &LaneArgs, paused: bool) -> Result<(), Failure> {
-    let (lane, table) = desk.table(&args.lane).await?;
+pub async fn run(context: &CommandContext, args: &LaneArgs, paused: bool) -> Result<(), Failure> {
+    let (lane, table) = context.table(&args.lane).await?;
     table.set_paused(&lane.name, paused).await?;
     let now = if paused { "is paused and claims no more rows" } else { "is resumed" };
     let output = Output::new(args.json);

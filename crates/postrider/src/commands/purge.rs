@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::LaneArgs;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -12,8 +12,8 @@ use crate::progress::Progress;
 const CHUNK: u32 = 1_000;
 
 /// Deletes the rows whose retention has passed, chunk by chunk.
-pub async fn run(desk: &Desk, args: &LaneArgs) -> Result<(), Failure> {
-    let (lane, table) = desk.table(&args.lane).await?;
+pub async fn run(context: &CommandContext, args: &LaneArgs) -> Result<(), Failure> {
+    let (lane, table) = context.table(&args.lane).await?;
     let output = Output::new(args.json);
     if lane.contract.retention.is_empty() {
         let name = &lane.name;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_engine::{Berth, Engine, Lane};
+use postrider_engine::{AnnouncedLane, Engine, Lane};
 use postrider_seams::store::{self, Class};
 use postrider_seams::{Dice, ThreadDice};
-use postrider_server::{Api, Figures, Lanes, Listener, Metrics};
+use postrider_server::{Api, Lanes, Listener, MetricsAccess, MetricsRecorder};
 use postrider_telemetry::{Exporter, Seams};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::Desk;
+use super::CommandContext;
 use crate::api;
 use crate::cli::RunArgs;
 use crate::clocks;
@@ -26,36 +26,36 @@ use crate::wiring::Table;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Time limit for closing connections at the end.
-const FAREWELL: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs until SIGTERM or SIGINT, then drains the lanes.
-pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
+pub async fn run(mut context: CommandContext, args: &RunArgs) -> Result<(), Failure> {
     if let Some(text) = &args.listen {
-        desk.settings.server.listen =
+        context.settings.server.listen =
             address(text).map_err(|error| Failure::Misuse(format!("--listen `{text}`: {error}")))?;
     }
     let mut signals = Signals::new()?;
-    let figures = Figures::install()?;
-    let limits = descriptors::for_connections(desk.settings.server.connections);
-    let listener = match desk.settings.server.listen {
+    let figures = MetricsRecorder::install()?;
+    let limits = descriptors::for_connections(context.settings.server.connections);
+    let listener = match context.settings.server.listen {
         Some(address) => {
             let listener = Listener::bind(address).await?.with_limits(limits);
-            Some(listener.stalled_after(desk.settings.server.stalled_after))
+            Some(listener.stalled_after(context.settings.server.stalled_after))
         }
         None => None,
     };
-    let desk = Arc::new(desk);
+    let context = Arc::new(context);
     let engine = Engine::new(Arc::new(ThreadDice));
-    let traces = desk.settings.telemetry.clone().map(Exporter::start).transpose();
+    let traces = context.settings.telemetry.clone().map(Exporter::start).transpose();
     let traces = traces.map_err(|error| Failure::Failed(format!("[telemetry] {error}")))?;
-    clocks::watch(&desk.wiring).await;
-    start_lanes(&desk, &engine, traces.as_ref()).await?;
-    let api = api::start(&desk, &engine);
-    let stop = serve(listener, &engine, figures, api, desk.settings.server.metrics);
-    tracing::info!(lanes = desk.settings.lanes.len(), "running");
+    clocks::watch(&context.wiring).await;
+    start_lanes(&context, &engine, traces.as_ref()).await?;
+    let api = api::start(&context, &engine);
+    let stop = serve(listener, &engine, figures, api, context.settings.server.metrics);
+    tracing::info!(lanes = context.settings.lanes.len(), "running");
 
     signals.next().await;
-    let limit = desk.settings.server.drain;
+    let limit = context.settings.server.drain;
     tracing::info!(limit = ?limit, "draining: no new claims, deliveries in progress are finished; a second signal stops at once");
     let complete = tokio::select! {
         drained = engine.drain(limit) => {
@@ -74,10 +74,10 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     };
     drop(stop);
     if let Some(traces) = &traces {
-        traces.flush(FAREWELL).await;
+        traces.flush(CLOSE_TIMEOUT).await;
     }
     // Every row is settled by now. A connection whose statement was cancelled may never return to its pool.
-    if tokio::time::timeout(FAREWELL, desk.wiring.close()).await.is_err() {
+    if tokio::time::timeout(CLOSE_TIMEOUT, context.wiring.close()).await.is_err() {
         tracing::debug!("some connections were not closed in time");
     }
     if complete { Ok(()) } else { Err(Failure::Reported) }
@@ -85,22 +85,22 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
 
 /// Opens each lane's store once. An error that an operator must fix ends the start; an unavailable store is retried.
 async fn start_lanes(
-    desk: &Arc<Desk>,
+    context: &Arc<CommandContext>,
     engine: &Engine,
     traces: Option<&Arc<Exporter>>,
 ) -> Result<(), Failure> {
     let mut waiting = Vec::new();
     let mut mistakes = Vec::new();
-    for lane in &desk.settings.lanes {
+    for lane in &context.settings.lanes {
         let stage = &lane.contract.stages[lane.stage].name;
         let berth = engine.announce(&lane.name, &lane.contract.name, stage);
-        match ready(desk, lane, traces).await {
-            Ok(ready) => waiting.push((berth, lane, Ok(ready))),
-            Err(NotReady::Store(error)) if error.class != Class::Misconfigured => {
+        match build_lane(context, lane, traces).await {
+            Ok(built) => waiting.push((berth, lane, Ok(built))),
+            Err(BuildError::Store(error)) if error.class != Class::Misconfigured => {
                 waiting.push((berth, lane, Err(error)));
             }
-            Err(NotReady::Store(error)) => mistakes.push(format!("lane `{}`: {error}", lane.name)),
-            Err(NotReady::Settings(failure)) => mistakes.push(format!("lane `{}`: {failure}", lane.name)),
+            Err(BuildError::Store(error)) => mistakes.push(format!("lane `{}`: {error}", lane.name)),
+            Err(BuildError::Settings(failure)) => mistakes.push(format!("lane `{}`: {failure}", lane.name)),
         }
     }
     if !mistakes.is_empty() {
@@ -108,27 +108,37 @@ async fn start_lanes(
     }
     for (berth, lane, opened) in waiting {
         match opened {
-            Ok(ready) => berth.start(ready),
+            Ok(built) => berth.start(built),
             Err(error) => {
-                tokio::spawn(wait_for_store(Arc::clone(desk), lane.clone(), traces.cloned(), berth, error));
+                tokio::spawn(wait_for_store(
+                    Arc::clone(context),
+                    lane.clone(),
+                    traces.cloned(),
+                    berth,
+                    error,
+                ));
             }
         }
     }
     Ok(())
 }
 
-enum NotReady {
+enum BuildError {
     Store(store::Error),
     Settings(Failure),
 }
 
-async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>) -> Result<Lane, NotReady> {
-    let composer = desk.wiring.composer(lane).map_err(NotReady::Settings)?;
-    let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
-    let queue = desk.wiring.queue(lane).map_err(NotReady::Settings)?;
-    let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
+async fn build_lane(
+    context: &CommandContext,
+    lane: &LaneSettings,
+    traces: Option<&Arc<Exporter>>,
+) -> Result<Lane, BuildError> {
+    let composer = context.wiring.composer(lane).map_err(BuildError::Settings)?;
+    let transport = context.wiring.transport(lane).map_err(BuildError::Settings)?;
+    let queue = context.wiring.queue(lane).map_err(BuildError::Settings)?;
+    let store = context.wiring.open(lane).await.map_err(BuildError::Store)?;
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
-    tokio::spawn(report_strange(lane.name.clone(), Arc::clone(&store)));
+    tokio::spawn(report_unknown_states(lane.name.clone(), Arc::clone(&store)));
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
@@ -149,25 +159,25 @@ async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>)
 }
 
 /// Logs rows in unknown states, which no lane claims and no metric counts, as `check` and `status` do.
-async fn report_strange(lane: String, table: Arc<dyn Table>) {
+async fn report_unknown_states(lane: String, table: Arc<dyn Table>) {
     loop {
-        match table.strange().await {
-            Ok(strange) => strange.iter().for_each(|text| tracing::warn!(lane, "{text}")),
+        match table.unknown_states().await {
+            Ok(unknown_states) => unknown_states.iter().for_each(|text| tracing::warn!(lane, "{text}")),
             Err(error) => tracing::debug!(lane, %error, "cannot search the table for unreadable rows"),
         }
-        tokio::time::sleep(STRANGE_EVERY).await;
+        tokio::time::sleep(UNKNOWN_STATES_EVERY).await;
     }
 }
 
 /// Time between two checks: such rows may be written at any time.
-const STRANGE_EVERY: Duration = Duration::from_mins(10);
+const UNKNOWN_STATES_EVERY: Duration = Duration::from_mins(10);
 
 /// Retries the unavailable store of a lane, which is not ready until then, and starts the lane once it opens.
 async fn wait_for_store(
-    desk: Arc<Desk>,
+    context: Arc<CommandContext>,
     lane: LaneSettings,
     traces: Option<Arc<Exporter>>,
-    berth: Berth,
+    berth: AnnouncedLane,
     mut error: store::Error,
 ) {
     let mut wait = FIRST_WAIT;
@@ -176,14 +186,14 @@ async fn wait_for_store(
         tracing::warn!(lane = lane.name, %error, "the lane waits for its store");
         tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * ThreadDice.roll())).await;
         wait = (wait * 2).min(LONGEST_WAIT);
-        match ready(&desk, &lane, traces.as_ref()).await {
-            Ok(ready) => {
+        match build_lane(&context, &lane, traces.as_ref()).await {
+            Ok(built) => {
                 tracing::info!(lane = lane.name, "the store is available; the lane starts");
-                return berth.start(ready);
+                return berth.start(built);
             }
-            Err(NotReady::Store(next)) => error = next,
+            Err(BuildError::Store(next)) => error = next,
             // The settings were valid at the start and do not change, so this is unexpected.
-            Err(NotReady::Settings(failure)) => {
+            Err(BuildError::Settings(failure)) => {
                 error = store::Error::new(Class::Misconfigured, failure.to_string());
             }
         }
@@ -194,16 +204,16 @@ async fn wait_for_store(
 fn serve(
     listener: Option<Listener>,
     engine: &Engine,
-    figures: Figures,
+    figures: MetricsRecorder,
     api: Option<Api>,
-    metrics: Metrics,
+    metrics: MetricsAccess,
 ) -> oneshot::Sender<()> {
     let (stop, stopped) = oneshot::channel::<()>();
     let Some(listener) = listener else { return stop };
     let address = listener.address();
     let also = if api.is_some() { ", the console and the API (reference: /api/reference)" } else { "" };
     tracing::info!(%address, "listening for /healthz, /readyz, /metrics{also}");
-    if !address.ip().is_loopback() && metrics == Metrics::Open {
+    if !address.ip().is_loopback() && metrics == MetricsAccess::Open {
         tracing::warn!(%address, "/metrics needs no API key: restrict access to it, or set metrics = \"key\"");
     }
     let handle = engine.handle();

@@ -14,7 +14,7 @@ use crate::output::Output;
 pub fn run(command: &SecretCommand) -> Result<(), Failure> {
     match command {
         SecretCommand::Key { id, json } => {
-            let key = Keyring::fresh_key(id);
+            let key = Keyring::generate_key(id);
             Keyring::parse(key.reveal()).map_err(|_| {
                 Failure::Misuse(
                     "the name of a key must be 1 to 32 letters, digits, dots, dashes and underscores"
@@ -40,7 +40,7 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             let lines = references.reveal().lines().map(str::trim).filter(|line| !line.is_empty());
             for (index, line) in lines.enumerate() {
                 let anew = keys
-                    .seal_anew(line)
+                    .reseal(line)
                     .map_err(|error| Failure::Failed(format!("reference {}: {error}", index + 1)))?;
                 let reference = anew.as_deref().unwrap_or(line);
                 let object = json!({ "reference": reference, "changed": anew.is_some() });

@@ -8,7 +8,7 @@ use postrider_composers::webhook::check_header;
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 use crate::emails::composer;
 use crate::failure::Failure;
@@ -17,32 +17,32 @@ use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
 
 /// Inserts the row and prints its id.
-pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, command: &SendCommand) -> Result<(), Failure> {
     let (lane, fields, json) = match command {
         SendCommand::Mail(args) => {
-            let lane = lane(desk, args.lane.as_deref(), MAIL, "sends mail")?;
+            let lane = lane(context, args.lane.as_deref(), MAIL, "sends mail")?;
             if composer(lane) == Ok(ComposerKind::Eml) {
-                return emails::send(desk, lane, args).await;
+                return emails::send(context, lane, args).await;
             }
             (lane, mail(args)?, args.json)
         }
         SendCommand::Record(args) => {
             let records = &[ComposerKind::Record];
-            (lane(desk, args.lane.as_deref(), records, "publishes records")?, record(args)?, args.json)
+            (lane(context, args.lane.as_deref(), records, "publishes records")?, record(args)?, args.json)
         }
         SendCommand::Webhook(args) => {
             let webhooks = &[ComposerKind::Webhook];
-            (lane(desk, args.lane.as_deref(), webhooks, "sends webhooks")?, webhook(args)?, args.json)
+            (lane(context, args.lane.as_deref(), webhooks, "sends webhooks")?, webhook(args)?, args.json)
         }
     };
     has_columns(lane, &fields)?;
-    let key = desk.wiring.open(lane).await?.produce(&fields).await?;
-    desk.wiring.hand_over(lane).await;
-    written(Output::new(json), lane, "row", &key)
+    let key = context.wiring.open(lane).await?.produce(&fields).await?;
+    context.wiring.hand_over(lane).await;
+    print_written(Output::new(json), lane, "row", &key)
 }
 
 /// Prints the id and the lane of the new row; `what` names its kind.
-fn written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<(), Failure> {
+fn print_written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<(), Failure> {
     let table = &lane.contract.table.name;
     output.data(serde_json::json!({ "id": id, "lane": lane.name, "table": table }), id)?;
     output.note(format_args!("{what} {id} is in table `{table}` of lane `{}`", lane.name));
@@ -54,18 +54,18 @@ const MAIL: &[ComposerKind] = &[ComposerKind::Email, ComposerKind::Eml];
 
 /// The named lane, or the only one with such a composer; `does` describes such a lane in the error.
 fn lane<'a>(
-    desk: &'a Desk,
+    context: &'a CommandContext,
     name: Option<&str>,
     composers: &[ComposerKind],
     does: &str,
 ) -> Result<&'a LaneSettings, Failure> {
     let fits = |lane: &&LaneSettings| composer(lane).is_ok_and(|kind| composers.contains(&kind));
-    let lanes: Vec<&LaneSettings> = desk.settings.lanes.iter().filter(fits).collect();
+    let lanes: Vec<&LaneSettings> = context.settings.lanes.iter().filter(fits).collect();
     let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
     let misuse = |text: String| Err(Failure::Misuse(text));
-    match (name.map(|name| desk.lane(name)).transpose()?, lanes.as_slice()) {
+    match (name.map(|name| context.lane(name)).transpose()?, lanes.as_slice()) {
         (Some(named), _) if fits(&named) => Ok(named),
-        (Some(named), []) => misuse(format!("lane `{}` is not one that {does}", named.name)),
+        (Some(named), []) => misuse(format!("lane `{}` is not a lane that {does}", named.name)),
         // A lane of the stage `send` does send mail, but its input is a finished message.
         (Some(named), _) => misuse(format!(
             "lane `{}` does not accept it; use --lane with one of {}",

@@ -4,17 +4,17 @@ use std::io::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::ShowArgs;
 use crate::failure::Failure;
-use crate::table::plain;
+use crate::text_table::one_line;
 
 /// Characters after which a column's text is cut; `--json` prints all of it.
 const SHOWN: usize = 2_000;
 
 /// Prints the row; an error if there is none with this id.
-pub async fn run(desk: &Desk, args: &ShowArgs) -> Result<(), Failure> {
-    let (lane, table) = desk.table(&args.lane).await?;
+pub async fn run(context: &CommandContext, args: &ShowArgs) -> Result<(), Failure> {
+    let (lane, table) = context.table(&args.lane).await?;
     let row = table.show(&args.id).await?.ok_or_else(|| {
         Failure::Failed(format!(
             "lane `{}` has no row `{}` in table `{}`",
@@ -35,7 +35,7 @@ pub async fn run(desk: &Desk, args: &ShowArgs) -> Result<(), Failure> {
     let width = row.columns.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     writeln!(out, "{:width$}  {}", "(state)", row.state.as_deref().unwrap_or("not a state of the contract"))?;
     for (name, value) in &row.columns {
-        let shown = value.as_deref().map_or_else(|| "NULL".to_owned(), |value| plain(value, SHOWN));
+        let shown = value.as_deref().map_or_else(|| "NULL".to_owned(), |value| one_line(value, SHOWN));
         writeln!(out, "{name:width$}  {shown}")?;
     }
     Ok(())

@@ -9,146 +9,149 @@ use futures::future::join_all;
 use postrider_seams::inspect::{Count, Lag};
 use postrider_seams::store;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::StatusArgs;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
-use crate::table::Table;
+use crate::text_table::TextTable;
 use crate::wiring::TransportKind;
 
 /// The figures of one lane's table, and the state of its target.
-struct Seen {
+struct TableStatus {
     paused: bool,
     counts: Vec<Count>,
     lag: Lag,
     /// The reason why nothing can be delivered now.
     trouble: Option<String>,
     /// Rows in unknown states, which no lane claims, described in words.
-    strange: Vec<String>,
+    unknown_states: Vec<String>,
 }
 
 /// Prints the status of every lane once, or repeatedly with `--watch`.
-pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, args: &StatusArgs) -> Result<(), Failure> {
     if let Some(seconds) = args.watch {
-        return watch::run(desk, args.json, Duration::from_secs(seconds)).await;
+        return watch::run(context, args.json, Duration::from_secs(seconds)).await;
     }
-    let lanes = look_at_all(desk).await;
+    let lanes = query_all(context).await;
     let mut out = std::io::stdout().lock();
     if args.json {
         write_json(&mut out, &lanes)?;
     } else {
-        let mut table = Table::new(&["lane", "state", ">rows", "note"]);
-        for (lane, seen) in &lanes {
-            people(&mut table, lane, seen);
+        let mut table = TextTable::new(&["lane", "state", ">rows", "note"]);
+        for (lane, status) in &lanes {
+            add_rows(&mut table, lane, status);
         }
         table.write(&mut out)?;
     }
-    if lanes.iter().any(|(_, seen)| seen.is_err()) { Err(Failure::Reported) } else { Ok(()) }
+    if lanes.iter().any(|(_, status)| status.is_err()) { Err(Failure::Reported) } else { Ok(()) }
 }
 
 /// Every lane with the status of its table.
-type Lanes<'a> = Vec<(&'a LaneSettings, Result<Seen, store::Error>)>;
+type LaneStatuses<'a> = Vec<(&'a LaneSettings, Result<TableStatus, store::Error>)>;
 
-async fn look_at_all(desk: &Desk) -> Lanes<'_> {
+async fn query_all(context: &CommandContext) -> LaneStatuses<'_> {
     // Query all lanes concurrently: each unavailable server waits for its own timeout.
-    join_all(desk.settings.lanes.iter().map(async |lane| (lane, look(desk, lane).await))).await
+    join_all(context.settings.lanes.iter().map(async |lane| (lane, query_lane(context, lane).await))).await
 }
 
-fn write_json(out: &mut impl Write, lanes: &Lanes<'_>) -> std::io::Result<()> {
-    lanes.iter().try_for_each(|(lane, seen)| writeln!(out, "{}", json(lane, seen)))
+fn write_json(out: &mut impl Write, lanes: &LaneStatuses<'_>) -> std::io::Result<()> {
+    lanes.iter().try_for_each(|(lane, status)| writeln!(out, "{}", json(lane, status)))
 }
 
-async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
-    let (seen, target, queue) =
-        tokio::join!(look_at_table(desk, lane), trouble(desk, lane), queue_trouble(desk, lane));
+async fn query_lane(context: &CommandContext, lane: &LaneSettings) -> Result<TableStatus, store::Error> {
+    let (status, target, queue) = tokio::join!(
+        query_table(context, lane),
+        transport_problem(context, lane),
+        queue_problem(context, lane)
+    );
     let trouble = [target, queue].into_iter().flatten().reduce(|first, second| format!("{first}, {second}"));
-    Ok(Seen { trouble, ..seen? })
+    Ok(TableStatus { trouble, ..status? })
 }
 
-async fn look_at_table(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
-    let table = desk.wiring.open(lane).await?;
-    Ok(Seen {
+async fn query_table(context: &CommandContext, lane: &LaneSettings) -> Result<TableStatus, store::Error> {
+    let table = context.wiring.open(lane).await?;
+    Ok(TableStatus {
         paused: table.paused(&lane.name).await?,
         counts: table.census().await?,
         lag: table.lag().await?,
         trouble: None,
-        strange: table.strange().await?,
+        unknown_states: table.unknown_states().await?,
     })
 }
 
-async fn trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
+async fn transport_problem(context: &CommandContext, lane: &LaneSettings) -> Option<String> {
     // The transport creates its folder when it writes, and intake writes only to the disk: neither is probed.
-    let target = desk.settings.transports.get(&lane.transport)?;
+    let target = context.settings.transports.get(&lane.transport)?;
     if target.kind == TransportKind::Folder {
         return None;
     }
-    let probed = desk.probe(lane).await;
+    let probed = context.probe(lane).await;
     probed.err().map(|reason| format!("transport `{}`: {reason}", lane.transport))
 }
 
-async fn queue_trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
+async fn queue_problem(context: &CommandContext, lane: &LaneSettings) -> Option<String> {
     let name = lane.queue.as_ref()?;
-    let reason = desk.probe_queue(lane).await?.err()?;
+    let reason = context.probe_queue(lane).await?.err()?;
     Some(format!("queue `{name}`: {reason}"))
 }
 
-fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::Value {
+fn json(lane: &LaneSettings, status: &Result<TableStatus, store::Error>) -> serde_json::Value {
     let mut object = serde_json::json!({
         "lane": lane.name,
         "contract": lane.contract.name,
         "stage": lane.contract.stages[lane.stage].name,
     });
-    match seen {
-        Ok(seen) => {
-            object["paused"] = seen.paused.into();
-            object["states"] = serde_json::to_value(&seen.counts).unwrap_or_default();
-            object["trouble"] = seen.trouble.clone().into();
-            object["warnings"] = seen.strange.clone().into();
-            object["lag"] = serde_json::to_value(seen.lag).unwrap_or_default();
+    match status {
+        Ok(status) => {
+            object["paused"] = status.paused.into();
+            object["states"] = serde_json::to_value(&status.counts).unwrap_or_default();
+            object["trouble"] = status.trouble.clone().into();
+            object["warnings"] = status.unknown_states.clone().into();
+            object["lag"] = serde_json::to_value(status.lag).unwrap_or_default();
         }
         Err(error) => object["error"] = error.to_string().into(),
     }
     object
 }
 
-fn people(table: &mut Table, lane: &LaneSettings, seen: &Result<Seen, store::Error>) {
-    let seen = match seen {
-        Ok(seen) => seen,
+fn add_rows(table: &mut TextTable, lane: &LaneSettings, status: &Result<TableStatus, store::Error>) {
+    let status = match status {
+        Ok(status) => status,
         Err(error) => {
             table.row(vec![lane.name.clone(), "?".to_owned(), String::new(), error.to_string()]);
             return;
         }
     };
-    let mut notes = notes(seen);
-    for count in &seen.counts {
-        let cells = [lane.name.clone(), count.state.clone(), shown_rows(count), std::mem::take(&mut notes)];
+    let mut notes = notes(status);
+    for count in &status.counts {
+        let cells = [lane.name.clone(), count.state.clone(), format_count(count), std::mem::take(&mut notes)];
         table.row(cells.into());
     }
 }
 
-fn shown_rows(count: &Count) -> String {
+fn format_count(count: &Count) -> String {
     if count.more { format!("{}+", count.rows) } else { count.rows.to_string() }
 }
 
-fn notes(seen: &Seen) -> String {
+fn notes(status: &TableStatus) -> String {
     let mut notes = Vec::new();
-    if seen.paused {
+    if status.paused {
         notes.push("paused".to_owned());
     }
-    if let Some(seconds) = seen.lag.oldest_due_seconds {
-        notes.push(format!("oldest due row has waited {}", ago(seconds)));
+    if let Some(seconds) = status.lag.oldest_due_seconds {
+        notes.push(format!("oldest due row has waited {}", format_age(seconds)));
     }
     // A claim by a worker whose clock is ahead of the database's has a negative age, which is not shown.
-    if let Some(seconds) = seen.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {
-        notes.push(format!("oldest claim is {} old", ago(seconds)));
+    if let Some(seconds) = status.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {
+        notes.push(format!("oldest claim is {} old", format_age(seconds)));
     }
-    notes.extend(seen.trouble.clone());
-    notes.extend(seen.strange.iter().cloned());
+    notes.extend(status.trouble.clone());
+    notes.extend(status.unknown_states.iter().cloned());
     notes.join(", ")
 }
 
 /// Formats an age with two units at most.
-fn ago(seconds: f64) -> String {
+fn format_age(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).as_secs();
     match whole {
         0..60 => format!("{seconds:.1} s"),

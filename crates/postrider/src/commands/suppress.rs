@@ -9,11 +9,11 @@ use postrider_seams::Suppressions;
 use postrider_seams::suppression::folded;
 use serde_json::json;
 
-use super::Desk;
+use super::CommandContext;
 use crate::cli::{SuppressAddArgs, SuppressCommand, SuppressListArgs, SuppressRemoveArgs};
 use crate::failure::Failure;
 use crate::output::{Output, line};
-use crate::table::{Table, plain};
+use crate::text_table::{TextTable, one_line};
 use crate::wiring::ComposerKind;
 
 /// A store's name, and its list.
@@ -23,17 +23,17 @@ type List = (String, Arc<dyn Suppressions>);
 const CELL: usize = 60;
 
 /// Runs a `suppress` command on the lists of the chosen stores.
-pub async fn run(desk: &Desk, command: &SuppressCommand) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, command: &SuppressCommand) -> Result<(), Failure> {
     match command {
-        SuppressCommand::Add(args) => add(desk, args).await,
-        SuppressCommand::Remove(args) => remove(desk, args).await,
-        SuppressCommand::List(args) => list(desk, args).await,
+        SuppressCommand::Add(args) => add(context, args).await,
+        SuppressCommand::Remove(args) => remove(context, args).await,
+        SuppressCommand::List(args) => list(context, args).await,
     }
 }
 
-async fn add(desk: &Desk, args: &SuppressAddArgs) -> Result<(), Failure> {
+async fn add(context: &CommandContext, args: &SuppressAddArgs) -> Result<(), Failure> {
     let (entries, output) = (parsed(&args.entries)?, Output::new(args.json));
-    for (store, suppressions) in lists(desk, args.store.as_deref())? {
+    for (store, suppressions) in lists(context, args.store.as_deref())? {
         for entry in &entries {
             let new = suppressions.add(entry, &args.reason).await?;
             if output.is_json() {
@@ -46,10 +46,10 @@ async fn add(desk: &Desk, args: &SuppressAddArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn remove(desk: &Desk, args: &SuppressRemoveArgs) -> Result<(), Failure> {
+async fn remove(context: &CommandContext, args: &SuppressRemoveArgs) -> Result<(), Failure> {
     let (entries, output) = (parsed(&args.entries)?, Output::new(args.json));
     let mut missing: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
-    for (store, suppressions) in lists(desk, args.store.as_deref())? {
+    for (store, suppressions) in lists(context, args.store.as_deref())? {
         for entry in &entries {
             let removed = suppressions.remove(entry).await?;
             if output.is_json() {
@@ -68,8 +68,8 @@ async fn remove(desk: &Desk, args: &SuppressRemoveArgs) -> Result<(), Failure> {
     Err(Failure::Failed(format!("not on the list: {}", missing.join(", "))))
 }
 
-async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
-    let lists = lists(desk, args.store.as_deref())?;
+async fn list(context: &CommandContext, args: &SuppressListArgs) -> Result<(), Failure> {
+    let lists = lists(context, args.store.as_deref())?;
     let [(_, suppressions)] = &lists[..] else {
         let names: Vec<&str> = lists.iter().map(|(store, _)| store.as_str()).collect();
         return Err(Failure::Misuse(format!(
@@ -84,9 +84,9 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
     if args.json {
         page.iter().try_for_each(line)?;
     } else {
-        let mut table = Table::new(&["entry", "since", "reason"]);
+        let mut table = TextTable::new(&["entry", "since", "reason"]);
         for one in &page {
-            table.row(vec![plain(&one.entry, CELL), one.since.clone(), plain(&one.reason, CELL)]);
+            table.row(vec![one_line(&one.entry, CELL), one.since.clone(), one_line(&one.reason, CELL)]);
         }
         table.write(&mut std::io::stdout().lock())?;
     }
@@ -99,23 +99,23 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
 }
 
 /// The lists of the stores that mail lanes use, or of the named one.
-fn lists(desk: &Desk, store: Option<&str>) -> Result<Vec<List>, Failure> {
+fn lists(context: &CommandContext, store: Option<&str>) -> Result<Vec<List>, Failure> {
     let mails = |composer: &str| ComposerKind::of(composer).is_ok_and(ComposerKind::makes_mails);
     let stores: BTreeSet<&str> = if let Some(name) = store {
-        if !desk.settings.stores.contains_key(name) {
-            let remedy = crate::settings::suggest(name, desk.settings.stores.keys().map(String::as_str));
+        if !context.settings.stores.contains_key(name) {
+            let remedy = crate::settings::suggest(name, context.settings.stores.keys().map(String::as_str));
             return Err(Failure::Misuse(format!("no store `{name}`{remedy}")));
         }
         BTreeSet::from([name])
     } else {
-        let lanes = desk.settings.lanes.iter();
+        let lanes = context.settings.lanes.iter();
         let lanes = lanes.filter(|lane| mails(&lane.contract.stages[lane.stage].composer));
         lanes.map(|lane| lane.store.as_str()).collect()
     };
     if stores.is_empty() {
         return Err(Failure::Misuse("no lane sends mail: name a store with --store".to_owned()));
     }
-    Ok(stores.into_iter().map(|name| (name.to_owned(), desk.wiring.suppressions(name))).collect())
+    Ok(stores.into_iter().map(|name| (name.to_owned(), context.wiring.suppressions(name))).collect())
 }
 
 /// Normalizes the entries as the list stores them; the error lists every invalid one.

@@ -8,11 +8,11 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use crate::failure::Failure;
 
 /// Orders per transaction.
-const TOGETHER: u32 = 5;
+const ORDERS_PER_TRANSACTION: u32 = 5;
 /// Time over which all transactions are spread.
-const SPREAD: Duration = Duration::from_secs(4);
+const WRITING_TIME: Duration = Duration::from_secs(4);
 /// Every so many transactions one is rolled back, which leaves neither order nor mail.
-const ROLLED_BACK: u32 = 12;
+const ROLL_BACK_EVERY: u32 = 12;
 
 /// The application, with its own connection pool.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub struct Written {
 
 /// Rows by state, counted with plain SQL.
 #[derive(Debug, Clone, Default)]
-pub struct Look {
+pub struct RowCounts {
     pub queued: u64,
     pub claimed: u64,
     pub sent: u64,
@@ -43,7 +43,7 @@ pub struct Look {
     pub retried: u64,
 }
 
-impl Look {
+impl RowCounts {
     /// All rows.
     pub fn all(&self) -> u64 {
         self.live() + self.sent + self.failed
@@ -82,13 +82,13 @@ impl Application {
     /// Writes all orders, some of them in transactions that it rolls back.
     pub async fn write_orders(self) -> Result<Written, Failure> {
         let mut written = Written::default();
-        let transactions = self.rows.div_ceil(TOGETHER);
-        let pause = SPREAD / transactions;
-        for first in (0..self.rows).step_by(TOGETHER as usize) {
-            let orders = first..(first + TOGETHER).min(self.rows);
+        let transactions = self.rows.div_ceil(ORDERS_PER_TRANSACTION);
+        let pause = WRITING_TIME / transactions;
+        for first in (0..self.rows).step_by(ORDERS_PER_TRANSACTION as usize) {
+            let orders = first..(first + ORDERS_PER_TRANSACTION).min(self.rows);
             self.transaction(orders.map(address).collect::<Vec<_>>().as_slice(), true).await?;
             written.transactions += 1;
-            if written.transactions % ROLLED_BACK == 0 {
+            if written.transactions % ROLL_BACK_EVERY == 0 {
                 let given_up = format!("changed-my-mind-{}@customers.example", written.transactions);
                 self.transaction(std::slice::from_ref(&given_up), false).await?;
                 written.rolled_back.push(given_up);
@@ -145,23 +145,23 @@ impl Application {
     }
 
     /// Counts the rows over the application's own connection.
-    pub async fn look(&self) -> Result<Look, Failure> {
-        let counts: Vec<(String, i64, i64)> =
+    pub async fn count_rows(&self) -> Result<RowCounts, Failure> {
+        let rows: Vec<(String, i64, i64)> =
             sqlx::query_as("SELECT status, COUNT(*), SUM(retry_count > 0) FROM mail_outbox GROUP BY status")
                 .fetch_all(&self.pool)
                 .await?;
-        let mut look = Look::default();
-        for (status, count, retried) in counts {
+        let mut counts = RowCounts::default();
+        for (status, count, retried) in rows {
             let count = u64::try_from(count).unwrap_or(0);
-            look.retried += u64::try_from(retried).unwrap_or(0);
+            counts.retried += u64::try_from(retried).unwrap_or(0);
             match status.as_str() {
-                "queued" => look.queued = count,
-                "dispatching" => look.claimed = count,
-                "sent" => look.sent = count,
-                _ => look.failed += count,
+                "queued" => counts.queued = count,
+                "dispatching" => counts.claimed = count,
+                "sent" => counts.sent = count,
+                _ => counts.failed += count,
             }
         }
-        Ok(look)
+        Ok(counts)
     }
 }
 

@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::application::{Application, Look, Written};
+use super::application::{Application, RowCounts, Written};
 use crate::failure::Failure;
-use crate::table::plain;
+use crate::text_table::one_line;
 
 /// Address → the Message-ID of every mail that it received.
 type Journal = HashMap<String, Vec<String>>;
 
 /// The numbers of the audit and the rules that they must satisfy.
 pub struct Audit {
-    look: Look,
+    counts: RowCounts,
     written: Written,
     held: Vec<String>,
     /// Reason → failed rows.
@@ -22,18 +22,18 @@ pub struct Audit {
     accepted: usize,
     twice: usize,
     webhooks: usize,
-    laws: Vec<Law>,
+    checks: Vec<Check>,
 }
 
 /// A rule that must hold, and whether it does.
-struct Law {
+struct Check {
     text: &'static str,
     holds: bool,
 }
 
 impl Audit {
     /// Reads the numbers from the database and the receivers.
-    pub async fn take(
+    pub async fn collect(
         application: &Application,
         journal: &Journal,
         webhooks: &(Vec<String>, u64),
@@ -41,7 +41,7 @@ impl Audit {
         held: Vec<String>,
     ) -> Result<Self, Failure> {
         let pool = application.pool();
-        let look = application.look().await?;
+        let counts = application.count_rows().await?;
         let (orders,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM orders").fetch_one(pool).await?;
         // Cut the address, with which the reason starts, as it differs in each row.
         let reasons = sqlx::query_as(
@@ -59,32 +59,32 @@ impl Audit {
                 .fetch_all(pool)
                 .await?;
         let sent: HashSet<String> = sent.into_iter().map(|(address,)| address).collect();
-        let mut laws = laws_of_rows(&look, u64::try_from(orders).unwrap_or(0), application.rows());
-        laws.extend(laws_of_mails(journal, &sent, &written, &held));
+        let mut checks = check_rows(&counts, u64::try_from(orders).unwrap_or(0), application.rows());
+        checks.extend(check_mails(journal, &sent, &written, &held));
         let jobs: Vec<(String, i64)> = sqlx::query_as(
             "SELECT id, (SELECT COUNT(*) FROM dispatch_attempts WHERE job_id = j.id AND status = 'SUCCESS') \
              FROM dispatch_jobs AS j",
         )
         .fetch_all(pool)
         .await?;
-        laws.push(law_of_webhooks(webhooks, &jobs, &written));
+        checks.push(check_webhooks(webhooks, &jobs, &written));
         let accepted = journal.values().map(Vec::len).sum();
         let twice = journal.values().filter(|mails| mails.len() > 1).count();
         let webhooks = jobs.len();
-        Ok(Self { look, written, held, reasons, retried, accepted, twice, webhooks, laws })
+        Ok(Self { counts, written, held, reasons, retried, accepted, twice, webhooks, checks })
     }
 
     /// Prints the summary; an error if a rule does not hold.
-    pub fn tell(&self, elapsed: Duration) -> Result<(), Failure> {
+    pub fn print(&self, elapsed: Duration) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
-        let (seconds, written, all) = (elapsed.as_secs_f64(), &self.written, self.look.all());
+        let (seconds, written, all) = (elapsed.as_secs_f64(), &self.written, self.counts.all());
         writeln!(out, "\nSummary")?;
         writeln!(out, "  {all:>6}  orders, each with its mail, in {} transactions", written.transactions)?;
         writeln!(out, "  {:>6}  orders rolled back on purpose", written.rolled_back.len())?;
-        writeln!(out, "  {:>6}  mails sent, {} of them after a retry", self.look.sent, self.retried)?;
-        writeln!(out, "  {:>6}  mails failed, each with its reason:", self.look.failed)?;
+        writeln!(out, "  {:>6}  mails sent, {} of them after a retry", self.counts.sent, self.retried)?;
+        writeln!(out, "  {:>6}  mails failed, each with its reason:", self.counts.failed)?;
         for (reason, count) in &self.reasons {
-            writeln!(out, "          {count:>4}  {}", plain(reason, 90))?;
+            writeln!(out, "          {count:>4}  {}", one_line(reason, 90))?;
         }
         writeln!(out, "  {:>6}  rows were held by the killed worker; all were taken back", self.held.len())?;
         writeln!(out, "  {:>6}  mails arrived, {} of them twice", self.accepted, self.twice)?;
@@ -95,14 +95,14 @@ impl Audit {
         )?;
         writeln!(out, "  {seconds:>6.1}  seconds, {:.0} rows/s, paced by the shop", rate(all, seconds))?;
         writeln!(out, "\nChecked with SQL, and with the receivers' own logs")?;
-        for law in &self.laws {
-            writeln!(out, "  {}  {}", if law.holds { "ok    " } else { "BROKEN" }, law.text)?;
+        for check in &self.checks {
+            writeln!(out, "  {}  {}", if check.holds { "ok    " } else { "BROKEN" }, check.text)?;
         }
         writeln!(
             out,
             "\nNext: `postrider run` needs no settings; then `postrider send mail --help`, `postrider send webhook --help`."
         )?;
-        if self.laws.iter().all(|law| law.holds) {
+        if self.checks.iter().all(|check| check.holds) {
             return Ok(());
         }
         Err(Failure::Failed("a check of the demo failed: see above".to_owned()))
@@ -114,45 +114,49 @@ fn rate(rows: u64, seconds: f64) -> f64 {
     rows as f64 / seconds
 }
 
-fn laws_of_rows(look: &Look, orders: u64, asked: u32) -> Vec<Law> {
-    let complete = orders == u64::from(asked) && look.all() == orders;
+fn check_rows(counts: &RowCounts, orders: u64, expected: u32) -> Vec<Check> {
+    let complete = orders == u64::from(expected) && counts.all() == orders;
     vec![
-        Law { text: "every committed order has its row", holds: complete },
-        Law {
+        Check { text: "every committed order has its row", holds: complete },
+        Check {
             text: "every row is sent or failed: none is waiting or claimed",
-            holds: look.sent + look.failed == orders,
+            holds: counts.sent + counts.failed == orders,
         },
     ]
 }
 
-fn law_of_webhooks((genuine, forged): &(Vec<String>, u64), jobs: &[(String, i64)], written: &Written) -> Law {
-    let told: HashSet<&String> = genuine.iter().collect();
-    let delivered = jobs.iter().all(|(id, successes)| *successes == 1 && told.contains(id));
-    let complete = jobs.len() == written.transactions as usize && told.len() == jobs.len();
-    Law {
+fn check_webhooks(
+    (genuine, forged): &(Vec<String>, u64),
+    jobs: &[(String, i64)],
+    written: &Written,
+) -> Check {
+    let received: HashSet<&String> = genuine.iter().collect();
+    let delivered = jobs.iter().all(|(id, successes)| *successes == 1 && received.contains(id));
+    let complete = jobs.len() == written.transactions as usize && received.len() == jobs.len();
+    Check {
         text: "every webhook arrived with a valid signature, and its attempt is recorded",
         holds: delivered && complete && *forged == 0,
     }
 }
 
-fn laws_of_mails(journal: &Journal, sent: &HashSet<String>, written: &Written, held: &[String]) -> Vec<Law> {
+fn check_mails(journal: &Journal, sent: &HashSet<String>, written: &Written, held: &[String]) -> Vec<Check> {
     let cut_short = |(address, mails): (&String, &Vec<String>)| {
         mails.len() == 1 || (held.contains(address) && mails.windows(2).all(|pair| pair[0] == pair[1]))
     };
     vec![
-        Law {
+        Check {
             text: "every sent row is in the mail server's log",
             holds: sent.iter().all(|address| journal.contains_key(address)),
         },
-        Law {
+        Check {
             text: "every mail in the log belongs to a sent row",
             holds: journal.keys().all(|address| sent.contains(address)),
         },
-        Law {
+        Check {
             text: "no mail went to an order that was rolled back",
             holds: !written.rolled_back.iter().any(|address| journal.contains_key(address)),
         },
-        Law {
+        Check {
             text: "a mail arrived twice only if the kill interrupted it, and with the same Message-ID",
             holds: journal.iter().all(cut_short),
         },

@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use crate::failure::Failure;
 
 /// Time limit of a drain.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running `postrider run` process.
 pub struct Worker {
@@ -46,17 +46,17 @@ impl Worker {
         if let Some(id) = id {
             kill_process(id, Signal::TERM).map_err(std::io::Error::from)?;
         }
-        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+        match tokio::time::timeout(DRAIN_TIMEOUT, self.child.wait()).await {
             Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Ok(()),
             Ok(status) => {
-                Err(Failure::Failed(format!("the worker failed ({status:?}):\n{}", self.last_words())))
+                Err(Failure::Failed(format!("the worker failed ({status:?}):\n{}", self.last_log_lines())))
             }
-            Err(_) => Err(Failure::Failed(format!("the worker did not drain:\n{}", self.last_words()))),
+            Err(_) => Err(Failure::Failed(format!("the worker did not drain:\n{}", self.last_log_lines()))),
         }
     }
 
     /// The end of its log, for error messages.
-    pub fn last_words(&self) -> String {
+    pub fn last_log_lines(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(15)..].join("\n")

@@ -19,7 +19,7 @@ use crate::wiring::Table;
 const TRACE: &str = "traceparent";
 
 /// Longest id that the table's key column holds.
-const LONGEST_ID: usize = 36;
+const MAX_ID_LENGTH: usize = 36;
 
 /// The content of the file, which decides in which stage the e-mail starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Refusal {
     #[error("there is already an e-mail {0}")]
     Duplicate(String),
     #[error(
-        "an id consists of letters, digits, `.`, `_` and `-`, at most {LONGEST_ID}, and must not start with a dot"
+        "an id has at most {MAX_ID_LENGTH} letters, digits, `.`, `_` and `-`, and does not start with a dot"
     )]
     Id,
     #[error("{0}")]
@@ -48,7 +48,7 @@ pub enum Refusal {
 /// Checks that the id is usable as a key and as a file name.
 pub fn check_id(id: &str) -> Result<(), Refusal> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let good = !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fine);
+    let good = !id.is_empty() && id.len() <= MAX_ID_LENGTH && !id.starts_with('.') && id.bytes().all(fine);
     if good { Ok(()) } else { Err(Refusal::Id) }
 }
 
@@ -81,12 +81,12 @@ pub async fn accept(
     fields.extend(trace.filter(|_| keeps).map(|trace| (TRACE.to_owned(), Value::Text(trace))));
     match table.produce(&fields).await {
         Ok(_) => Ok(()),
-        Err(error) => settle(lane, table, id, &base, &path, error).await,
+        Err(error) => resolve_failed_insert(lane, table, id, &base, &path, error).await,
     }
 }
 
 /// Finds out whether the row was refused or its answer was lost, by reading it from the table.
-async fn settle(
+async fn resolve_failed_insert(
     lane: &LaneSettings,
     table: &dyn Table,
     id: &str,
@@ -112,14 +112,14 @@ fn write(folder: &Path, id: &str, end: &str, bytes: &[u8]) -> Result<PathBuf, Re
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     let path = folder.join(format!("{id}.{:08x}.{end}", rand::random::<u32>()));
-    let made = file.persist_noclobber(&path).map_err(|error| failed(error.error))?;
-    drop(made);
+    let file = file.persist_noclobber(&path).map_err(|error| failed(error.error))?;
+    drop(file);
     std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(path)
 }
 
 /// Makes a UUID, version 4, variant 1 (RFC 9562).
-pub fn fresh_id() -> String {
+pub fn new_id() -> String {
     let random: u128 = rand::random();
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let hex = format!("{bits:032x}");
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_id_is_no_way_out_of_the_folder() {
-        for id in ["a", "7f3a.b_c-D", &fresh_id()] {
+        for id in ["a", "7f3a.b_c-D", &new_id()] {
             assert!(check_id(id).is_ok(), "{id}");
         }
         for id in ["", ".hidden", "..", "a/b", "a\\b", "ä", "a b", &"x".repeat(37)] {

@@ -15,12 +15,12 @@ use crate::settings::LaneSettings;
 use crate::wiring::{ComposerKind, Table};
 
 /// Files and rows that `check` lists by name; it only counts the rest.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 /// Rows per page, and pages per scan of the whole table.
 const PAGE: u32 = 500;
-const MOST_PAGES: usize = 400;
+const MAX_PAGES: usize = 400;
 /// Time between two sweeps.
-const SWEEP: Duration = Duration::from_hours(1);
+const SWEEP_EVERY: Duration = Duration::from_hours(1);
 
 /// Reports a missing base folder, and files or rows of intake whose counterpart is missing; empty for other lanes.
 pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
@@ -31,27 +31,31 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
             "the base folder {} does not exist: check that its file system is mounted",
             base.display()
         );
-        return vec![Finding { level: Level::Error, text, mend: None }];
+        return vec![Finding { level: Level::Error, text, fix: None }];
     }
     if kind != Ok(ComposerKind::Eml) {
         return Vec::new();
     }
-    let warning = |text: String| Finding { level: Level::Warning, text, mend: None };
+    let warning = |text: String| Finding { level: Level::Warning, text, fix: None };
     let mut found = Vec::new();
-    match orphans(lane, base, table, Duration::ZERO).await {
-        Ok(orphans) => {
+    match files_without_row(lane, base, table, Duration::ZERO).await {
+        Ok(files_without_row) => {
             let text = |path: &PathBuf| format!("file {} has no row", path.display());
             found.extend(
-                told("files have no row", orphans.iter().map(text).collect()).into_iter().map(warning),
+                shortened("files have no row", files_without_row.iter().map(text).collect())
+                    .into_iter()
+                    .map(warning),
             );
         }
         Err(error) => found.push(warning(format!("cannot compare files with rows: {error}"))),
     }
-    match bereft(lane, base, table).await {
-        Ok(bereft) => {
+    match rows_without_file(lane, base, table).await {
+        Ok(rows_without_file) => {
             let text = |(id, path): &(String, PathBuf)| format!("row {id} has no file {}", path.display());
             found.extend(
-                told("rows have no file", bereft.iter().map(text).collect()).into_iter().map(warning),
+                shortened("rows have no file", rows_without_file.iter().map(text).collect())
+                    .into_iter()
+                    .map(warning),
             );
         }
         Err(error) => found.push(warning(format!("cannot compare rows with files: {error}"))),
@@ -60,17 +64,17 @@ pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
 }
 
 /// Shortens the list to its first entries and the number of the rest.
-fn told(more: &str, mut texts: Vec<String>) -> Vec<String> {
+fn shortened(more: &str, mut texts: Vec<String>) -> Vec<String> {
     let count = texts.len();
-    texts.truncate(NAMED);
-    if count > NAMED {
-        texts.push(format!("{} more {more}", count - NAMED));
+    texts.truncate(MAX_LISTED);
+    if count > MAX_LISTED {
+        texts.push(format!("{} more {more}", count - MAX_LISTED));
     }
     texts
 }
 
 /// Files of our two folders that are older than `age` and that no row names.
-async fn orphans(
+async fn files_without_row(
     lane: &LaneSettings,
     base: &Path,
     table: &dyn Table,
@@ -87,7 +91,7 @@ async fn orphans(
         }
     }
     // Applications choose their file names freely, so any row may name a suspect.
-    if !suspects.is_empty() && !release_named(lane, table, &mut suspects).await? {
+    if !suspects.is_empty() && !remove_named(lane, table, &mut suspects).await? {
         return Ok(BTreeSet::new());
     }
     Ok(suspects)
@@ -121,7 +125,7 @@ fn names(lane: &LaneSettings, row: &RowView) -> impl Iterator<Item = OsString> {
 }
 
 /// Removes from `suspects` what any row names. Returns false if the table is too large to scan.
-async fn release_named(
+async fn remove_named(
     lane: &LaneSettings,
     table: &dyn Table,
     suspects: &mut BTreeSet<PathBuf>,
@@ -131,7 +135,7 @@ async fn release_named(
         left.entry(path.file_name().unwrap_or_default().to_owned()).or_default().push(path);
     }
     let mut after = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = table.browse(&Query { limit: PAGE, after, ..Query::default() }).await?;
         for name in page.rows.iter().flat_map(|row| names(lane, row)) {
             left.remove(&name);
@@ -146,7 +150,7 @@ async fn release_named(
 }
 
 /// Rows that wait for intake or for sending, and whose file is missing.
-async fn bereft(
+async fn rows_without_file(
     lane: &LaneSettings,
     base: &Path,
     table: &dyn Table,
@@ -156,7 +160,7 @@ async fn bereft(
         let (Some(stage), Some(column)) = (lane.contract.stage(stage), column(lane, field)) else { continue };
         let state = lane.contract.state(stage.ready[0]).name.clone();
         let mut after = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = table
                 .browse(&Query { state: Some(state.clone()), limit: PAGE, after, ..Query::default() })
                 .await?;
@@ -186,7 +190,7 @@ pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
                 Ok(removed) => tracing::info!(lane = lane.name, removed, "files without a row were removed"),
                 Err(error) => tracing::warn!(lane = lane.name, %error, "cannot compare files with rows"),
             }
-            tokio::time::sleep(SWEEP.min(age)).await;
+            tokio::time::sleep(SWEEP_EVERY.min(age)).await;
         }
     });
 }
@@ -195,7 +199,7 @@ pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
 async fn remove(lane: &LaneSettings, table: &dyn Table, age: Duration) -> Result<u64, Error> {
     let Some(base) = &lane.emails.base else { return Ok(0) };
     let mut removed = 0;
-    for file in orphans(lane, base, table, age).await? {
+    for file in files_without_row(lane, base, table, age).await? {
         removed += u64::from(std::fs::remove_file(&file).is_ok());
     }
     Ok(removed)

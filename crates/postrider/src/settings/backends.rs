@@ -42,32 +42,32 @@ pub struct TransportSettings {
 
 impl StoreSettings {
     /// Reads the table; `None` if a mistake was recorded.
-    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+    pub fn read(name: String, reader: &Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::All);
         let url = reader.required("url", url, "url = \"postgres://user@host/database\" (or mysql:, sqlite:)");
         let password = reader.secret("password", References::All).map(|found| found.value);
         let listen_url = reader.secret("listen_url", References::All);
-        let connections = reader.count("connections", 2..=200);
+        let connections = reader.number("connections", 2..=200);
         let timeout = reader.duration("timeout", Duration::from_secs(1)..=Duration::from_mins(10));
-        let pooler = pooler(&mut reader);
-        let kind = url.as_ref().and_then(|url| noted(&reader, url, StoreKind::of(url.value.reveal())));
+        let pooler = pooler(reader);
+        let kind = url.as_ref().and_then(|url| reported(reader, url, StoreKind::of(url.value.reveal())));
         let whole = url.as_ref().and_then(|url| {
-            noted(&reader, url, with_options(url.value.reveal(), None, password.as_ref(), &[]))
+            reported(reader, url, with_options(url.value.reveal(), None, password.as_ref(), &[]))
         });
         if let (Some(found), Some(kind)) = (&pooler, kind)
             && kind != StoreKind::Postgres
         {
-            reader.wrong_at(found.place.clone(), reader.key("pooler"), ONLY_POSTGRES);
+            reader.wrong_at(&found.place, "pooler", ONLY_POSTGRES);
         }
         if let (Some(found), Some(kind)) = (&listen_url, kind)
             && kind != StoreKind::Postgres
         {
-            reader.wrong_at(found.place.clone(), reader.key("listen_url"), ONLY_POSTGRES);
+            reader.wrong_at(&found.place, "listen_url", ONLY_POSTGRES);
         }
         let without_server = kind.is_some_and(|kind| matches!(kind, StoreKind::Sqlite | StoreKind::DynamoDb));
         let set = [("connections", connections.is_some()), ("timeout", timeout.is_some())];
         for (key, _) in set.into_iter().filter(|(_, set)| *set && without_server) {
-            reader.wrong_at(reader.place().clone(), reader.key(key), "is only for PostgreSQL and MySQL");
+            reader.wrong_at(reader.place(), key, "is only for PostgreSQL and MySQL");
         }
         let listen_url = listen_url.map(|found| found.value);
         let pooler = pooler.map(|found| found.value);
@@ -76,31 +76,26 @@ impl StoreSettings {
     }
 }
 
-fn pooler(reader: &mut Reader<'_>) -> Option<Found<Pooler>> {
-    let found = reader.text("pooler")?;
-    let value = match found.value.as_str() {
-        "none" => Pooler::None,
-        "session" => Pooler::Session,
-        "transaction" => Pooler::Transaction,
-        other => {
-            let text = format!("invalid value `{other}`: expected \"transaction\", \"session\" or \"none\"");
-            reader.wrong_at(found.place, reader.key("pooler"), text);
-            return None;
-        }
-    };
-    Some(Found { value, place: found.place })
+fn pooler(reader: &Reader<'_>) -> Option<Found<Pooler>> {
+    let item = reader.get("pooler")?;
+    let value = item.choice(&[
+        ("none", Pooler::None),
+        ("session", Pooler::Session),
+        ("transaction", Pooler::Transaction),
+    ])?;
+    Some(Found { value, place: item.place().clone() })
 }
 
 impl TransportSettings {
     /// Reads the table; `None` if a mistake was recorded.
-    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+    pub fn read(name: String, reader: &Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::NoFiles);
         let url = reader.required(
             "url",
             url,
             "url = \"smtp://host:25\" (or smtps:, file:, kafka:, nats:, amqp:, sqs:)",
         );
-        let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.reveal())));
+        let kind = url.as_ref().and_then(|url| reported(reader, url, TransportKind::of(url.value.reveal())));
         let user = reader.text("user").map(|found| found.value);
         let password = reader.secret("password", References::All).map(|found| found.value);
         let key = reader.secret("key", References::All);
@@ -113,7 +108,7 @@ impl TransportSettings {
             } else {
                 (user.as_deref(), password.as_ref(), &options[..])
             };
-            noted(&reader, url, with_options(url.value.reveal(), user, password, options))
+            reported(reader, url, with_options(url.value.reveal(), user, password, options))
         });
         let mut pairs: Vec<(String, Secret)> = Vec::new();
         if beside {
@@ -123,17 +118,17 @@ impl TransportSettings {
             pairs.extend(key.map(|key| ("key".to_owned(), key.value)));
         } else if let Some(key) = key {
             reader.wrong_at(
-                key.place,
-                reader.key("key"),
+                &key.place,
+                "key",
                 "is only for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
             );
         }
         let reliable =
-            kind.filter(|kind| *kind == TransportKind::Reliable).map(|_| ReliableSettings::read(&mut reader));
+            kind.filter(|kind| *kind == TransportKind::Reliable).map(|_| ReliableSettings::read(reader));
         let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs, reliable });
         if let (Some(url), Some(made)) = (&url, &made) {
             for text in transport_mistakes(made) {
-                reader.wrong_at(url.place.clone(), reader.key("url"), text);
+                reader.wrong_at(&url.place, "url", text);
             }
         }
         reader.finish();
@@ -146,8 +141,8 @@ impl TransportSettings {
     }
 }
 
-fn noted<T>(reader: &Reader<'_>, url: &Found<Secret>, result: Result<T, String>) -> Option<T> {
-    result.map_err(|text| reader.wrong_at(url.place.clone(), reader.key("url"), text)).ok()
+fn reported<T>(reader: &Reader<'_>, url: &Found<Secret>, result: Result<T, String>) -> Option<T> {
+    result.map_err(|text| reader.wrong_at(&url.place, "url", text)).ok()
 }
 
 /// Adds the options of the table to the URL. Errors never repeat the URL, which may hold a password.

@@ -26,10 +26,10 @@ pub struct EmailsSettings {
 
 impl EmailsSettings {
     /// Reads the table; relative folders are resolved against the settings file's folder.
-    pub fn read(mut reader: Reader<'_>) -> Self {
+    pub fn read(reader: &Reader<'_>) -> Self {
         let base = reader.base().to_owned();
         // Rows hold these paths, and other programs open them from any working directory.
-        let mut folder = |key: &'static str| {
+        let folder = |key: &'static str| {
             let path = base.join(reader.text(key)?.value);
             Some(std::path::absolute(&path).unwrap_or(path))
         };
@@ -37,7 +37,7 @@ impl EmailsSettings {
         let remove_files_after =
             reader.duration("remove_files_after", Duration::from_mins(1)..=Duration::from_hours(8760));
         let callback_url = reader.text("callback_url").map(|found| found.value);
-        let mut secret = |key: &'static str| reader.secret(key, References::All).map(|found| found.value);
+        let secret = |key: &'static str| reader.secret(key, References::All).map(|found| found.value);
         let (callback_secret, callback_old_secret) =
             (secret("callback_secret"), secret("callback_old_secret"));
         reader.finish();

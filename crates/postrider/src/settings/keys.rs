@@ -1,13 +1,18 @@
 //! The list of all settings keys (`keys.txt`): type, default and meaning of each.
 //!
-//! Owns: the output of `postrider settings`, the options that transports accept next to their URL, and the keys that
-//! docs/reference/settings.md is compared with. Must not: read settings. Invariant: every key that a reader reads is
-//! listed, and every listed key is read; tests check both.
+//! Owns: the output of `postrider settings`, the options that transports accept next to their URL, and the tables of
+//! docs/reference/settings.md. Must not: read settings. Invariant: every key that a reader reads is listed, and every
+//! listed key is read; tests check both.
 
 #[cfg(test)]
 mod effects;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub use tests::KEYS_READ;
 
 use std::fmt::Write as _;
 
@@ -16,18 +21,46 @@ use serde::Serialize;
 const TEXT: &str = include_str!("keys.txt");
 
 /// One settings key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Key {
     pub name: &'static str,
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// An example value in TOML.
     pub example: &'static str,
-    pub default: &'static str,
-    pub meaning: &'static str,
+    #[serde(serialize_with = "plain")]
+    pub default: Markdown,
+    #[serde(serialize_with = "plain")]
+    pub meaning: Markdown,
     /// Whether the printed file sets the key; otherwise its line is commented out.
     #[serde(skip)]
-    live: bool,
+    is_set: bool,
+}
+
+/// A text with code and links in Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Markdown(pub &'static str);
+
+impl Markdown {
+    /// Returns the text without its markup: of a link, its words.
+    pub fn plain(self) -> String {
+        let mut text = String::new();
+        let mut rest = self.0;
+        while let Some((before, link)) = rest.split_once('[') {
+            text.push_str(before);
+            let parts =
+                link.split_once("](").and_then(|(words, rest)| Some((words, rest.split_once(')')?.1)));
+            let (words, after) = parts.filter(|(words, _)| !words.contains(']')).unwrap_or(("[", link));
+            text.push_str(words);
+            rest = after;
+        }
+        text.push_str(rest);
+        text.replace('`', "")
+    }
+}
+
+fn plain<S: serde::Serializer>(text: &Markdown, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text.plain())
 }
 
 /// A table with some of its keys; a table with several purposes has a section for each.
@@ -73,9 +106,9 @@ impl Key {
             name: parts.next()?,
             kind: parts.next()?,
             example: parts.next()?,
-            default: parts.next()?,
-            meaning: parts.next()?,
-            live: mark == "* ",
+            default: Markdown(parts.next()?),
+            meaning: Markdown(parts.next()?),
+            is_set: mark == "* ",
         })
     }
 }
@@ -89,14 +122,14 @@ fn general(path: &str) -> String {
 }
 
 /// Keys of `[transports.NAME]` that the settings read, not the transport.
-const BY_THEMSELVES: [&str; 10] =
+const NOT_OPTIONS: [&str; 10] =
     ["url", "user", "password", "key", "senders", "rates", "waits", "jitter", "cool_down", "patience"];
 
 /// The options that a transport's table accepts next to its URL; the transport interprets them.
 pub fn transport_options() -> Vec<&'static str> {
     let sections = sections().into_iter().filter(|section| section.table().starts_with("transports."));
     let names = sections.flat_map(|section| section.keys).map(|key| key.name);
-    let mut names: Vec<&str> = names.filter(|name| !BY_THEMSELVES.contains(name)).collect();
+    let mut names: Vec<&str> = names.filter(|name| !NOT_OPTIONS.contains(name)).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -106,13 +139,14 @@ pub fn transport_options() -> Vec<&'static str> {
 pub fn file() -> String {
     let mut text = HEAD.to_owned();
     for section in sections() {
-        let mark = if section.keys.iter().any(|key| key.live) { "" } else { "#" };
+        let mark = if section.keys.iter().any(|key| key.is_set) { "" } else { "#" };
         // Writing to a String cannot fail.
         let _ = write!(text, "\n# {}\n{mark}{}\n", section.about, section.header);
         for key in &section.keys {
-            let mark = if key.live { "" } else { "#" };
-            let is = if key.default.starts_with("required") { "" } else { "default: " };
-            let _ = writeln!(text, "# {} ({}, {is}{})", key.meaning, key.kind, key.default);
+            let mark = if key.is_set { "" } else { "#" };
+            let default = key.default.plain();
+            let is = if default.starts_with("required") { "" } else { "default: " };
+            let _ = writeln!(text, "# {} ({}, {is}{default})", key.meaning.plain(), key.kind);
             let _ = writeln!(text, "{mark}{} = {}", key.name, key.example);
         }
     }

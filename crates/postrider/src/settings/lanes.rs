@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use postrider_config::{Node, Place, Value};
 use postrider_contract::LaneSettings as Allowed;
 
 use super::emails::EmailsSettings;
 use super::mail::MailSettings;
-use super::mistake::Place;
 use super::reader::{Found, Reader};
 use super::records::RecordSettings;
-use super::tree::{Tree, to_toml};
 
 /// Contract tables that a lane may override; the contract's reader knows their keys.
 const OVERRIDES: [&str; 16] = [
@@ -31,6 +30,9 @@ const OVERRIDES: [&str; 16] = [
     "metrics",
 ];
 
+/// The key of the interval of maintenance in the table of the contract's sweeps.
+const EVERY: &str = "every";
+
 /// A lane as written, before its names are resolved.
 #[derive(Debug)]
 pub struct RawLane {
@@ -43,7 +45,8 @@ pub struct RawLane {
     pub transport: Option<Found<String>>,
     pub queue: Option<Found<String>>,
     pub limits: RawLimits,
-    pub overrides: Overrides,
+    /// The contract tables that the lane overrides.
+    pub overrides: Node,
     pub mail: MailSettings,
     pub emails: EmailsSettings,
     pub records: RecordSettings,
@@ -64,16 +67,9 @@ pub struct RawLimits {
     pub single: Option<bool>,
 }
 
-/// The contract tables that a lane overrides, with the place of each.
-#[derive(Debug, Clone, Default)]
-pub struct Overrides {
-    pub table: toml::Table,
-    pub places: Vec<(String, Place)>,
-}
-
 impl RawLane {
     /// Reads the table; `mail` holds the values of `[mail]`, which the lane's own override.
-    pub fn read(name: String, mut reader: Reader<'_>, mail: &MailSettings) -> Self {
+    pub fn read(name: String, reader: &Reader<'_>, mail: &MailSettings) -> Self {
         let place = reader.place().clone();
         let enabled = reader.boolean("enabled").unwrap_or(true);
         let contract = reader.text("contract");
@@ -81,14 +77,14 @@ impl RawLane {
         let store = reader.text("store");
         let transport = reader.text("transport");
         let queue = reader.text("queue");
-        let limits = RawLimits::read(&mut reader);
+        let limits = RawLimits::read(reader);
         let mail = match reader.table("mail") {
-            Some(inner) => MailSettings::read(inner, mail.clone()),
+            Some(inner) => MailSettings::read(&inner, mail.clone()),
             None => mail.clone(),
         };
-        let emails = reader.table("emails").map(EmailsSettings::read).unwrap_or_default();
-        let (records, records_place) = RecordSettings::read(&mut reader);
-        let overrides = Overrides::read(&mut reader);
+        let emails = reader.table("emails").map(|inner| EmailsSettings::read(&inner)).unwrap_or_default();
+        let (records, records_place) = RecordSettings::read(reader);
+        let overrides = overrides(reader);
         reader.finish();
         Self {
             name,
@@ -110,12 +106,12 @@ impl RawLane {
 }
 
 impl RawLimits {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &Reader<'_>) -> Self {
         Self {
-            concurrency: reader.count("concurrency", Allowed::CONCURRENCIES),
-            batch: reader.count("batch", Allowed::BATCHES),
-            held: reader.count("held", 1..=100_000),
-            bytes: reader.bytes("bytes", 1 << 20..=64 << 30),
+            concurrency: reader.number("concurrency", Allowed::CONCURRENCIES),
+            batch: reader.number("batch", Allowed::BATCHES),
+            held: reader.number("held", 1..=100_000),
+            bytes: reader.size("bytes", 1 << 20..=64 << 30),
             timeout: reader.duration("timeout", Allowed::TIMEOUTS),
             poll: reader.duration("poll", Allowed::POLLS),
             sweep: sweep(reader),
@@ -125,41 +121,27 @@ impl RawLimits {
 }
 
 /// Reads `sweep = "10s"`, or `every` in the table that overrides the contract's sweeps by name.
-fn sweep(reader: &mut Reader<'_>) -> Option<Duration> {
-    let range = Duration::from_millis(100)..=Duration::from_hours(1);
-    if !reader.is_table("sweep") {
-        return reader.duration("sweep", range);
-    }
-    let mut inner = reader.table("sweep")?;
-    let every = inner.duration("every", range);
-    reader.put_back("sweep", inner);
-    every
+fn sweep(reader: &Reader<'_>) -> Option<Duration> {
+    let item = reader.get("sweep")?;
+    let item = if item.is_table() { item.scope()?.get(EVERY)? } else { item };
+    item.duration(Duration::from_millis(100)..=Duration::from_hours(1))
 }
 
-impl Overrides {
-    fn read(reader: &mut Reader<'_>) -> Self {
-        let mut tree = Tree::new();
-        let mut places = Vec::new();
-        for key in OVERRIDES {
-            if let Some(entry) = reader.take(key) {
-                note(&mut places, key, &entry);
-                tree.insert(key.to_owned(), entry);
-            }
+/// Returns the contract tables that the lane overrides, without the keys that are the lane's own.
+fn overrides(reader: &Reader<'_>) -> Node {
+    let mut overrides = Node::table(reader.place().clone());
+    for item in OVERRIDES.into_iter().filter_map(|key| reader.get(key)) {
+        let key = item.path.rsplit('.').next().unwrap_or_default();
+        if key == "sweep" && !item.is_table() {
+            continue;
         }
-        Self { table: to_toml(&tree), places }
-    }
-
-    /// The place of the override of a contract key (`retry.base`).
-    pub fn place(&self, key: &str) -> Option<&Place> {
-        self.places.iter().find(|(known, _)| known == key).map(|(_, place)| place)
-    }
-}
-
-fn note(places: &mut Vec<(String, Place)>, path: &str, entry: &super::tree::Entry) {
-    places.push((path.to_owned(), entry.place.clone()));
-    if let super::tree::Value::Table(inner) = &entry.value {
-        for (key, entry) in inner {
-            note(places, &format!("{path}.{key}"), entry);
+        let mut value = item.node.clone().typed().value;
+        if let Value::Table(entries) = &mut value
+            && key == "sweep"
+        {
+            entries.retain(|entry| entry.key != EVERY);
         }
+        overrides.set_at(&[key], item.place(), value);
     }
+    overrides
 }

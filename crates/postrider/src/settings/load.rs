@@ -1,20 +1,19 @@
 //! Loads the settings: finds the file, applies the variables, and checks the result.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use postrider_secrets::{Environment, Safe};
+use postrider_config::{Mistake, Node, Place, Report, Scope, Value};
+use postrider_secrets::{Environment, SecretResolver};
 
 use super::backends::{StoreSettings, TransportSettings};
 use super::lanes::RawLane;
 use super::lookup::lookup;
 use super::mail::MailSettings;
-use super::mistake::{Mistake, Mistakes, Place};
+use super::mistake::InvalidSettings;
 use super::queues::QueueSettings;
 use super::reader::{Context, Reader};
 use super::server::Server;
-use super::tree::{self, Tree};
 use super::{Settings, secret, telemetry, variables};
 
 /// The variables that name the keys of `encrypted://`, and the key file that is used with the built-in settings.
@@ -22,6 +21,7 @@ const KEYS: [&str; 2] = ["POSTRIDER_SECRET_KEY", "POSTRIDER_SECRET_KEY_FILE"];
 const OWN_KEY: &str = "postrider.key";
 
 const BUILT_IN: &str = include_str!("default.toml");
+const BUILT_IN_NAME: &str = "built-in settings";
 
 /// The settings file that is read if none is named.
 const FILE_NAME: &str = "postrider.toml";
@@ -61,35 +61,34 @@ impl Sources {
 
 impl Settings {
     /// Reads and checks the settings; the error lists every mistake.
-    pub fn load(sources: &Sources) -> Result<Self, Mistakes> {
+    pub fn load(sources: &Sources) -> Result<Self, InvalidSettings> {
         let file = sources.file();
-        let mut tree = read(file.as_deref())?;
+        let whole = Place::new(file.as_ref().map_or(BUILT_IN_NAME.into(), |file| file.display().to_string()));
+        let mut tree = read(file.as_deref(), &whole)?;
         variables::overlay(&mut tree, &sources.variables);
+        if tree.entry("telemetry").is_none() {
+            // Standard variables configure telemetry without the table.
+            tree.set_at(&["telemetry"], &whole, Value::Table(Vec::new()));
+        }
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&sources.folder).to_owned();
         let own_key = (file.is_none() && !KEYS.iter().any(|name| sources.variable(name).is_some()))
             .then(|| PathBuf::from(OWN_KEY));
         let named_key = own_key.iter().map(|key| (KEYS[1].to_owned(), key.display().to_string()));
         let environment = Environment::new(sources.variables.iter().cloned().chain(named_key), &base);
-        let secrets = Arc::new(Safe::new(environment));
+        let secrets = Arc::new(SecretResolver::new(environment));
         let follow = |reference: &str| secret::follow(&secrets, reference);
-        let context = Context {
-            mistakes: RefCell::default(),
-            base: &base,
-            variable: &|name| sources.variable(name),
-            follow: &follow,
-        };
-        let place = match &file {
-            Some(file) => Place::File { file: Arc::from(file.as_path()) },
-            None => Place::BuiltIn,
-        };
-        let written = Written::read(Reader::new(&context, "", place.clone(), tree));
-        secrets.keep_for(written.server.secret_ttl);
-        let lanes = lookup(&written, &context, &place);
+        let report = Report::new(&tree);
+        let variable = |name: &str| sources.variable(name);
+        let context = Context { report: &report, base: &base, variable: &variable, follow: &follow };
+        let written = RawSettings::read(&Reader::new(&context, Scope::root(&report, &tree)));
+        secrets.set_ttl(written.server.secret_ttl);
+        let lanes = lookup(&written, &context, &whole);
         if let Some((found, text)) = written.server.mistake(&written.store_names) {
-            let mistake = Mistake { place: found.place, key: "server.api".to_owned(), text };
-            context.mistakes.borrow_mut().push(mistake);
+            context.wrong(&found.place, "server.api", text);
         }
-        Mistakes::none_in(context.mistakes.into_inner())?;
+        #[cfg(test)]
+        super::keys::KEYS_READ.with_borrow_mut(|keys| keys.extend(report.keys_read()));
+        report.finish().map_err(InvalidSettings)?;
         let makes_tables =
             file.is_none() && !sources.variables.iter().any(|(name, _)| variables::concerns_tables(name));
         Ok(Self {
@@ -111,26 +110,21 @@ impl Settings {
     }
 }
 
-fn read(file: Option<&Path>) -> Result<Tree, Mistakes> {
+fn read(file: Option<&Path>, whole: &Place) -> Result<Node, InvalidSettings> {
     let Some(file) = file else {
-        return Ok(tree::parse(BUILT_IN, None).expect("the built-in settings are TOML: a test reads them"));
+        let table = BUILT_IN.parse().expect("the built-in settings are TOML: a test reads them");
+        return Ok(Node::from_toml(&toml::Value::Table(table), whole));
     };
-    let shared: Arc<Path> = Arc::from(file);
-    let text = std::fs::read_to_string(file).map_err(|error| Mistake {
-        place: Place::File { file: shared.clone() },
-        key: String::new(),
-        text: format!("cannot be read: {error}"),
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let what = format!("cannot be read: {error}");
+        let mistake = Mistake { place: whole.clone(), key: String::new(), what, remedy: String::new() };
+        InvalidSettings(mistake.into())
     })?;
-    match tree::parse(&text, Some(&shared)) {
-        Ok(tree) => Ok(tree),
-        Err(mistakes) => {
-            Err(Mistakes::none_in(mistakes).expect_err("a text that does not parse has a mistake"))
-        }
-    }
+    postrider_config::parse(&whole.source, &text).map_err(InvalidSettings)
 }
 
-/// The tables as read, before names are resolved.
-pub(super) struct Written {
+/// The settings as written, before names are resolved.
+pub(super) struct RawSettings {
     pub server: Server,
     pub telemetry: Option<postrider_telemetry::Settings>,
     pub stores: Vec<StoreSettings>,
@@ -143,28 +137,30 @@ pub(super) struct Written {
     pub lanes: Vec<RawLane>,
 }
 
-impl Written {
-    fn read(mut reader: Reader<'_>) -> Self {
-        let server = reader.table("server").map(Server::read).unwrap_or_default();
+impl RawSettings {
+    fn read(reader: &Reader<'_>) -> Self {
+        let server = reader.table("server").map(|inner| Server::read(&inner)).unwrap_or_default();
         let stores = reader.tables("stores");
         let store_names = stores.iter().map(|(name, _)| name.clone()).collect();
         let stores =
-            stores.into_iter().filter_map(|(name, inner)| StoreSettings::read(name, inner)).collect();
+            stores.into_iter().filter_map(|(name, inner)| StoreSettings::read(name, &inner)).collect();
         let transports = reader.tables("transports");
         let transport_names = transports.iter().map(|(name, _)| name.clone()).collect();
-        let transports =
-            transports.into_iter().filter_map(|(name, inner)| TransportSettings::read(name, inner)).collect();
+        let transports = transports
+            .into_iter()
+            .filter_map(|(name, inner)| TransportSettings::read(name, &inner))
+            .collect();
         let queues = reader.tables("queues");
         let queue_names = queues.iter().map(|(name, _)| name.clone()).collect();
         let queues =
-            queues.into_iter().filter_map(|(name, inner)| QueueSettings::read(name, inner)).collect();
+            queues.into_iter().filter_map(|(name, inner)| QueueSettings::read(name, &inner)).collect();
         let mail = match reader.table("mail") {
-            Some(inner) => MailSettings::read(inner, MailSettings::default()),
+            Some(inner) => MailSettings::read(&inner, MailSettings::default()),
             None => MailSettings::default(),
         };
-        let telemetry = telemetry::read(reader.table_or_empty("telemetry"));
+        let telemetry = reader.table("telemetry").and_then(|inner| telemetry::read(&inner));
         let lanes = reader.tables("lanes");
-        let lanes = lanes.into_iter().map(|(name, inner)| RawLane::read(name, inner, &mail)).collect();
+        let lanes = lanes.into_iter().map(|(name, inner)| RawLane::read(name, &inner, &mail)).collect();
         reader.finish();
         Self {
             server,

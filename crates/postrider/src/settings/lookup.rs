@@ -5,22 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_composers::message;
-use postrider_contract::{Contract, LaneSettings as Outside, Layer, Problem};
+use postrider_config::{Mistake, Mistakes, Place};
+use postrider_contract::{Contract, LaneSettings as External, Layer};
 use postrider_engine::Limits;
 
 use super::LaneSettings;
-use super::lanes::{Overrides, RawLane, RawLimits};
-use super::load::Written;
-use super::mistake::{Mistake, Place, suggest};
+use super::lanes::{RawLane, RawLimits};
+use super::load::RawSettings;
+use super::mistake::suggest;
 use super::reader::{Context, Found};
 use super::reliable;
 use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications};
 
-/// The place that a contract reports for its environment variables.
-const ENVIRONMENT: &str = "environment";
-
 /// Returns the lanes whose names could all be resolved; records mistakes for the others.
-pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
+pub(super) fn lookup(written: &RawSettings, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
     let search = Search { written, context };
     reliable::check(written, context);
     if written.lanes.iter().all(|lane| !lane.enabled) {
@@ -34,19 +32,18 @@ pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) ->
 }
 
 struct Search<'a> {
-    written: &'a Written,
+    written: &'a RawSettings,
     context: &'a Context<'a>,
 }
 
 impl Search<'_> {
     fn wrong(&self, place: &Place, key: impl Into<String>, text: impl Into<String>) {
-        let mistake = Mistake { place: place.clone(), key: key.into(), text: text.into() };
-        self.context.mistakes.borrow_mut().push(mistake);
+        self.context.wrong(place, key, text);
     }
 
     fn lane(&self, lane: &RawLane) -> Option<LaneSettings> {
         let store = self.named(lane, "store", lane.store.as_ref(), &self.written.store_names);
-        let (contract, outside) = self.contract(lane)?;
+        let (contract, external) = self.contract(lane)?;
         let stage = self.stage(lane, &contract)?;
         let composer = ComposerKind::of(&contract.stages[stage].composer);
         let transport = if composer == Ok(ComposerKind::Eml) {
@@ -68,7 +65,7 @@ impl Search<'_> {
         for text in mistakes {
             self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
         }
-        let limits = limits(&lane.limits, outside, &contract);
+        let limits = limits(&lane.limits, external, &contract);
         let queue = self.queue(lane, &contract, stage);
         let contract = if queue.is_some() { contract.with_queue() } else { contract };
         let settings = LaneSettings {
@@ -166,7 +163,7 @@ impl Search<'_> {
         }
     }
 
-    fn contract(&self, lane: &RawLane) -> Option<(Contract, Outside)> {
+    fn contract(&self, lane: &RawLane) -> Option<(Contract, External)> {
         let (name, place) = match &lane.contract {
             Some(found) => (found.value.as_str(), &found.place),
             None => (lane.name.as_str(), &lane.place),
@@ -179,19 +176,23 @@ impl Search<'_> {
                 return None;
             }
         };
-        let over = Layer::new("settings", format!("lanes.{}", lane.name), lane.overrides.table.clone());
-        let note = |problem: &Problem| self.context.mistakes.borrow_mut().push(mistake(problem, lane));
-        let read = Contract::parse_with(&file, &text, std::slice::from_ref(&over)).and_then(|contract| {
-            let (outside, problems) = contract.outside(ENVIRONMENT, self.context.variable);
-            problems.iter().for_each(note);
-            let contract = Contract::parse_with(&file, &text, &[over, outside.layer])?;
-            message::verify(&contract, &file)
-                .iter()
-                .map(|problem| placed(problem, lane))
-                .for_each(|one| note(&one));
-            Ok(problems.is_empty().then_some((contract, outside.lane)))
-        });
-        read.map_err(|problems| problems.iter().for_each(note)).ok().flatten()
+        let over = Layer::of(format!("lanes.{}", lane.name), lane.overrides.clone());
+        let contract = self.valid(Contract::parse_with(&file, &text, std::slice::from_ref(&over)))?;
+        let (external, mistakes) = contract.external_settings(self.context.variable);
+        let is_valid = mistakes.is_empty();
+        self.add(mistakes);
+        let contract = self.valid(Contract::parse_with(&file, &text, &[over, external.layer]))?;
+        self.add(message::verify(&contract, &file).into_iter().map(|mistake| in_lane(mistake, lane)));
+        is_valid.then_some((contract, external.lane))
+    }
+
+    /// Returns the contract; reports its mistakes if it is invalid.
+    fn valid(&self, contract: Result<Contract, Mistakes>) -> Option<Contract> {
+        contract.map_err(|mistakes| self.add(mistakes.into_vec())).ok()
+    }
+
+    fn add(&self, mistakes: impl IntoIterator<Item = Mistake>) {
+        mistakes.into_iter().for_each(|mistake| self.context.report.add(mistake));
     }
 
     fn stage(&self, lane: &RawLane, contract: &Contract) -> Option<usize> {
@@ -241,65 +242,40 @@ pub fn source(name: &str, base: &Path) -> Result<(String, String), String> {
     }
 }
 
-/// Converts a mistake of the contract to one of the settings, at the lane's line if the lane overrides the key.
-fn mistake(problem: &Problem, lane: &RawLane) -> Mistake {
-    let text = match problem.remedy.as_str() {
-        "" => problem.what.clone(),
-        remedy => format!("{}; {remedy}", problem.what),
-    };
-    if problem.origin == ENVIRONMENT {
-        return Mistake { place: Place::Variable(problem.key.clone()), key: String::new(), text };
-    }
-    let place = match problem.place {
-        Some((line, _)) => Place::Line { file: Arc::from(Path::new(&problem.origin)), line },
-        None => overridden(&lane.overrides, &lane.name, &problem.key).unwrap_or_else(|| lane.place.clone()),
-    };
-    Mistake { place, key: problem.key.clone(), text }
-}
-
-/// Adds the place to a composer's problem, which names only a contract key: the lane's line if the lane overrides it,
-/// otherwise the contract's file.
-fn placed(problem: &Problem, lane: &RawLane) -> Problem {
-    let mut placed = problem.clone();
-    if lane.overrides.place(&problem.key).is_some() {
-        placed.key = format!("lanes.{}.{}", lane.name, problem.key);
-    } else {
-        placed.what = format!("{} (contract {})", problem.what, problem.origin);
-    }
-    placed
-}
-
-fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
-    let key = key.strip_prefix("lanes.")?.strip_prefix(lane)?.strip_prefix('.')?;
-    // Use the innermost table that was written, as a missing key has no place.
-    let mut key = key;
-    loop {
-        match (overrides.place(key), key.rsplit_once('.')) {
-            (Some(place), _) => return Some(place.clone()),
-            (None, Some((outer, _))) => key = outer,
-            (None, None) => return None,
+/// Moves a composer's mistake, which names a key of the contract, to the lane if the lane overrides that key.
+fn in_lane(mistake: Mistake, lane: &RawLane) -> Mistake {
+    let path: Vec<&str> = mistake.key.split('.').collect();
+    match lane.overrides.at(&path) {
+        Some(node) => {
+            let key = format!("lanes.{}.{}", lane.name, mistake.key);
+            Mistake { place: node.place.clone(), key, ..mistake }
         }
+        None => mistake,
     }
 }
 
 /// Rows per claim of a fast lane; larger claims are hardly faster.
 const STRETCH: u32 = 500;
 
+/// Rows per claim of a fast lane from a distant database: each claim takes several round trips.
+const STRETCH_DISTANT: u32 = 2000;
+
 /// Computes the limits: environment variables of the contract override the file, and the file overrides the contract's
 /// `[lane]`. The defaults keep a relay busy with only a few batches in memory.
-fn limits(raw: &RawLimits, outside: Outside, contract: &Contract) -> Limits {
+fn limits(raw: &RawLimits, external: External, contract: &Contract) -> Limits {
     let own = contract.lane;
-    let chosen = outside.batch.or(raw.batch);
+    let chosen = external.batch.or(raw.batch);
     let batch = chosen.unwrap_or(contract.claim.batch);
     let stretch = chosen.unwrap_or(batch.max(STRETCH));
     Limits {
-        concurrency: outside.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
+        concurrency: external.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
         batch,
         stretch,
+        stretch_distant: if chosen.or(raw.held).is_some() { stretch } else { stretch.max(STRETCH_DISTANT) },
         held: raw.held.unwrap_or(stretch.saturating_mul(4)) as usize,
         bytes: raw.bytes.unwrap_or(64 << 20),
-        timeout: outside.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),
-        poll: outside.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
+        timeout: external.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),
+        poll: external.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
         sweep: raw.sweep.unwrap_or(Duration::from_secs(10)),
         single: raw.single.unwrap_or(false),
     }

@@ -63,10 +63,10 @@ impl Default for MailSettings {
 
 impl MailSettings {
     /// Reads the table on top of `before`: keys that are not written keep its values.
-    pub fn read(mut reader: Reader<'_>, before: Self) -> Self {
+    pub fn read(reader: &Reader<'_>, before: Self) -> Self {
         let base = reader.base().to_owned();
         let mut mail = before;
-        let mut text = |key: &'static str, slot: &mut Option<String>| {
+        let text = |key: &'static str, slot: &mut Option<String>| {
             if let Some(found) = reader.text(key) {
                 *slot = Some(found.value);
             }
@@ -81,15 +81,15 @@ impl MailSettings {
         if let Some(found) = reader.text("templates") {
             mail.templates = Some(base.join(found.value));
         }
-        if let Some(limit) = reader.count("recipient_limit", 1..=100_000) {
+        if let Some(limit) = reader.number("recipient_limit", 1..=100_000) {
             mail.recipient_limit = limit;
         }
-        if let Some(size) = reader.bytes("size_limit", 1 << 10..=1 << 30) {
+        if let Some(size) = reader.size("size_limit", 1 << 10..=1 << 30) {
             mail.size_limit = size;
         }
         let dkim = reader.list_of_tables("dkim");
         if !dkim.is_empty() {
-            mail.dkim = dkim.into_iter().filter_map(Dkim::read).collect();
+            mail.dkim = dkim.iter().filter_map(Dkim::read).collect();
         }
         reader.finish();
         mail
@@ -97,7 +97,7 @@ impl MailSettings {
 }
 
 impl Dkim {
-    fn read(mut reader: Reader<'_>) -> Option<Self> {
+    fn read(reader: &Reader<'_>) -> Option<Self> {
         let domain = reader.text("domain");
         let domain = reader.required("domain", domain, "domain = \"example.com\"");
         let selector = reader.text("selector");

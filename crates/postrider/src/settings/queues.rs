@@ -50,13 +50,13 @@ const OPTIONS: [&str; 18] = [
 
 impl QueueSettings {
     /// Reads the table; `None` if a mistake was recorded.
-    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+    pub fn read(name: String, reader: &Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::NoFiles);
         let url = reader.required("url", url, "url = \"nats://host:4222\" (or amqp:, sqs:)");
         let kind = url.as_ref().and_then(|url| match QueueKind::of(url.value.reveal()) {
             Ok(kind) => Some(kind),
             Err(text) => {
-                reader.wrong_at(url.place.clone(), reader.key("url"), text);
+                reader.wrong_at(&url.place, "url", text);
                 None
             }
         });
@@ -88,7 +88,7 @@ impl QueueSettings {
             queue,
             subject,
             consumer,
-            patience: patience.unwrap_or(postrider_queues::PATIENCE),
+            patience: patience.unwrap_or(postrider_queues::DEFAULT_REDELIVERY_TIMEOUT),
             publish_timeout: publish_timeout.unwrap_or(Duration::from_secs(2)),
         });
         for text in made.iter().flat_map(queue_mistakes) {

@@ -1,29 +1,19 @@
-//! Reads a raw table key by key. Keys that were never read are unknown; mistakes are recorded and reading continues, so
-//! that one run reports all of them.
+//! Reads a table of the settings: what `postrider-config` reads, and secrets, lists and tables as settings have them.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
+use postrider_config::{Item, Mistake, Place, Report, Scope, Value, duration, format_duration};
 use postrider_seams::Secret;
 
-use super::mistake::{Mistake, Place, suggest};
 use super::secret::{References, resolve};
-use super::tree::{Entry, Tree, Value};
-use super::units;
-
-// All keys that a reader of this thread has read, for the test that compares them with the reference.
-#[cfg(test)]
-thread_local! {
-    pub static ASKED: RefCell<std::collections::BTreeSet<String>> = const { RefCell::new(std::collections::BTreeSet::new()) };
-}
 
 /// The state that all readers of one load share.
 pub struct Context<'a> {
-    pub mistakes: RefCell<Vec<Mistake>>,
+    pub report: &'a Report,
     /// The folder that relative paths start from: the settings file's.
     pub base: &'a Path,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -34,327 +24,7 @@ pub struct Context<'a> {
 /// A reader of one table.
 pub struct Reader<'a> {
     context: &'a Context<'a>,
-    path: String,
-    place: Place,
-    tree: Tree,
-    asked: Vec<&'static str>,
-}
-
-impl<'a> Reader<'a> {
-    /// Creates a reader of `tree`; `path` is the table's full name, empty for the top.
-    pub fn new(context: &'a Context<'a>, path: impl Into<String>, place: Place, tree: Tree) -> Self {
-        Self { context, path: path.into(), place, tree, asked: Vec::new() }
-    }
-
-    /// The full path of a key of this table: `stores.main.url`.
-    pub fn key(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
-    }
-
-    /// An environment variable, for tables that standard variables also configure.
-    pub fn variable(&self, name: &str) -> Option<String> {
-        (self.context.variable)(name)
-    }
-
-    /// Reads the table of that name; an empty one if there is none.
-    pub fn table_or_empty(&mut self, key: &'static str) -> Self {
-        let empty = Self::new(self.context, self.key(key), self.place.clone(), Tree::new());
-        self.table(key).unwrap_or(empty)
-    }
-
-    /// The place of this table.
-    pub fn place(&self) -> &Place {
-        &self.place
-    }
-
-    /// The folder that relative paths start from.
-    pub fn base(&self) -> &Path {
-        self.context.base
-    }
-
-    /// Records a mistake about this table as a whole.
-    pub fn wrong(&self, text: impl Into<String>) {
-        self.wrong_at(self.place.clone(), self.path.clone(), text);
-    }
-
-    /// Records a mistake about one key of this table.
-    pub fn wrong_at(&self, place: Place, key: impl Into<String>, text: impl Into<String>) {
-        self.context.mistakes.borrow_mut().push(Mistake { place, key: key.into(), text: text.into() });
-    }
-
-    /// The place of a key; `None` if it was not written or is already read.
-    pub fn stands(&self, key: &str) -> Option<Place> {
-        self.tree.get(key).map(|entry| entry.place.clone())
-    }
-
-    /// Whether the key was written as a table.
-    pub fn is_table(&self, key: &str) -> bool {
-        self.tree.get(key).is_some_and(|entry| matches!(entry.value, Value::Table(_)))
-    }
-
-    /// Puts back the unread rest of a table, for another reader.
-    pub fn put_back(&mut self, key: &'static str, rest: Reader<'_>) {
-        self.tree.insert(key.to_owned(), Entry { place: rest.place, value: Value::Table(rest.tree) });
-    }
-
-    /// Reads the value as written.
-    pub fn take(&mut self, key: &'static str) -> Option<Entry> {
-        self.asked.push(key);
-        #[cfg(test)]
-        ASKED.with_borrow_mut(|asked| asked.insert(self.key(key)));
-        self.tree.remove(key)
-    }
-
-    fn read<T>(
-        &mut self,
-        key: &'static str,
-        expected: &str,
-        convert: impl FnOnce(&Value) -> Option<T>,
-    ) -> Option<Found<T>> {
-        let entry = self.take(key)?;
-        let value = convert(&entry.value);
-        if value.is_none() {
-            let text = format!("invalid value {}: expected {expected}", shown(&entry.value));
-            self.wrong_at(entry.place.clone(), self.key(key), text);
-        }
-        value.map(|value| Found { value, place: entry.place })
-    }
-
-    /// Reads a text.
-    pub fn text(&mut self, key: &'static str) -> Option<Found<String>> {
-        self.read(key, "a text in quotes", |value| match value {
-            Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
-            _ => None,
-        })
-    }
-
-    /// Reads true or false.
-    pub fn boolean(&mut self, key: &'static str) -> Option<bool> {
-        let found = self.read(key, "true or false", |value| match value {
-            Value::Bool(truth) => Some(*truth),
-            Value::Untyped(text) => text.parse().ok(),
-            _ => None,
-        });
-        found.map(|found| found.value)
-    }
-
-    /// Reads a whole number within `range`.
-    pub fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
-        let expected = format!("a whole number from {} to {}", range.start(), range.end());
-        let found = self.read(key, &expected, |value| {
-            let number = match value {
-                Value::Integer(number) => *number,
-                Value::Untyped(text) => text.trim().parse().ok()?,
-                _ => return None,
-            };
-            u32::try_from(number).ok().filter(|number| range.contains(number))
-        });
-        found.map(|found| found.value)
-    }
-
-    /// Reads a duration within `range`.
-    pub fn duration(&mut self, key: &'static str, range: RangeInclusive<Duration>) -> Option<Duration> {
-        let (least, most) = (units::written(*range.start()), units::written(*range.end()));
-        let expected = format!("a duration from {least} to {most}, such as \"30s\"");
-        let found = self.read(key, &expected, |value| match value {
-            Value::Text(text) | Value::Untyped(text) => {
-                units::duration(text).filter(|duration| range.contains(duration))
-            }
-            _ => None,
-        });
-        found.map(|found| found.value)
-    }
-
-    /// Reads a size in bytes within `range`.
-    pub fn bytes(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
-        let expected = format!("a size from {} to {} bytes, such as \"25MB\"", range.start(), range.end());
-        let found = self.read(key, &expected, |value| {
-            let size = match value {
-                Value::Integer(number) => u64::try_from(*number).ok()?,
-                Value::Text(text) | Value::Untyped(text) => units::bytes(text)?,
-                _ => return None,
-            };
-            Some(size).filter(|size| range.contains(size))
-        });
-        found.map(|found| found.value)
-    }
-
-    /// Reads a text and parses it; the error of `parse` describes what would be valid.
-    pub fn parsed<T, E: Display>(
-        &mut self,
-        key: &'static str,
-        parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Option<T> {
-        let found = self.text(key)?;
-        match parse(&found.value) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.wrong_at(found.place, self.key(key), format!("`{}`: {error}", found.value));
-                None
-            }
-        }
-    }
-
-    /// Reads a secret and resolves its reference.
-    pub fn secret(&mut self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
-        let entry = self.take(key)?;
-        let (Value::Text(written) | Value::Untyped(written)) = &entry.value else {
-            let text = format!("invalid value {}: expected a text in quotes", entry.value.kind());
-            self.wrong_at(entry.place, self.key(key), text);
-            return None;
-        };
-        match resolve(written, allowed, self.context.follow) {
-            Ok(value) => Some(Found { value, place: entry.place }),
-            Err(text) => {
-                self.wrong_at(entry.place, self.key(key), text);
-                None
-            }
-        }
-    }
-
-    /// Reads any scalar value as text, for another parser.
-    pub fn scalar(&mut self, key: &'static str) -> Option<String> {
-        let found = self.read(key, "a single value", |value| match value {
-            Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
-            Value::Integer(number) => Some(number.to_string()),
-            Value::Float(number) => Some(number.to_string()),
-            Value::Bool(truth) => Some(truth.to_string()),
-            Value::List(_) | Value::Table(_) | Value::Time(_) => None,
-        });
-        found.map(|found| found.value)
-    }
-
-    /// Reads a number within `range`.
-    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
-        let expected = format!("a number from {} to {}", range.start(), range.end());
-        self.read(key, &expected, |value| number(value, &range)).map(|found| found.value)
-    }
-
-    /// Reads this whole table as names with numbers within `range`.
-    pub fn numbers(self, range: RangeInclusive<f64>) -> BTreeMap<String, f64> {
-        let expected = format!("a number from {} to {}", range.start(), range.end());
-        let one = |(name, entry): (&String, &Entry)| {
-            let value = number(&entry.value, &range);
-            if value.is_none() {
-                let text = format!("invalid value {}: expected {expected}", shown(&entry.value));
-                self.wrong_at(entry.place.clone(), self.key(name), text);
-            }
-            value.map(|value| (name.clone(), value))
-        };
-        self.tree.iter().filter_map(one).collect()
-    }
-
-    /// Reads a list of texts; in a variable they are separated by commas.
-    pub fn texts(&mut self, key: &'static str) -> Vec<Found<String>> {
-        let Some(entry) = self.take(key) else { return Vec::new() };
-        let entries = match entry.value {
-            Value::List(entries) => entries,
-            Value::Untyped(text) => {
-                let one = |part: &str| Entry {
-                    value: Value::Text(part.trim().to_owned()),
-                    place: entry.place.clone(),
-                };
-                text.split(',').map(one).collect()
-            }
-            other => vec![Entry { value: other, place: entry.place }],
-        };
-        let mut texts = Vec::with_capacity(entries.len());
-        for entry in entries {
-            if let Value::Text(value) = entry.value {
-                texts.push(Found { value, place: entry.place });
-            } else {
-                let text = format!("invalid value {}: expected texts in quotes", shown(&entry.value));
-                self.wrong_at(entry.place, self.key(key), text);
-            }
-        }
-        texts
-    }
-
-    /// Reads a list of durations, each `most` at most.
-    pub fn durations(&mut self, key: &'static str, most: Duration) -> Vec<Duration> {
-        let texts = self.texts(key);
-        let mut durations = Vec::with_capacity(texts.len());
-        for found in texts {
-            let Some(duration) = units::duration(&found.value).filter(|duration| *duration <= most) else {
-                let (wrong, most) = (&found.value, units::written(most));
-                let text =
-                    format!("invalid value `{wrong}`: expected durations up to {most}, such as \"500ms\"");
-                self.wrong_at(found.place, self.key(key), text);
-                continue;
-            };
-            durations.push(duration);
-        }
-        durations
-    }
-
-    /// Reads any scalar value as text, and resolves it if it is a secret reference.
-    pub fn option(&mut self, key: &'static str) -> Option<String> {
-        let place = self.stands(key);
-        let written = self.scalar(key)?;
-        match resolve(&written, References::All, self.context.follow) {
-            Ok(value) => Some(value.reveal().to_owned()),
-            Err(text) => {
-                self.wrong_at(place.unwrap_or_else(|| self.place.clone()), self.key(key), text);
-                None
-            }
-        }
-    }
-
-    /// Reads a table within this table.
-    pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
-        let entry = self.take(key)?;
-        self.inner(key, entry)
-    }
-
-    /// Reads a table of named tables: `[stores.NAME]`.
-    pub fn tables(&mut self, key: &'static str) -> Vec<(String, Reader<'a>)> {
-        let Some(Reader { tree, path, context, .. }) = self.table(key) else { return Vec::new() };
-        let outer = Reader::new(context, path, self.place.clone(), Tree::new());
-        tree.into_iter()
-            .filter_map(|(name, entry)| outer.inner(&name, entry).map(|inner| (name, inner)))
-            .collect()
-    }
-
-    /// Reads a list of tables: `[[mail.dkim]]`.
-    pub fn list_of_tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
-        let Some(entry) = self.take(key) else { return Vec::new() };
-        match entry.value {
-            Value::List(list) => list.into_iter().filter_map(|entry| self.inner(key, entry)).collect(),
-            _ => self.inner(key, entry).into_iter().collect(),
-        }
-    }
-
-    fn inner(&self, key: &str, entry: Entry) -> Option<Reader<'a>> {
-        let path = self.key(key);
-        match entry.value {
-            Value::Table(tree) => Some(Reader::new(self.context, path, entry.place, tree)),
-            other => {
-                let text = format!("invalid value {}: expected a table, `[{path}]`", shown(&other));
-                self.wrong_at(entry.place, path, text);
-                None
-            }
-        }
-    }
-
-    /// Records a mistake if a required key is missing.
-    pub fn required<T>(&self, key: &str, found: Option<T>, example: &str) -> Option<T> {
-        if found.is_none() && !self.has_mistake_at(&self.key(key)) {
-            self.wrong(format!("`{key}` is missing: set {example}"));
-        }
-        found
-    }
-
-    fn has_mistake_at(&self, key: &str) -> bool {
-        self.context.mistakes.borrow().iter().any(|mistake| mistake.key == key)
-    }
-
-    /// Records every key that was not read as unknown.
-    pub fn finish(self) {
-        for (key, entry) in &self.tree {
-            let text = format!("unknown key{}", suggest(key, self.asked.iter().copied()));
-            self.wrong_at(entry.place.clone(), self.key(key), text);
-        }
-    }
+    scope: Scope<'a>,
 }
 
 /// A value and its place, for mistakes that are found later.
@@ -364,23 +34,191 @@ pub struct Found<T> {
     pub place: Place,
 }
 
-fn number(value: &Value, range: &RangeInclusive<f64>) -> Option<f64> {
-    let number = match value {
-        #[expect(clippy::cast_precision_loss, reason = "a rate or a share: far below 2^53")]
-        Value::Integer(number) => *number as f64,
-        Value::Float(number) => *number,
-        Value::Untyped(text) => text.trim().parse().ok()?,
-        _ => return None,
-    };
-    Some(number).filter(|number| range.contains(number))
+impl<'a> Reader<'a> {
+    /// Creates a reader of a table.
+    pub fn new(context: &'a Context<'a>, scope: Scope<'a>) -> Self {
+        Self { context, scope }
+    }
+
+    /// Returns the full name of a key of this table: `stores.main.url`.
+    pub fn key(&self, key: &str) -> String {
+        self.scope.key(key)
+    }
+
+    /// Returns an environment variable, for tables that standard variables also configure.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        (self.context.variable)(name)
+    }
+
+    /// Returns the place of this table.
+    pub fn place(&self) -> &Place {
+        self.scope.place()
+    }
+
+    /// Returns the folder that relative paths start from.
+    pub fn base(&self) -> &Path {
+        self.context.base
+    }
+
+    /// Reports a mistake about this table as a whole.
+    pub fn wrong(&self, text: impl Into<String>) {
+        self.scope.wrong(text, "");
+    }
+
+    /// Reports a mistake about one key of this table.
+    pub fn wrong_at(&self, place: &Place, key: &str, text: impl Into<String>) {
+        self.context.wrong(place, self.key(key), text);
+    }
+
+    /// Returns the place of a key; `None` if it is not set.
+    pub fn place_of(&self, key: &'static str) -> Option<Place> {
+        self.scope.get(key).map(|item| item.place().clone())
+    }
+
+    /// Returns the value as written.
+    pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
+        self.scope.get(key)
+    }
+
+    /// Reads a text.
+    pub fn text(&self, key: &'static str) -> Option<Found<String>> {
+        let item = self.get(key)?;
+        Some(Found { value: item.text()?.to_owned(), place: item.place().clone() })
+    }
+
+    /// Reads true or false.
+    pub fn boolean(&self, key: &'static str) -> Option<bool> {
+        self.get(key)?.boolean()
+    }
+
+    /// Reads a whole number within `range`.
+    pub fn number(&self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
+        self.get(key)?.number(range)
+    }
+
+    /// Reads a number within `range`.
+    pub fn fraction(&self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        self.get(key)?.fraction(range)
+    }
+
+    /// Reads a duration within `range`.
+    pub fn duration(&self, key: &'static str, range: RangeInclusive<Duration>) -> Option<Duration> {
+        self.get(key)?.duration(range)
+    }
+
+    /// Reads a size in bytes within `range`.
+    pub fn size(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        self.get(key)?.size(range)
+    }
+
+    /// Reads a text and parses it; the error of `parse` describes what would be valid.
+    pub fn parsed<T, E: Display>(
+        &self,
+        key: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let item = self.get(key)?;
+        let text = item.text()?;
+        parse(text).map_err(|error| item.wrong(format!("invalid value {text:?}: {error}"), "")).ok()
+    }
+
+    /// Reads a secret and resolves its reference. Messages never show the value.
+    pub fn secret(&self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
+        let item = self.get(key)?;
+        let (Value::Text(written) | Value::Untyped(written)) = &item.node.value else {
+            item.wrong(format!("expected text in quotes, found {}", item.node.value.kind()), "");
+            return None;
+        };
+        let value =
+            resolve(written, allowed, self.context.follow).map_err(|text| item.wrong(text, "")).ok()?;
+        Some(Found { value, place: item.place().clone() })
+    }
+
+    /// Reads a single value as text, and resolves it if it is a secret reference.
+    pub fn option(&self, key: &'static str) -> Option<String> {
+        let item = self.get(key)?;
+        let value = resolve(&item.scalar()?, References::All, self.context.follow);
+        value.map(|value| value.reveal().to_owned()).map_err(|text| item.wrong(text, "")).ok()
+    }
+
+    /// Reads a list of texts; in a variable they are separated by commas.
+    pub fn texts(&self, key: &'static str) -> Vec<Found<String>> {
+        let Some(item) = self.get(key) else { return Vec::new() };
+        if let Value::Untyped(text) = &item.node.value {
+            let found = |part: &str| Found { value: part.trim().to_owned(), place: item.place().clone() };
+            return text.split(',').map(found).collect();
+        }
+        let found =
+            |item: &Item<'_>| Some(Found { value: item.text()?.to_owned(), place: item.place().clone() });
+        item.one_or_many().iter().filter_map(found).collect()
+    }
+
+    /// Reads a list of durations, each `most` at most.
+    pub fn durations(&self, key: &'static str, most: Duration) -> Vec<Duration> {
+        let read = |found: Found<String>| {
+            let duration = duration(found.value.trim()).ok().filter(|duration| *duration <= most);
+            if duration.is_none() {
+                let (wrong, most) = (&found.value, format_duration(most));
+                let text =
+                    format!("invalid value {wrong:?}: expected a duration up to {most}, such as \"500ms\"");
+                self.wrong_at(&found.place, key, text);
+            }
+            duration
+        };
+        self.texts(key).into_iter().filter_map(read).collect()
+    }
+
+    /// Reads a table within this table.
+    pub fn table(&self, key: &'static str) -> Option<Reader<'a>> {
+        self.get(key)?.scope().map(|scope| Self::new(self.context, scope))
+    }
+
+    /// Reads a table of names with numbers within `range`.
+    pub fn fractions(&self, key: &'static str, range: &RangeInclusive<f64>) -> BTreeMap<String, f64> {
+        let Some(table) = self.get(key).and_then(|item| item.scope()) else { return BTreeMap::new() };
+        table
+            .all()
+            .filter_map(|(name, item)| Some((name.to_owned(), item.fraction(range.clone())?)))
+            .collect()
+    }
+
+    /// Reads a table of named tables, `[stores.NAME]`, sorted by name.
+    pub fn tables(&self, key: &'static str) -> Vec<(String, Reader<'a>)> {
+        let Some(table) = self.get(key).and_then(|item| item.scope()) else { return Vec::new() };
+        let inner =
+            |(name, item): (&str, Item<'a>)| Some((name.to_owned(), Self::new(self.context, item.scope()?)));
+        let mut tables: Vec<_> = table.all().filter_map(inner).collect();
+        tables.sort_by(|(a, _), (b, _)| a.cmp(b));
+        tables
+    }
+
+    /// Reads a list of tables: `[[mail.dkim]]`.
+    pub fn list_of_tables(&self, key: &'static str) -> Vec<Reader<'a>> {
+        let items = self.get(key).map(|item| item.one_or_many()).unwrap_or_default();
+        items.iter().filter_map(|item| Some(Self::new(self.context, item.scope()?))).collect()
+    }
+
+    /// Reports a mistake if a required key is missing.
+    pub fn required<T>(&self, key: &'static str, found: Option<T>, example: &str) -> Option<T> {
+        let path = self.key(key);
+        if found.is_none() && !self.context.report.has_mistake_at(&path) {
+            let what = "is required".to_owned();
+            let remedy = format!("set {example}");
+            self.context.report.add(Mistake { place: self.place().clone(), key: path, what, remedy });
+        }
+        found
+    }
+
+    /// Reports every key that was not read as unknown.
+    pub fn finish(&self) {
+        self.scope.finish();
+    }
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Text(text) | Value::Untyped(text) | Value::Time(text) => format!("`{text}`"),
-        Value::Integer(number) => format!("`{number}`"),
-        Value::Float(number) => format!("`{number}`"),
-        Value::Bool(truth) => format!("`{truth}`"),
-        Value::List(_) | Value::Table(_) => value.kind().to_owned(),
+impl Context<'_> {
+    /// Reports a mistake at a place.
+    pub fn wrong(&self, place: &Place, key: impl Into<String>, text: impl Into<String>) {
+        let (key, what) = (key.into(), text.into());
+        self.report.add(Mistake { place: place.clone(), key, what, remedy: String::new() });
     }
 }

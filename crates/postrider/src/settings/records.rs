@@ -1,8 +1,8 @@
 //! Reads the settings of the records that a lane publishes.
 
-use super::mistake::Place;
+use postrider_config::{Place, Value};
+
 use super::reader::Reader;
-use super::tree::Value;
 
 /// Longest suffix in characters.
 const SUFFIX_LIMIT: usize = 64;
@@ -27,11 +27,11 @@ pub enum DeadLetter {
 
 impl RecordSettings {
     /// Reads the keys, and returns the place of the first one, for the error if the lane makes no records.
-    pub fn read(reader: &mut Reader<'_>) -> (Self, Option<Place>) {
+    pub fn read(reader: &Reader<'_>) -> (Self, Option<Place>) {
         let place =
-            ["payload_limit", "cloud_events", "dead_letter"].iter().find_map(|key| reader.stands(key));
+            ["payload_limit", "cloud_events", "dead_letter"].into_iter().find_map(|key| reader.place_of(key));
         let settings = Self {
-            payload_limit: reader.bytes("payload_limit", 1..=1 << 30),
+            payload_limit: reader.size("payload_limit", 1..=1 << 30),
             cloud_events: reader.text("cloud_events").map(|found| found.value),
             dead_letter: dead_letter(reader),
         };
@@ -39,9 +39,9 @@ impl RecordSettings {
     }
 }
 
-fn dead_letter(reader: &mut Reader<'_>) -> Option<DeadLetter> {
-    let entry = reader.take("dead_letter")?;
-    let suffix = match &entry.value {
+fn dead_letter(reader: &Reader<'_>) -> Option<DeadLetter> {
+    let item = reader.get("dead_letter")?;
+    let suffix = match &item.node.value {
         Value::Bool(true) => return Some(DeadLetter::Usual),
         Value::Bool(false) => return None,
         Value::Untyped(text) if text == "true" => return Some(DeadLetter::Usual),
@@ -50,9 +50,9 @@ fn dead_letter(reader: &mut Reader<'_>) -> Option<DeadLetter> {
         _ => None,
     };
     if suffix.is_none() {
-        let text = "expected true, false, or what follows the topic's name, such as \"-dead\" (letters, digits, \
-                    '.', '_' and '-')";
-        reader.wrong_at(entry.place, reader.key("dead_letter"), text);
+        item.expected(
+            "true, false, or what follows the topic's name, such as \"-dead\" (letters, digits, '.', '_' and '-')",
+        );
     }
     suffix.map(DeadLetter::Suffix)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use postrider_sender::Plan;
+use postrider_sender::RetryPlan;
 
-use super::load::Written;
-use super::mistake::{Mistake, suggest};
+use super::load::RawSettings;
+use super::mistake::suggest;
 use super::reader::{Context, Found, Reader};
 
 /// The settings of a combination, before its senders are resolved.
@@ -16,13 +16,13 @@ pub struct ReliableSettings {
     pub senders: Vec<Found<String>>,
     /// Mails per second, by sender.
     pub rates: BTreeMap<String, f64>,
-    pub plan: Plan,
+    pub plan: RetryPlan,
 }
 
 impl ReliableSettings {
     /// Reads the keys next to the URL.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let mut plan = Plan::default();
+    pub fn read(reader: &Reader<'_>) -> Self {
+        let mut plan = RetryPlan::default();
         let senders = reader.texts("senders");
         if senders.is_empty() {
             let none = None::<()>;
@@ -33,29 +33,25 @@ impl ReliableSettings {
         if !waits.is_empty() {
             plan.waits = waits;
         }
-        if let Some(jitter) = reader.number("jitter", 0.0..=1.0) {
+        if let Some(jitter) = reader.fraction("jitter", 0.0..=1.0) {
             plan.jitter = jitter;
         }
         if let Some(time) = reader.duration("cool_down", Duration::ZERO..=Duration::from_hours(1)) {
             plan.cool_down = time;
         }
         if let Some(time) = reader.duration("patience", Duration::ZERO..=most) {
-            plan.patience = time;
+            plan.max_retry_after = time;
         }
-        let rates = reader.table("rates").map(|rates| rates.numbers(0.001..=1_000_000.0)).unwrap_or_default();
+        let rates = reader.fractions("rates", &(0.001..=1_000_000.0));
         for name in rates.keys().filter(|name| !senders.iter().any(|sender| sender.value == **name)) {
-            reader.wrong_at(
-                reader.place().clone(),
-                reader.key("rates"),
-                format!("`{name}` is not one of the senders"),
-            );
+            reader.wrong_at(reader.place(), "rates", format!("`{name}` is not one of the senders"));
         }
         Self { senders, rates, plan }
     }
 }
 
 /// Checks that the senders exist and send mails.
-pub(super) fn check(written: &Written, context: &Context<'_>) {
+pub(super) fn check(written: &RawSettings, context: &Context<'_>) {
     for transport in &written.transports {
         let Some(reliable) = &transport.reliable else { continue };
         let mut before = Vec::new();
@@ -76,8 +72,9 @@ pub(super) fn check(written: &Written, context: &Context<'_>) {
             };
             before.push(name);
             let key = format!("transports.{}.senders", transport.name);
-            let note = |text| Mistake { place: sender.place.clone(), key, text };
-            context.mistakes.borrow_mut().extend(text.map(note));
+            if let Some(text) = text {
+                context.wrong(&sender.place, key, text);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use postrider_seams::{Secret, Secrets as _, scrub};
-use postrider_secrets::{Reference, Safe};
+use postrider_secrets::{Reference, SecretResolver};
 
 /// The secret references that a setting may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub fn resolve(
     follow: &dyn Fn(&str) -> Result<Secret, String>,
 ) -> Result<Secret, String> {
     let file = allowed == References::NoFiles && written.starts_with("file://");
-    if file || !Reference::is_one(written) {
+    if file || !Reference::is_reference(written) {
         scrub::register_lasting(written);
         return Ok(Secret::new(written));
     }
@@ -30,7 +30,7 @@ pub fn resolve(
 }
 
 /// Resolves a reference and blocks until it is done, inside or outside a runtime: settings are read before all else.
-pub fn follow(safe: &Arc<Safe>, reference: &str) -> Result<Secret, String> {
+pub fn follow(safe: &Arc<SecretResolver>, reference: &str) -> Result<Secret, String> {
     let (safe, reference) = (Arc::clone(safe), reference.to_owned());
     let fetch = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -47,11 +47,11 @@ mod tests {
     use super::*;
 
     fn resolved(written: &str, allowed: References) -> Result<Secret, String> {
-        let key = Keyring::fresh_key("k");
+        let key = Keyring::generate_key("k");
         let sealed = Keyring::parse(key.reveal()).unwrap().seal("hunter3").unwrap();
         let variables = [("PASSWORD", "hunter2"), ("POSTRIDER_SECRET_KEY", key.reveal())];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let safe = Arc::new(Safe::new(Environment::new(variables, "")));
+        let safe = Arc::new(SecretResolver::new(Environment::new(variables, "")));
         let written = written.replace("SEALED", &sealed);
         resolve(&written, allowed, &|reference| follow(&safe, reference))
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use postrider_server::{ConnectionLimits, Metrics};
+use postrider_server::{ConnectionLimits, MetricsAccess};
 
 use super::mistake::suggest;
 use super::reader::{Found, Reader};
@@ -18,7 +18,7 @@ pub struct Server {
     /// Time after which `/healthz` fails for a stalled lane; zero: never.
     pub stalled_after: Duration,
     /// The access to `/metrics`.
-    pub metrics: Metrics,
+    pub metrics: MetricsAccess,
     /// The store of the API's tables.
     pub api: ApiStore,
     /// Most bytes of a job's payload.
@@ -49,20 +49,20 @@ impl Default for Server {
             listen: Some(([127, 0, 0, 1], 8080).into()),
             drain: Duration::from_secs(25),
             stalled_after: Duration::from_mins(5),
-            metrics: Metrics::Open,
+            metrics: MetricsAccess::Open,
             api: ApiStore::OfJobs,
             payload_limit: 1 << 20,
             connections: ConnectionLimits::default(),
             body_budget: 64 << 20,
             audit_retention: None,
-            secret_ttl: postrider_secrets::TTL,
+            secret_ttl: postrider_secrets::DEFAULT_TTL,
         }
     }
 }
 
 impl Server {
     /// Reads the table; missing keys have their defaults.
-    pub fn read(mut reader: Reader<'_>) -> Self {
+    pub fn read(reader: &Reader<'_>) -> Self {
         let mut server = Self::default();
         if let Some(listen) = reader.parsed("listen", address) {
             server.listen = listen;
@@ -79,16 +79,16 @@ impl Server {
         if let Some(store) = reader.text("api") {
             server.api = if store.value == "off" { ApiStore::Off } else { ApiStore::Named(store) };
         }
-        if let Some(limit) = reader.bytes("payload_limit", 1..=(16 << 20)) {
+        if let Some(limit) = reader.size("payload_limit", 1..=(16 << 20)) {
             server.payload_limit = limit;
         }
-        if let Some(total) = reader.count("connections", 8..=100_000) {
+        if let Some(total) = reader.number("connections", 8..=100_000) {
             server.connections.total = total as usize;
         }
-        if let Some(per_address) = reader.count("connections_per_address", 1..=100_000) {
+        if let Some(per_address) = reader.number("connections_per_address", 1..=100_000) {
             server.connections.per_address = per_address as usize;
         }
-        if let Some(budget) = reader.bytes("body_budget", (32 << 20)..=(16 << 30)) {
+        if let Some(budget) = reader.size("body_budget", (32 << 20)..=(16 << 30)) {
             server.body_budget = budget;
         }
         let days = Duration::from_hours(24);
@@ -111,10 +111,10 @@ impl Server {
     }
 }
 
-fn metrics(text: &str) -> Result<Metrics, &'static str> {
+fn metrics(text: &str) -> Result<MetricsAccess, &'static str> {
     match text {
-        "open" => Ok(Metrics::Open),
-        "key" => Ok(Metrics::Key),
+        "open" => Ok(MetricsAccess::Open),
+        "key" => Ok(MetricsAccess::Key),
         _ => Err("expected \"open\", or \"key\" to require an API key"),
     }
 }

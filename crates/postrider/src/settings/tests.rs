@@ -5,13 +5,13 @@ use postrider_contract::Schedule;
 
 use super::*;
 
-fn load(text: &str, variables: &[(&str, &str)]) -> Result<Settings, Mistakes> {
+fn load(text: &str, variables: &[(&str, &str)]) -> Result<Settings, InvalidSettings> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
     load_in(folder.path(), variables)
 }
 
-fn load_in(folder: &Path, variables: &[(&str, &str)]) -> Result<Settings, Mistakes> {
+fn load_in(folder: &Path, variables: &[(&str, &str)]) -> Result<Settings, InvalidSettings> {
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Settings::load(&Sources { config: None, folder: folder.to_owned(), variables })
 }
@@ -41,7 +41,7 @@ fn the_only_store_transport_and_stage_need_no_name() {
     assert_eq!((lane.store.as_str(), lane.transport.as_str(), lane.stage), ("main", "relay", 0));
     assert_eq!(lane.limits.batch, lane.contract.claim.batch, "the contract's, where the lane says nothing");
     assert_eq!(settings.server, Server::default());
-    assert!(!settings.makes_tables, "tables are made by themselves only where there is no file");
+    assert!(!settings.makes_tables, "tables are created automatically only without a file");
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn two_mistakes_are_both_reported_with_line_key_and_remedy() {
     let text = format!("{GOOD}concurency = 4\nbatch = 0\n");
     assert_eq!(
         mistakes(&text, &[]),
-        ":8: lanes.mail.concurency: unknown key; did you mean `concurrency`?\n\
-         :9: lanes.mail.batch: invalid value `0`: expected a whole number from 1 to 1000\n\
+        ":8:1: lanes.mail.concurency: unknown key; did you mean `concurrency`?\n\
+         :9:9: lanes.mail.batch: invalid value `0`: expected a whole number from 1 to 1000\n\
          2 mistakes in the settings; nothing was started or changed"
     );
 }
@@ -79,19 +79,19 @@ fn names_that_lead_nowhere_are_reported_with_the_nearest() {
                 [lanes.a]\ncontract = \"mail_outbx\"\nstore = \"mian\"\n[lanes.b]\ncontract = \"mail_outbox\"\nstage = \"dispach\"\n";
     let text = mistakes(text, &[]);
     assert!(
-        text.contains(":2: stores.main.url: unknown scheme `postgre:`; did you mean `postgres`?"),
+        text.contains(":2:7: stores.main.url: unknown scheme `postgre:`; did you mean `postgres`?"),
         "{text}"
     );
     assert!(
         text.contains(
-            ":6: lanes.a.contract: there is no built-in contract `mail_outbx`; did you mean `mail_outbox`?"
+            ":6:12: lanes.a.contract: there is no built-in contract `mail_outbx`; did you mean `mail_outbox`?"
         ),
         "{text}"
     );
-    assert!(text.contains(":7: lanes.a.store: no [stores.mian]; did you mean `main`?"), "{text}");
+    assert!(text.contains(":7:9: lanes.a.store: no [stores.mian]; did you mean `main`?"), "{text}");
     assert!(
         text.contains(
-            ":10: lanes.b.stage: contract `mail_outbox` has no stage `dispach`; did you mean `dispatch`?"
+            ":10:9: lanes.b.stage: contract `mail_outbox` has no stage `dispach`; did you mean `dispatch`?"
         ),
         "{text}"
     );
@@ -107,11 +107,18 @@ fn a_lane_overrides_its_contract_and_mistakes_keep_their_line() {
     let contract = &settings.lane("mail").unwrap().contract;
     assert_eq!(contract.column(postrider_contract::Role::Attempts), Some("retryCount"));
     let wrong = mistakes(&format!("{GOOD}[lanes.mail.retry]\nbase = \"1s\"\njitter = 7\n"), &[]);
-    assert!(wrong.starts_with(":10: lanes.mail.retry.jitter: "), "{wrong}");
+    assert!(wrong.starts_with(":10:10: lanes.mail.retry.jitter: "), "{wrong}");
+    let wrong = mistakes(GOOD, &[("POSTRIDER__LANES__MAIL__RETRY__JITTER", "7")]);
+    assert!(
+        wrong.starts_with(
+            "POSTRIDER__LANES__MAIL__RETRY__JITTER: lanes.mail.retry.jitter: invalid value `7`: expected a number"
+        ),
+        "{wrong}"
+    );
 }
 
 #[test]
-fn m05_the_seeds_own_names_work_and_are_named_when_wrong() {
+fn m05_the_specifications_own_names_work_and_are_named_when_wrong() {
     let settings =
         load(GOOD, &[("DISPATCH_MAX_ATTEMPTS", "9"), ("DISPATCH_BACKOFF_BASE_SECONDS", "7")]).unwrap();
     let stage = &settings.lane("mail").unwrap().contract.stages[0];
@@ -164,7 +171,7 @@ fn a_password_of_its_own_joins_the_url() {
 #[test]
 fn what_is_not_toml_has_its_line() {
     let text = mistakes("[server]\nlisten = \n", &[]);
-    assert!(text.starts_with(":2: not TOML: "), "{text}");
+    assert!(text.starts_with(":2:10: not TOML: "), "{text}");
 }
 
 #[test]
@@ -244,8 +251,8 @@ fn o04_the_specifications_variables_win_over_the_file() {
     let seconds = Duration::from_secs;
     let wanted = (Duration::from_millis(250), 77, 5, Some(seconds(2)), seconds(7), seconds(3));
     assert_eq!(of_events(&load(&file, &variables).unwrap()), wanted);
-    let told = mistakes(EVENTS, &[("APP_OUTBOX_BATCH_SIZE", "0"), ("APP_OUTBOX_POLL_INTERVAL", "1ms")]);
-    assert!(told.contains("APP_OUTBOX_BATCH_SIZE") && told.contains("APP_OUTBOX_POLL_INTERVAL"), "{told}");
+    let found = mistakes(EVENTS, &[("APP_OUTBOX_BATCH_SIZE", "0"), ("APP_OUTBOX_POLL_INTERVAL", "1ms")]);
+    assert!(found.contains("APP_OUTBOX_BATCH_SIZE") && found.contains("APP_OUTBOX_POLL_INTERVAL"), "{found}");
 }
 
 #[test]
@@ -254,13 +261,13 @@ fn records_have_settings_of_their_own() {
     let records = &settings.lane("events").unwrap().records;
     assert_eq!(records.dead_letter, Some(DeadLetter::Usual));
     assert_eq!(records.payload_limit, Some(2 << 20));
-    let told = mistakes(&format!("{EVENTS}dead_letter = \"a b\"\n"), &[]);
-    assert!(told.contains("lanes.events.dead_letter"), "{told}");
-    let told = mistakes(&format!("{GOOD}dead_letter = true\n"), &[]);
-    assert!(told.contains("for lanes that publish records"), "{told}");
+    let found = mistakes(&format!("{EVENTS}dead_letter = \"a b\"\n"), &[]);
+    assert!(found.contains("lanes.events.dead_letter"), "{found}");
+    let found = mistakes(&format!("{GOOD}dead_letter = true\n"), &[]);
+    assert!(found.contains("for lanes that publish records"), "{found}");
     let sqs = EVENTS.replace("kafka://127.0.0.1:9092", "sqs://a:b@eu-west-1");
-    let told = mistakes(&format!("{sqs}dead_letter = \".dlq\"\n"), &[]);
-    assert!(told.contains("SQS allows no dot"), "{told}");
+    let found = mistakes(&format!("{sqs}dead_letter = \".dlq\"\n"), &[]);
+    assert!(found.contains("SQS allows no dot"), "{found}");
 }
 
 #[test]
@@ -287,29 +294,29 @@ fn n9_several_senders_are_one_transport() {
     );
     assert!(wrong("\"resend\"]").contains("`resend` is listed twice"));
     assert!(wrong("\"mail\"]").contains("`mail` cannot send mail directly"));
-    assert!(wrong("\"relay\"]\nwaits = [\"soon\"]").contains("expected durations"));
+    assert!(wrong("\"relay\"]\nwaits = [\"soon\"]").contains("expected a duration up to 5m"));
     assert!(wrong("\"relay\"]\nrates = { other = 1 }").contains("`other` is not one of the senders"));
     assert!(wrong("\"relay\"]\nrates = { relay = 0 }").contains("expected a number"));
     assert!(wrong("\"relay\"]\nconnections = 3").contains("must be just"));
     let none = mistakes(&format!("[transports.mail]\nurl = \"reliable:\"\n{named}"), &[]);
-    assert!(none.contains("`senders` is missing"), "{none}");
+    assert!(none.contains("transports.mail.senders: is required; set senders ="), "{none}");
 }
 
 #[test]
 fn a_field_that_the_composer_does_not_read_is_a_mistake_at_the_lanes_line() {
     let text = format!("{GOOD}[lanes.mail.message]\nbody = \"body_text?\"\n");
-    let told = mistakes(&text, &[]);
-    assert!(told.starts_with(":9: lanes.mail.message.body: is not read by the composer;"), "{told}");
+    let found = mistakes(&text, &[]);
+    assert!(found.starts_with(":9:8: lanes.mail.message.body: is not read by the composer;"), "{found}");
 
     let folder = tempfile::tempdir().unwrap();
-    let lacking = Contract::builtin("outbox").unwrap().replace("payload = ", "# payload = ");
+    let lacking = Contract::builtin("outbox").unwrap().replace("payload     = ", "# payload = ");
     std::fs::write(folder.path().join("mine.toml"), lacking).unwrap();
     let text = GOOD.replace("mail_outbox", "./mine.toml").replace("smtp://127.0.0.1:25", "file:outbox");
     std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
-    let told = load_in(folder.path(), &[]).unwrap_err().to_string();
+    let found = load_in(folder.path(), &[]).unwrap_err().to_string();
     assert!(
-        told.contains("mine.toml") && told.contains("message.payload: is required by the composer"),
-        "{told}"
+        found.contains("mine.toml") && found.contains("message.payload: is required by the composer"),
+        "{found}"
     );
 }
 
@@ -317,13 +324,13 @@ fn a_field_that_the_composer_does_not_read_is_a_mistake_at_the_lanes_line() {
 fn keys_that_a_store_or_queue_has_no_use_for_are_refused() {
     let text = GOOD
         .replace("app.db\"", "app.db\"\nconnections = 4\ntimeout = \"3s\"\nlisten_url = \"postgres://x/y\"");
-    let told = mistakes(&text, &[]);
+    let found = mistakes(&text, &[]);
     for key in ["connections: is only for PostgreSQL and MySQL", "timeout: is only for PostgreSQL and MySQL"]
     {
-        assert!(told.contains(&format!("stores.main.{key}")), "{told}");
+        assert!(found.contains(&format!("stores.main.{key}")), "{found}");
     }
-    assert!(told.contains("stores.main.listen_url: is only for PostgreSQL"), "{told}");
+    assert!(found.contains("stores.main.listen_url: is only for PostgreSQL"), "{found}");
     let queue = "[queues.jobs]\nurl = \"amqp://127.0.0.1/\"\nqueue = \"jobs\"\npatience = \"1m\"\n";
-    let told = mistakes(&format!("{GOOD}{queue}"), &[]);
-    assert!(told.contains("`patience` is for NATS and SQS"), "{told}");
+    let found = mistakes(&format!("{GOOD}{queue}"), &[]);
+    assert!(found.contains("`patience` is for NATS and SQS"), "{found}");
 }

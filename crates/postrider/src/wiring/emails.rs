@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_composers::base::Base;
+use postrider_composers::base_folder::BaseFolder;
 use postrider_composers::{CallbackComposer, EmlComposer, RawEmlComposer, callback, eml, raw_eml};
 use postrider_seams::{ClockOffset, Composer, Envelope, Outcome, Transport, transport};
 use tokio::time::Instant;
 
 use super::{ComposerKind, email_settings};
-use crate::emails::mailroom::ready;
+use crate::emails::api::start_status;
 use crate::settings::LaneSettings;
 
 /// Most attachments of one e-mail.
@@ -47,12 +47,12 @@ pub fn composer(
     lane: &LaneSettings,
     clock: Arc<ClockOffset>,
 ) -> Result<Arc<dyn Composer>, Vec<String>> {
-    let wrong = mistakes(kind, lane);
-    if !wrong.is_empty() {
-        return Err(wrong);
+    let found = mistakes(kind, lane);
+    if !found.is_empty() {
+        return Err(found);
     }
     let mail = email_settings(&lane.name, &lane.mail)?;
-    let base = Base::new(lane.emails.base.clone().unwrap_or_default());
+    let base = BaseFolder::new(lane.emails.base.clone().unwrap_or_default());
     Ok(match kind {
         ComposerKind::Eml => Arc::new(EmlComposer::new(eml::Settings {
             name: lane.contract.table.name.clone(),
@@ -77,20 +77,20 @@ pub fn composer(
                 .flatten()
                 .cloned()
                 .collect(),
-            status: ready(lane),
+            status: start_status(lane),
             keeps_reason: lane.contract.stages[lane.stage]
                 .ready
                 .iter()
-                .any(|ready| lane.contract.tells_of_failure(*ready)),
+                .any(|ready| lane.contract.keeps_error(*ready)),
         })),
     })
 }
 
 /// A transport that turns every answer except 2xx into a retry of the callback (rule E9).
-pub struct Insistent(pub Arc<dyn Transport>);
+pub struct RetryRejections(pub Arc<dyn Transport>);
 
 #[async_trait]
-impl Transport for Insistent {
+impl Transport for RetryRejections {
     fn capabilities(&self) -> transport::Capabilities {
         self.0.capabilities()
     }
@@ -100,11 +100,11 @@ impl Transport for Insistent {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let insist = |outcome: Outcome| match outcome {
+        let retry = |outcome: Outcome| match outcome {
             Outcome::Rejected(failure) | Outcome::Skipped(failure) => Outcome::Retryable(failure),
             other => other,
         };
-        self.0.deliver(batch, deadline).await.into_iter().map(insist).collect()
+        self.0.deliver(batch, deadline).await.into_iter().map(retry).collect()
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {

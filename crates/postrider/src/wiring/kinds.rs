@@ -175,7 +175,7 @@ impl TransportKind {
         };
         // The name of every FIFO queue must end with `.fifo`.
         let last = queue.then_some(".fifo");
-        Ok(record::DeadLetters { suffix: suffix.to_owned(), before: last.map(str::to_owned) })
+        Ok(record::DeadLetters { suffix: suffix.to_owned(), keep_last: last.map(str::to_owned) })
     }
 }
 

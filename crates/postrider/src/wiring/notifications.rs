@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use postrider_composers::mail_job::{self, LEAST_LOCK_TTL, Pattern, Policy, Settings, Zone};
+use postrider_composers::mail_job::{self, MIN_LOCK_TTL, Policy, Settings, UrlPattern, Zone};
 use postrider_contract::{Contract, Stage, When};
 use postrider_mail::LiveTemplates;
 
-use super::{email_settings, noted};
+use super::composers::{email_settings, or_mistake};
 use crate::settings::MailSettings;
 
 /// The locale of subscriptions without one, if the lane has none either.
@@ -21,16 +21,17 @@ pub fn settings(
     mail: &MailSettings,
 ) -> Result<Settings, Vec<String>> {
     let mut mistakes = Vec::new();
-    let base = email_settings(lane, mail).map_err(|wrong| mistakes.extend(wrong)).ok();
+    let base = email_settings(lane, mail).map_err(|found| mistakes.extend(found)).ok();
     if mail.from.is_none() {
         mistakes.push("from: these mails need a sender: set from = \"Seats <seats@example.org>\"".to_owned());
     }
-    if stage.lease.duration < LEAST_LOCK_TTL {
-        let least = LEAST_LOCK_TTL.as_secs();
+    if stage.lease.duration < MIN_LOCK_TTL {
+        let least = MIN_LOCK_TTL.as_secs();
         mistakes
             .push(format!("lease.for: must be at least {least}s, the lock time in the schema of these jobs"));
     }
-    let manage_url = noted(&mut mistakes, "manage_url", mail.manage_url.as_deref().map(Pattern::parse));
+    let manage_url =
+        or_mistake(&mut mistakes, "manage_url", mail.manage_url.as_deref().map(UrlPattern::parse));
     if mail.manage_url.is_none() {
         let example = "https://seats.example.org/subscriptions/{subscription_id}";
         mistakes.push(format!(
@@ -38,16 +39,16 @@ pub fn settings(
         ));
     }
     let unsubscribe_url =
-        noted(&mut mistakes, "unsubscribe_url", mail.unsubscribe_url.as_deref().map(Pattern::parse));
+        or_mistake(&mut mistakes, "unsubscribe_url", mail.unsubscribe_url.as_deref().map(UrlPattern::parse));
     let zone = mail.time_zone.as_deref().unwrap_or("UTC");
     let unknown = |_| format!("`{zone}` is not a time zone: use for example \"America/New_York\"");
-    let zone = noted(&mut mistakes, "time_zone", Some(zone.parse::<Zone>().map_err(unknown)));
+    let zone = or_mistake(&mut mistakes, "time_zone", Some(zone.parse::<Zone>().map_err(unknown)));
     let locale = mail.locale.as_deref().unwrap_or(LOCALE);
     // A folder that cannot be read has been reported already.
     let templates = LiveTemplates::open(mail.templates.as_deref(), locale).ok();
-    let made = (base, manage_url, zone, templates);
+    let parts = (base, manage_url, zone, templates);
     let (Some(base), Some(manage_url), Some(zone), Some(templates), true) =
-        (made.0, made.1, made.2, made.3, mistakes.is_empty())
+        (parts.0, parts.1, parts.2, parts.3, mistakes.is_empty())
     else {
         return Err(mistakes);
     };
@@ -65,7 +66,8 @@ pub fn settings(
 
 fn policy(stage: &Stage) -> Policy {
     let schedule = &stage.retry_rule.schedule;
-    let delays = (1..=stage.attempts.max.min(mail_job::LISTED_TRIES)).map(|tries| schedule.delay(tries, 0.0));
+    let delays =
+        (1..=stage.attempts.max.min(mail_job::MAX_RETRY_ENTRIES)).map(|tries| schedule.delay(tries, 0.0));
     Policy {
         max_attempts: stage.attempts.max,
         lock_ttl: stage.lease.duration,
@@ -78,7 +80,7 @@ fn expires(contract: &Contract, stage: &Stage) -> Option<Duration> {
     let sweeps = contract
         .sweeps
         .iter()
-        .filter(|sweep| sweep.bars_claims && sweep.from.iter().any(|from| stage.ready.contains(from)));
+        .filter(|sweep| sweep.blocks_claims && sweep.from.iter().any(|from| stage.ready.contains(from)));
     let ages = sweeps.filter_map(|sweep| match &sweep.when {
         When::OlderThan { age, .. } => Some(*age),
         When::Always | When::At { .. } | When::Before { .. } => None,

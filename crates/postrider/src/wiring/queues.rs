@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use postrider_queues::{AmqpQueue, Handed, NatsNames, NatsQueue, SqsQueue, Watched};
+use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, NewRowPublisher, SqsQueue};
 use postrider_seams::queue::Handing;
 use postrider_seams::store::Error;
 use postrider_seams::{Queue, Store};
@@ -20,9 +20,9 @@ const CONSUMER: &str = "postrider";
 fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, String> {
     let timeout = settings.publish_timeout;
     Ok(match settings.kind {
-        QueueKind::Nats => Arc::new(Watched::new(nats_queue(settings)?, lane, timeout)),
-        QueueKind::Amqp => Arc::new(Watched::new(amqp_queue(settings)?, lane, timeout)),
-        QueueKind::Sqs => Arc::new(Watched::new(sqs_queue(settings)?, lane, timeout)),
+        QueueKind::Nats => Arc::new(MonitoredQueue::new(nats_queue(settings)?, lane, timeout)),
+        QueueKind::Amqp => Arc::new(MonitoredQueue::new(amqp_queue(settings)?, lane, timeout)),
+        QueueKind::Sqs => Arc::new(MonitoredQueue::new(sqs_queue(settings)?, lane, timeout)),
     })
 }
 
@@ -51,12 +51,12 @@ fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, String> {
 
 /// Lists every mistake in a queue's settings without connecting.
 pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
-    let made = match settings.kind {
+    let error = match settings.kind {
         QueueKind::Nats => nats_queue(settings).err(),
         QueueKind::Amqp => amqp_queue(settings).err(),
         QueueKind::Sqs => sqs_queue(settings).err(),
     };
-    let mut mistakes: Vec<String> = made.into_iter().collect();
+    let mut mistakes: Vec<String> = error.into_iter().collect();
     if settings.kind != QueueKind::Nats && (settings.subject.is_some() || settings.consumer.is_some()) {
         mistakes.push("subject and consumer are only for NATS".to_owned());
     }
@@ -67,14 +67,14 @@ impl Wiring {
     /// Returns the lane's external queue, if it has one, without connecting.
     pub fn queue(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Queue>>, Failure> {
         let Some(name) = &lane.queue else { return Ok(None) };
-        let mut made = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = made.get(name) {
+        let mut cached = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = cached.get(name) {
             return Ok(Some(Arc::clone(queue)));
         }
         let queue = connect(&self.queue_settings[name], &lane.name)
             .map_err(|text| Failure::Failed(format!("queue `{name}`: {text}")))?;
         let queue: Arc<dyn Queue> = Arc::new(ScrubbedQueue(queue));
-        made.insert(name.clone(), Arc::clone(&queue));
+        cached.insert(name.clone(), Arc::clone(&queue));
         Ok(Some(queue))
     }
 
@@ -85,7 +85,7 @@ impl Wiring {
         })?;
         let Some(queue) = queue else { return Ok(None) };
         let store: Arc<dyn Store> = self.open(lane).await?;
-        Ok(Some(Arc::new(Handed::new(queue, store))))
+        Ok(Some(Arc::new(NewRowPublisher::new(queue, store))))
     }
 
     /// Publishes rows that an operator has just made ready, if the lane has an external queue. Errors are not returned,

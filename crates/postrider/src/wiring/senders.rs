@@ -4,10 +4,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use postrider_seams::{Suppressions, ThreadDice, Transport};
-use postrider_sender::{Reliable, Sender, Suppressing};
+use postrider_sender::{Reliable, Sender, SuppressionFilter};
 use postrider_transport_file::EmlFolder;
 
-use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails};
+use super::transports::connect_transport;
+use super::{ComposerKind, Database, TransportKind, Wiring, emails};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, ReliableSettings};
 
@@ -25,28 +26,28 @@ impl Wiring {
                 let lease = lane.contract.stages[lane.stage].lease.duration;
                 self.reliable(name, settings, lane.limits.timeout)?.within(lease)
             }
-            None => self.plain(name, lane.limits.timeout)?,
+            None => self.single(name, lane.limits.timeout)?,
         };
         Ok(match kind {
-            Ok(ComposerKind::Callback) => Arc::new(emails::Insistent(transport)),
+            Ok(ComposerKind::Callback) => Arc::new(emails::RetryRejections(transport)),
             Ok(kind) if kind.makes_mails() => {
-                Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name))
+                Arc::new(SuppressionFilter::new(transport, self.suppressions(&lane.store), name))
             }
             _ => transport,
         })
     }
 
     /// Returns a transport by name; lanes and senders with the same target share its connections.
-    fn plain(&self, name: &str, timeout: Duration) -> Result<Arc<dyn Transport>, Failure> {
-        let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
+    fn single(&self, name: &str, timeout: Duration) -> Result<Arc<dyn Transport>, Failure> {
+        let mut cached = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
         let target = &self.targets[name];
         let key = (name.to_owned(), (target.kind == TransportKind::Kafka).then_some(timeout));
-        if let Some(transport) = made.get(&key) {
+        if let Some(transport) = cached.get(&key) {
             return Ok(Arc::clone(transport));
         }
         let transport = connect_transport(target, &self.base, timeout)
             .map_err(|text| Failure::Failed(format!("transport `{name}`: {text}")))?;
-        made.insert(key, Arc::clone(&transport));
+        cached.insert(key, Arc::clone(&transport));
         Ok(transport)
     }
 
@@ -57,8 +58,8 @@ impl Wiring {
         settings: &ReliableSettings,
         timeout: Duration,
     ) -> Result<Arc<Reliable>, Failure> {
-        let mut made = self.reliables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reliable) = made.get(name) {
+        let mut cached = self.reliables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reliable) = cached.get(name) {
             return Ok(Arc::clone(reliable));
         }
         let senders: Result<Vec<Sender>, Failure> = settings
@@ -67,11 +68,11 @@ impl Wiring {
             .map(|sender| {
                 let name = sender.value.clone();
                 let rate = settings.rates.get(&name).copied();
-                Ok(Sender { transport: self.plain(&name, timeout)?, name, rate })
+                Ok(Sender { transport: self.single(&name, timeout)?, name, rate })
             })
             .collect();
         let reliable = Arc::new(Reliable::new(senders?, settings.plan.clone(), Arc::new(ThreadDice)));
-        made.insert(name.to_owned(), Arc::clone(&reliable));
+        cached.insert(name.to_owned(), Arc::clone(&reliable));
         Ok(reliable)
     }
 
@@ -81,11 +82,11 @@ impl Wiring {
             Database::Postgres(database) => Arc::new((**database).clone()),
             Database::Mysql(database) => Arc::new(database.clone()),
             Database::Sqlite(database) => Arc::new(database.clone()),
-            Database::DynamoDb(database) => Arc::new(database.suppressions(self.list_table(store))),
+            Database::DynamoDb(database) => Arc::new(database.suppressions(self.suppression_table(store))),
         }
     }
     /// The table of the list: DynamoDB has only the tables of contracts, so the list is in the first lane's.
-    fn list_table(&self, store: &str) -> String {
+    fn suppression_table(&self, store: &str) -> String {
         self.tables.get(store).cloned().unwrap_or_default()
     }
 }

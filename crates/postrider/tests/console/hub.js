@@ -1,8 +1,8 @@
-// What can be done with jobs, accounts, pools, subscriptions, events and keys, by the words on the buttons.
+// Actions on jobs, accounts, pools, subscriptions, events and keys, by the labels of their buttons.
 const page = await tab({ key: input.admin });
 const dialog = page.getByRole('dialog');
 
-// Jobs: found, tried again, vouched for, cancelled.
+// Jobs: searched, retried, marked as completed, cancelled.
 await go(page, '/jobs', 'Jobs');
 await button(page, 'ERROR').click();
 await row(page, input.retried).getByRole('link').click();
@@ -87,7 +87,7 @@ await row(page, 'stock').getByText('active').waitFor();
 await button(row(page, 'stock'), 'Test').click();
 await page.waitForURL(/#\/jobs\//);
 
-// An event makes a job, and is replayed.
+// An event creates a job, and is replayed.
 await go(page, '/events', 'Events');
 await button(page, 'Publish').click();
 await dialog.getByLabel('Type').fill('shop:orders:order:shipped');
@@ -118,7 +118,7 @@ await row(page, 'reader').getByText('revoked').waitFor();
 await go(page, '/audit', 'Audit log');
 await row(page, 'revoke apiKey').first().waitFor();
 
-// The keyboard, the colours, and out.
+// Keyboard shortcuts, the theme, and signing out.
 await page.keyboard.press('?');
 await dialog.getByText('refresh').waitFor();
 await page.keyboard.press('Escape');

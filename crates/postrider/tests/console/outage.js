@@ -1,9 +1,9 @@
-// Something goes away and comes back while somebody looks: overview and readiness say so by themselves, both times.
+// A server stops and returns while the overview is open: overview and readiness show both automatically.
 const page = await tab({ key: input.admin });
-const tell = (path) => page.context().request.post(`${input.control}/${path}`, { timeout: 60_000 });
+const control = (path) => page.context().request.post(`${input.control}/${path}`, { timeout: 60_000 });
 const ready = async () => (await page.context().request.get(`${base}/readyz`)).status() === 200;
 
-/** Milliseconds until readiness says this. */
+/** Milliseconds until `/readyz` reports this. */
 async function until(wanted, since) {
   while ((await ready()) !== wanted) {
     if (Date.now() - since > 60_000) throw new Error(`/readyz does not become ${wanted}`);
@@ -14,14 +14,14 @@ async function until(wanted, since) {
 await page.getByText('All lanes are healthy').waitFor();
 await page.locator('.foot .live[data-state=live]').waitFor();
 
-await tell('stop');
+await control('stop');
 const stopped = Date.now();
 const unready = until(false, stopped);
 await page.locator('.attention').getByText(input.words).first().waitFor({ timeout: 60_000 });
 const noticed = Date.now() - stopped;
 await page.locator('.card.lane .mark', { hasText: input.badge }).first().waitFor({ timeout: 60_000 });
 const unreadyAfter = await unready;
-// What only the database knows is not shown as nought, and who comes now waits at the page, not at a mistake.
+// Values that only the database knows are not shown as 0, and a page that is opened now waits instead of failing.
 const away = input.badge === 'store away';
 const late = away ? await page.context().newPage() : null;
 if (away) {
@@ -31,7 +31,7 @@ if (away) {
 }
 await page.screenshot({ path: `${input.folder}/outage-${input.badge.replaceAll(' ', '-')}.png` });
 
-await tell('start');
+await control('start');
 const started = Date.now();
 const again = until(true, started);
 await page.getByText('All lanes are healthy').waitFor({ timeout: 60_000 });

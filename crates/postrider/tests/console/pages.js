@@ -1,4 +1,4 @@
-// Every page, on a desk and on a phone, in light and dark: it shows what it is about, axe-core finds nothing, nothing is cut off.
+// Every page, on desktop and phone, in light and dark: its content is shown, axe-core finds nothing, nothing is cut off.
 const PAGES = [
   ['overview', '/', 'Overview', /cannot be reached/],
   ['mail', '/lanes/mail', 'mail', 'dispatching'],
@@ -36,12 +36,12 @@ for (const [kind, width, dark] of [
   ['desk', 1280, false],
   ['phone', 390, true],
 ]) {
-  const door = await tab({ width, dark });
-  await door.goto(base);
-  await door.getByLabel('API key').waitFor();
-  await examine(door, `login, ${kind}`);
-  await door.screenshot({ path: `${input.folder}/login-${kind}.png` });
-  await door.context().close();
+  const login = await tab({ width, dark });
+  await login.goto(base);
+  await login.getByLabel('API key').waitFor();
+  await examine(login, `login, ${kind}`);
+  await login.screenshot({ path: `${input.folder}/login-${kind}.png` });
+  await login.context().close();
   const page = await tab({ width, dark, key: input.admin });
   for (const [name, path, title, words] of PAGES) {
     await go(page, path, title);

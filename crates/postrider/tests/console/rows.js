@@ -2,7 +2,7 @@
 const page = await tab({ key: input.admin });
 const dialog = page.getByRole('dialog');
 
-// A mail as its reader sees it: its text, and nothing else of it.
+// A mail is shown as its reader sees it, without running or loading anything of it.
 await go(page, `/lanes/mail/rows/${input.hostile}`, input.hostile);
 const frame = page.frameLocator('iframe.mail');
 await frame.getByText('Hostile greetings').waitFor();
@@ -60,8 +60,8 @@ await button(dialog, 'Requeue 2 rows').click();
 await toast(page, '2 rows changed');
 await page.getByText('All rows in failed').waitFor();
 await button(page, 'Requeue').click();
-const told = await dialog.getByRole('heading').textContent();
-must(told === `Requeue ${input.failed - 3} rows?`, `the preview says: ${told}`);
+const heading = await dialog.getByRole('heading').textContent();
+must(heading === `Requeue ${input.failed - 3} rows?`, `the preview says: ${heading}`);
 await dialog.getByRole('button', { name: /^Requeue/ }).click();
 await toast(page, `${input.failed - 3} rows changed`);
 await go(page, '/lanes/webhooks?state=DEAD', 'webhooks');
@@ -108,5 +108,5 @@ await page.keyboard.press('j');
 await page.keyboard.press('x');
 await page.getByText('1 row selected').waitFor();
 await page.keyboard.press('/');
-must(await page.getByLabel('Search rows').evaluate((node) => node === document.activeElement), '/ leads to the search');
+must(await page.getByLabel('Search rows').evaluate((node) => node === document.activeElement), '/ focuses the search');
 return wrong;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use postrider_services::Tool;
 
 use crate::databases::{fresh, server};
-use crate::shop::{Shop, pause};
+use crate::sandbox::{Sandbox, pause};
 use page::{Block, fits, read};
 use shell::Shell;
 
@@ -23,7 +23,7 @@ fn root() -> PathBuf {
 }
 
 /// Commands that change nothing and may therefore be repeated.
-const LOOKS: [&str; 8] = [
+const READ_ONLY: [&str; 8] = [
     "postrider status",
     "postrider list",
     "postrider show",
@@ -35,7 +35,7 @@ const LOOKS: [&str; 8] = [
 ];
 
 /// Time limit for the output of a command to match the page.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The exactness with which the output must match the page.
 #[derive(Clone, Copy)]
@@ -45,54 +45,56 @@ enum Match {
     AnyWidth,
 }
 
-fn follow(file: &str, before: &str, how: Match) {
+fn run_page(file: &str, before: &str, matching: Match) {
     Tool::Sqlite3.command().unwrap();
     let text = std::fs::read_to_string(root().join(file)).expect(file);
-    let shop = Shop::new(None);
-    let mut shell = Shell::start(&shop.path("."));
+    let sandbox = Sandbox::new(None);
+    let mut shell = Shell::start(&sandbox.path("."));
     shell.run(before);
     let mut commands = 0;
     for block in read(&text) {
         match block {
-            Block::File { name, text } => std::fs::write(shop.path(&name), shell.here(&text)).expect(&name),
+            Block::File { name, text } => {
+                std::fs::write(sandbox.path(&name), shell.with_free_ports(&text)).expect(&name);
+            }
             Block::Command { line, says } => {
                 commands += 1;
-                obey(file, &mut shell, &line, &says, how);
+                run_step(file, &mut shell, &line, &says, matching);
             }
         }
     }
     assert!(commands > 3, "{file} has commands");
 }
 
-fn obey(file: &str, shell: &mut Shell, line: &str, says: &[String], how: Match) {
-    let asks = line.starts_with("sqlite3 ") && line.contains("SELECT") && !line.contains("INSERT");
-    let again = asks || LOOKS.iter().any(|look| line.starts_with(look));
+fn run_step(file: &str, shell: &mut Shell, line: &str, says: &[String], matching: Match) {
+    let is_query = line.starts_with("sqlite3 ") && line.contains("SELECT") && !line.contains("INSERT");
+    let may_repeat = is_query || READ_ONLY.iter().any(|look| line.starts_with(look));
     let start = Instant::now();
     loop {
-        let said = shell.run(line);
-        let right = match how {
-            Match::Exact => fits(says, &said.lines().collect::<Vec<_>>()),
+        let output = shell.run(line);
+        let right = match matching {
+            Match::Exact => fits(says, &output.lines().collect::<Vec<_>>()),
             Match::AnyWidth => {
-                let said: Vec<String> = said.lines().map(narrow).collect();
-                let says: Vec<String> = says.iter().map(|line| narrow(line)).collect();
-                fits(&says, &said.iter().map(String::as_str).collect::<Vec<_>>())
+                let output: Vec<String> = output.lines().map(squeeze).collect();
+                let says: Vec<String> = says.iter().map(|line| squeeze(line)).collect();
+                fits(&says, &output.iter().map(String::as_str).collect::<Vec<_>>())
             }
         };
         if right {
             return;
         }
-        let late = !again || start.elapsed() > PATIENCE;
-        assert!(!late, "{file}: $ {line}\n--- the page says\n{}\n--- it said\n{said}", says.join("\n"));
+        let late = !may_repeat || start.elapsed() > TIMEOUT;
+        assert!(!late, "{file}: $ {line}\n--- the page says\n{}\n--- it said\n{output}", says.join("\n"));
         pause();
     }
 }
 
-fn narrow(line: &str) -> String {
+fn squeeze(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Follows the page on a server: a variable overrides the URL of the store, and `sqlite3` queries the server.
-async fn follow_on(variable: &str, name: &str) {
+async fn run_on_server(variable: &str, name: &str) {
     for page in ["mail_outbox", "outbox", "dispatch_jobs", "emails"] {
         let url = fresh(&server(variable), &format!("book_{name}_{page}")).await;
         let ask = if name == "postgres" {
@@ -109,27 +111,27 @@ async fn follow_on(variable: &str, name: &str) {
         };
         let before = format!("export POSTRIDER__STORES__MAIN__URL='{url}'; sqlite3() {{ {ask}; }}");
         let file = format!("docs/start/{page}.md");
-        tokio::task::spawn_blocking(move || follow(&file, &before, Match::AnyWidth)).await.unwrap();
+        tokio::task::spawn_blocking(move || run_page(&file, &before, Match::AnyWidth)).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn starts_on_postgres() {
-    follow_on("POSTRIDER_TEST_POSTGRES", "postgres").await;
+    run_on_server("POSTRIDER_TEST_POSTGRES", "postgres").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn starts_on_mysql() {
-    follow_on("POSTRIDER_TEST_MYSQL", "mysql").await;
+    run_on_server("POSTRIDER_TEST_MYSQL", "mysql").await;
 }
 
 macro_rules! pages {
     ($($name:ident: $file:literal after $before:literal,)+) => {
-        $(#[test] fn $name() { follow($file, $before, Match::Exact); })+
+        $(#[test] fn $name() { run_page($file, $before, Match::Exact); })+
 
         /// Every start page is tested here; one that is not could be wrong without notice.
         #[test]
-        fn every_start_is_followed() {
+        fn every_start_page_is_tested() {
             let followed = [$($file),+];
             for entry in std::fs::read_dir(root().join("docs/start")).unwrap() {
                 let file = format!("docs/start/{}", entry.unwrap().file_name().to_string_lossy());
@@ -145,7 +147,7 @@ pages! {
     webhooks: "docs/start/dispatch_jobs.md" after ":",
     notifications: "docs/start/open_event_notifications.md" after ":",
     the_e_mail_pipeline: "docs/start/emails.md" after ":",
-    a_table_of_ones_own: "docs/start/own_table.md" after ":",
+    a_custom_table: "docs/start/own_table.md" after ":",
     the_quick_start: "README.md" after ":",
     operations: "docs/operations.md" after "postrider settings > postrider.toml; postrider migrate",
     the_command_line: "docs/reference/cli.md" after "postrider settings > postrider.toml; postrider migrate",

@@ -5,32 +5,32 @@
 //! it longer, as `cargo xtask crash` does.
 
 mod emails;
-mod ground;
+mod faults;
 mod kills;
 mod mail;
 mod notify;
 mod outbox;
-mod plan;
+mod parameters;
 mod producer;
-mod storm;
+mod setup;
 mod webhook;
 
 use std::time::Duration;
 
-use crate::rig::sql::Sql;
-use crate::rig::wait::until;
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
 
 /// Waits until every row is in a final state, with only the remaining workers running.
-async fn all_settled(sql: &Sql, open: &str, patience: Duration) {
-    until("every row is settled", patience, || async {
+async fn all_settled(sql: &Sql, open: &str, timeout: Duration) {
+    wait_until("every row is settled", timeout, || async {
         let left = sql.count(open).await?;
         (left == 0).then_some(())
     })
     .await;
 }
 
-/// Formats the first breaches for the message.
-fn told(breaches: &[String]) -> String {
-    let shown = breaches.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
-    format!("{} breaches:\n{shown}", breaches.len())
+/// Formats the first violations for the message.
+fn list_violations(violations: &[String]) -> String {
+    let shown = violations.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+    format!("{} violations:\n{shown}", violations.len())
 }

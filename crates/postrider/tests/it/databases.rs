@@ -2,7 +2,7 @@
 
 use sqlx::Connection;
 
-use crate::shop::{SQLITE, Shop, eventually};
+use crate::sandbox::{SQLITE, Sandbox, eventually};
 
 /// The server's URL; panics with a remedy if it is missing, so that the test is never skipped silently.
 pub fn server(variable: &str) -> String {
@@ -17,8 +17,8 @@ fn wrong_password(url: &str) -> String {
     url.to_string()
 }
 
-fn on(url: &str) -> Shop {
-    Shop::new(Some(&SQLITE.replace("sqlite:app.db", url)))
+fn sandbox_on(url: &str) -> Sandbox {
+    Sandbox::new(Some(&SQLITE.replace("sqlite:app.db", url)))
 }
 
 /// Creates a separate database, so that tests do not see each other's tables and pauses.
@@ -38,37 +38,37 @@ pub async fn fresh(server: &str, name: &str) -> String {
 }
 
 fn lifecycle(url: &str) {
-    let shop = on(url);
-    let missing = shop.run(&["run", "--listen", "127.0.0.1:0"]).code(1);
-    assert!(missing.err.contains("postrider migrate"), "{}", missing.err);
-    assert!(shop.run(&["check"]).code(1).out.contains("CREATE TABLE"));
-    shop.run(&["migrate"]).fine();
-    assert_eq!(shop.run(&["migrate"]).fine().out, "");
-    shop.run(&["check"]).fine();
+    let sandbox = sandbox_on(url);
+    let missing = sandbox.run(&["run", "--listen", "127.0.0.1:0"]).code(1);
+    assert!(missing.stderr.contains("postrider migrate"), "{}", missing.stderr);
+    assert!(sandbox.run(&["check"]).code(1).stdout.contains("CREATE TABLE"));
+    sandbox.run(&["migrate"]).success();
+    assert_eq!(sandbox.run(&["migrate"]).success().stdout, "");
+    sandbox.run(&["check"]).success();
 
-    let id = shop
+    let id = sandbox
         .run(&["send", "mail", "--to", "a@example.com", "--subject", "It's \\ here", "--text", "Body"])
-        .fine();
-    let running = shop.start();
-    eventually("the mail is in the folder", || (shop.mails() == 1).then_some(()));
+        .success();
+    let running = sandbox.start();
+    eventually("the mail is in the folder", || (sandbox.mails() == 1).then_some(()));
     eventually("the row is sent", || {
-        let shown = shop.run(&["show", "mail", id.out.trim(), "--json"]).fine();
+        let shown = sandbox.run(&["show", "mail", id.stdout.trim(), "--json"]).success();
         (shown.json()[0]["state"] == "sent").then_some(())
     });
     drop(running);
-    let shown = &shop.run(&["show", "mail", id.out.trim(), "--json"]).fine().json()[0];
+    let shown = &sandbox.run(&["show", "mail", id.stdout.trim(), "--json"]).success().json()[0];
     assert_eq!(shown["columns"]["subject"], "It's \\ here");
-    assert!(shop.run(&["status"]).fine().out.contains("sent"));
-    shop.run(&["pause", "mail"]).fine();
-    assert_eq!(shop.run(&["status", "--json"]).fine().json()[0]["paused"], true);
-    shop.run(&["resume", "mail"]).fine();
+    assert!(sandbox.run(&["status"]).success().stdout.contains("sent"));
+    sandbox.run(&["pause", "mail"]).success();
+    assert_eq!(sandbox.run(&["status", "--json"]).success().json()[0]["paused"], true);
+    sandbox.run(&["resume", "mail"]).success();
 }
 
-fn refused(url: &str) {
-    let shop = on(&wrong_password(url));
+fn assert_refused(url: &str) {
+    let sandbox = sandbox_on(&wrong_password(url));
     for command in [&["run", "--listen", "127.0.0.1:0"][..], &["status"], &["check"], &["migrate"]] {
-        let said = shop.run(command).code(1);
-        let all = format!("{}{}", said.out, said.err);
+        let output = sandbox.run(command).code(1);
+        let all = format!("{}{}", output.stdout, output.stderr);
         assert!(
             all.contains("nobody_at_all")
                 || all.to_lowercase().contains("password")
@@ -91,16 +91,16 @@ async fn mysql_from_nothing_to_a_sent_mail() {
 
 #[tokio::test]
 async fn postgres_wrong_user_or_password_is_one_clear_message() {
-    refused(&fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_refused").await);
+    assert_refused(&fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_refused").await);
 }
 
 #[tokio::test]
 async fn mysql_wrong_user_or_password_is_one_clear_message() {
-    refused(&fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_refused").await);
+    assert_refused(&fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_refused").await);
 }
 
 /// A table with only the fields of the specification and those of the message: no `migrate`, no time of creation.
-fn bare(columns: &str, due: &str) -> [String; 2] {
+fn minimal_table(columns: &str, due: &str) -> [String; 2] {
     [
         format!(
             "CREATE TABLE mail_outbox ({columns}, status VARCHAR(20) NOT NULL, retry_count INTEGER NOT NULL, \
@@ -113,75 +113,75 @@ fn bare(columns: &str, due: &str) -> [String; 2] {
     ]
 }
 
-fn drains(shop: &Shop) {
-    let checked = shop.run(&["check"]);
-    assert!(checked.out.contains("created_at"), "{}{}", checked.out, checked.err);
-    let running = shop.start();
-    eventually("the mail is in the folder", || (shop.mails() == 1).then_some(()));
+fn assert_drains(sandbox: &Sandbox) {
+    let checked = sandbox.run(&["check"]);
+    assert!(checked.stdout.contains("created_at"), "{}{}", checked.stdout, checked.stderr);
+    let running = sandbox.start();
+    eventually("the mail is in the folder", || (sandbox.mails() == 1).then_some(()));
     eventually("the row is sent", || {
-        let shown = shop.run(&["show", "mail", "1", "--json"]).fine();
+        let shown = sandbox.run(&["show", "mail", "1", "--json"]).success();
         (shown.json()[0]["state"] == "sent").then_some(())
     });
     drop(running);
-    shop.run(&["migrate"]).fine();
-    shop.run(&["check"]).fine();
+    sandbox.run(&["migrate"]).success();
+    sandbox.run(&["check"]).success();
 }
 
 #[tokio::test]
-async fn m02_the_fields_of_the_specification_suffice_on_postgres() {
+async fn m02_the_specified_columns_suffice_on_postgres() {
     let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_bare").await;
-    let shop = on(&url);
+    let sandbox = sandbox_on(&url);
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
-    for statement in bare("id BIGINT PRIMARY KEY", "TIMESTAMP") {
+    for statement in minimal_table("id BIGINT PRIMARY KEY", "TIMESTAMP") {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
-    drains(&shop);
+    assert_drains(&sandbox);
 }
 
 #[tokio::test]
-async fn m02_the_fields_of_the_specification_suffice_on_mysql() {
+async fn m02_the_specified_columns_suffice_on_mysql() {
     let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_bare").await;
-    let shop = on(&url);
+    let sandbox = sandbox_on(&url);
     let mut connection = sqlx::MySqlConnection::connect(&url).await.unwrap();
-    for statement in bare("id BIGINT PRIMARY KEY", "DATETIME") {
+    for statement in minimal_table("id BIGINT PRIMARY KEY", "DATETIME") {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
-    drains(&shop);
+    assert_drains(&sandbox);
 }
 
 #[tokio::test]
-async fn m02_the_fields_of_the_specification_suffice_on_sqlite() {
-    let shop = Shop::new(Some(SQLITE));
-    let pool = shop.sql_creating().await;
-    for statement in bare("id INTEGER PRIMARY KEY", "TIMESTAMP") {
+async fn m02_the_specified_columns_suffice_on_sqlite() {
+    let sandbox = Sandbox::new(Some(SQLITE));
+    let pool = sandbox.sql_creating().await;
+    for statement in minimal_table("id INTEGER PRIMARY KEY", "TIMESTAMP") {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&pool).await.unwrap();
     }
     pool.close().await;
-    drains(&shop);
+    assert_drains(&sandbox);
 }
 
 #[tokio::test]
-async fn g05_rows_whose_time_cannot_be_read_are_reported_and_ended() {
-    let shop = Shop::ready();
-    let pool = shop.sql().await;
+async fn g05_rows_with_an_unreadable_time_are_reported_and_ended() {
+    let sandbox = Sandbox::ready();
+    let pool = sandbox.sql().await;
     for _ in 0..3 {
-        shop.insert(&pool, "ann@example.com").await;
+        sandbox.insert(&pool, "ann@example.com").await;
     }
     let broken = "UPDATE mail_outbox SET next_attempt_at = 'tomorrow-ish' WHERE id > 1";
     sqlx::query(broken).execute(&pool).await.unwrap();
     let about = "2 of the newest 10000 rows of mail_outbox hold a time in next_attempt_at that can't be read";
-    let checked = shop.run(&["check"]);
-    assert!(checked.out.contains(about), "{}", checked.out);
-    assert!(shop.run(&["status"]).fine().out.contains(about));
-    let warnings = &shop.run(&["status", "--json"]).fine().json()[0]["warnings"];
+    let checked = sandbox.run(&["check"]);
+    assert!(checked.stdout.contains(about), "{}", checked.stdout);
+    assert!(sandbox.run(&["status"]).success().stdout.contains(about));
+    let warnings = &sandbox.run(&["status", "--json"]).success().json()[0]["warnings"];
     assert!(warnings[0].as_str().unwrap().starts_with(about), "{warnings}");
 
-    let running = shop.start();
-    eventually("the readable row goes", || (shop.mails() == 1).then_some(()));
+    let running = sandbox.start();
+    eventually("the readable row goes", || (sandbox.mails() == 1).then_some(()));
     eventually("the log reports the others", || {
         running.log().contains("whose time can't be read").then_some(())
     });
-    let shown = shop.run(&["show", "mail", "2", "--json"]).fine();
+    let shown = sandbox.run(&["show", "mail", "2", "--json"]).success();
     assert_eq!(shown.json()[0]["state"], "failed");
     assert_eq!(shown.json()[0]["columns"]["last_error"], "next_attempt_at holds a time that can't be read");
 }

@@ -4,11 +4,11 @@ mod api;
 mod files;
 pub mod on_dynamodb;
 mod pipeline;
-mod seed_tables;
-mod strange;
+mod specification_tables;
+mod unknown_states;
 
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 fn settings(url: &str, base: &str, callback: &str) -> String {
     let lane = |name: &str, stage: &str, more: &str| {
@@ -44,8 +44,8 @@ async fn state(sql: &Sql, id: &str) -> (String, String) {
     (row[0].clone().unwrap(), row[1].clone().unwrap_or_default())
 }
 
-async fn comes_to(sql: &Sql, id: &str, wanted: &str) -> String {
-    until(&format!("{id} is {wanted}"), PATIENCE, || async move {
+async fn wait_for_state(sql: &Sql, id: &str, wanted: &str) -> String {
+    wait_until(&format!("{id} is {wanted}"), TIMEOUT, || async move {
         let (status, reason) = state(sql, id).await;
         (status == wanted).then_some(reason)
     })

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use postrider_services::{LostAnswer, Proxy};
 
 use crate::databases::{fresh, server};
-use crate::shop::{SQLITE, Shop, eventually};
+use crate::sandbox::{SQLITE, Sandbox, eventually};
 
 const MAILS: usize = 10;
 
@@ -14,7 +14,7 @@ const MAILS: usize = 10;
 const SOON: Duration = Duration::from_secs(30);
 
 /// The URL through the proxy.
-fn through(proxy: &Proxy, url: &str) -> String {
+fn url_through(proxy: &Proxy, url: &str) -> String {
     let mut url = url::Url::parse(url).unwrap();
     url.set_port(Some(proxy.port())).unwrap();
     url.to_string()
@@ -28,13 +28,13 @@ fn target(url: &str) -> std::net::SocketAddr {
 /// Loses the answers to claims; `answer` matches only a claim or only its answer.
 fn loses_claims(url: &str, answer: LostAnswer) {
     let proxy = Proxy::start(target(url)).unwrap();
-    let on = |url: &str| Shop::new(Some(&SQLITE.replace("sqlite:app.db", url)));
+    let on = |url: &str| Sandbox::new(Some(&SQLITE.replace("sqlite:app.db", url)));
     // Only the worker connects through the proxy.
-    let (shop, worker) = (on(url), on(&through(&proxy, url)));
-    shop.run(&["migrate"]).fine();
+    let (sandbox, worker) = (on(url), on(&url_through(&proxy, url)));
+    sandbox.run(&["migrate"]).success();
     for number in 0..MAILS {
         let to = format!("lost-answer-{number}@example.com");
-        shop.run(&["send", "mail", "--to", &to, "--subject", "Hi", "--text", "Body"]).fine();
+        sandbox.run(&["send", "mail", "--to", &to, "--subject", "Hi", "--text", "Body"]).success();
     }
     proxy.lose_answers(answer, 3);
     let began = Instant::now();
@@ -45,7 +45,7 @@ fn loses_claims(url: &str, answer: LostAnswer) {
         line.and_then(|rest| rest.trim().parse::<u64>().ok())
     };
     eventually("all are sent", || {
-        let status = &shop.run(&["status", "--json"]).fine().json()[0];
+        let status = &sandbox.run(&["status", "--json"]).success().json()[0];
         let states = status["states"].as_array().expect("it counts rows");
         states.iter().any(|one| one["state"] == "sent" && one["rows"] == MAILS).then_some(())
     });
@@ -56,9 +56,9 @@ fn loses_claims(url: &str, answer: LostAnswer) {
     let delivered = "postrider_deliveries_total{lane=\"mail\",outcome=\"delivered\"}";
     assert_eq!(figure(&figures, delivered), Some(MAILS as u64), "each once: {figures}");
     drop(running);
-    for row in shop.run(&["list", "mail", "--json"]).fine().json() {
+    for row in sandbox.run(&["list", "mail", "--json"]).success().json() {
         let id = row["id"].to_string();
-        let shown = &shop.run(&["show", "mail", id.trim_matches('"'), "--json"]).fine().json()[0];
+        let shown = &sandbox.run(&["show", "mail", id.trim_matches('"'), "--json"]).success().json()[0];
         assert_eq!(shown["columns"]["retry_count"].to_string().trim_matches('"'), "0", "{shown}");
     }
 }

@@ -9,9 +9,9 @@ mod templates;
 
 use std::process::Command;
 
-use crate::rig::sql::{Cell, Sql};
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::Shop;
+use crate::sandbox::Sandbox;
+use crate::support::sql::{Cell, Sql};
+use crate::support::wait::{TIMEOUT, wait_until};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/notifications");
 
@@ -20,21 +20,21 @@ fn settings(url: &str) -> String {
     text.replace("sqlite:app.db", url)
 }
 
-fn shop(url: &str) -> Shop {
-    let shop = Shop::new(None);
-    std::fs::write(shop.path("postrider.toml"), settings(url)).expect("the settings can be written");
-    shop
+fn sandbox(url: &str) -> Sandbox {
+    let sandbox = Sandbox::new(None);
+    std::fs::write(sandbox.path("postrider.toml"), settings(url)).expect("the settings can be written");
+    sandbox
 }
 
-async fn at_rest(sql: &Sql) {
-    until("every row is settled", PATIENCE, || async {
+async fn wait_until_settled(sql: &Sql) {
+    wait_until("every row is settled", TIMEOUT, || async {
         let left = sql.count("open_event_notifications WHERE fanout_status = 'pending'").await?;
         (left == 0).then_some(())
     })
     .await;
 }
 
-async fn told(sql: &Sql) -> Vec<Vec<String>> {
+async fn final_rows(sql: &Sql) -> Vec<Vec<String>> {
     let columns =
         ["contact_value", "fanout_status", "fanout_attempts", "error"].map(|column| sql.text(column));
     let query = format!(
@@ -46,29 +46,29 @@ async fn told(sql: &Sql) -> Vec<Vec<String>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n12_the_example_fans_out_and_each_subscriber_is_told_or_not() {
-    let shop = shop("sqlite:app.db");
-    shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&shop.path("app.db"));
+async fn n12_the_example_fans_out_and_subscribers_are_notified_or_not() {
+    let sandbox = sandbox("sqlite:app.db");
+    sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
     let people = std::fs::read_to_string(format!("{EXAMPLE}/people.sql")).expect("the example is there");
     for statement in people.split(";\n").filter(|statement| !statement.trim().is_empty()) {
         sql.must(statement).await;
     }
     let fan_out = |before: &str| {
-        let said = Command::new("python3")
+        let output = Command::new("python3")
             .arg(format!("{EXAMPLE}/fanout.py"))
-            .arg(shop.path("app.db"))
+            .arg(sandbox.path("app.db"))
             .args(["--section", "1", "--before", before, "--after", "Open", "--index", "07214"])
             .output()
             .expect("python3 starts");
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-        String::from_utf8(said.stdout).expect("it is text")
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("it is text")
     };
     assert_eq!(fan_out("Open"), "0 notifications\n", "nothing opened");
     assert_eq!(fan_out("Wait"), "4 notifications\n");
-    let running = shop.start();
-    at_rest(&sql).await;
-    let rows = told(&sql).await;
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    let rows = final_rows(&sql).await;
     let short: Vec<String> = rows.iter().map(|row| format!("{} {} {}", row[0], row[1], row[2])).collect();
     assert_eq!(
         short,
@@ -84,7 +84,8 @@ async fn n12_the_example_fans_out_and_each_subscriber_is_told_or_not() {
     let events =
         sql.count("subscription_events WHERE event_type = 'notify_sent' AND section_status = 'Open'").await;
     assert_eq!(events, Some(2));
-    let mails = std::fs::read_dir(shop.path("mails/new")).or_else(|_| std::fs::read_dir(shop.path("mails")));
+    let mails =
+        std::fs::read_dir(sandbox.path("mails/new")).or_else(|_| std::fs::read_dir(sandbox.path("mails")));
     let names: Vec<_> =
         mails.expect("the folder of mails").filter_map(Result::ok).map(|entry| entry.path()).collect();
     let texts: Vec<String> = names
@@ -102,7 +103,7 @@ const PAYLOAD: &str =
     r#"{"courseTitle":"Algorithms","sectionNumber":"03","courseString":"01:198","meetingSummary":"Mon"}"#;
 
 /// Inserts an event, its only subscriber and the notification, all with the same id.
-async fn seat(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str) {
+async fn insert_notification(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str) {
     let id = Cell::Sql(id.to_string());
     let event = [
         ("open_event_id", id.clone()),
@@ -129,25 +130,25 @@ async fn seat(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n03_a_row_is_sent_with_its_event_or_not_at_all() {
-    let shop = shop("sqlite:app.db");
-    shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&shop.path("app.db"));
+async fn n03_a_row_and_its_event_are_written_together_or_not_at_all() {
+    let sandbox = sandbox("sqlite:app.db");
+    sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
     for id in 1..=5 {
-        seat(&sql, id, &format!("p{id}@example.net"), PAYLOAD, "").await;
+        insert_notification(&sql, id, &format!("p{id}@example.net"), PAYLOAD, "").await;
     }
     sql.must(
         "CREATE TRIGGER refuses BEFORE INSERT ON subscription_events WHEN NEW.subscription_id = 3 \
          BEGIN SELECT RAISE(ABORT, 'not this one'); END",
     )
     .await;
-    let running = shop.start();
-    until("the other rows are settled", PATIENCE, || async {
+    let running = sandbox.start();
+    wait_until("the other rows are settled", TIMEOUT, || async {
         let sent = sql.count("open_event_notifications WHERE fanout_status = 'sent'").await?;
         (sent == 4 && running.log().contains("not this one")).then_some(())
     })
     .await;
-    let row = told(&sql).await.remove(2);
+    let row = final_rows(&sql).await.remove(2);
     assert_eq!(
         row[1..3],
         ["pending", "0"],
@@ -158,10 +159,10 @@ async fn n03_a_row_is_sent_with_its_event_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n08_two_rows_of_one_key_and_subscription_are_one_mail() {
-    let shop = shop("sqlite:app.db");
-    shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&shop.path("app.db"));
+async fn n08_two_rows_of_one_key_and_subscription_result_in_one_mail() {
+    let sandbox = sandbox("sqlite:app.db");
+    sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
     let payload = r#"{"courseTitle":"A","sectionNumber":"1","courseString":"B","meetingSummary":"Mon"}"#;
     sql.must("INSERT INTO subscriptions (subscription_id, contact_value) VALUES (1, 'ann@example.net')")
         .await;
@@ -177,10 +178,10 @@ async fn n08_two_rows_of_one_key_and_subscription_are_one_mail() {
         .await;
     }
     let text = settings("sqlite:app.db").replace("{token}", "x") + "sweep = \"200ms\"\n";
-    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
-    let running = shop.start();
-    at_rest(&sql).await;
-    let states: Vec<String> = told(&sql).await.into_iter().map(|row| row[1].clone()).collect();
+    std::fs::write(sandbox.path("postrider.toml"), text).expect("the settings can be written");
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    let states: Vec<String> = final_rows(&sql).await.into_iter().map(|row| row[1].clone()).collect();
     let (sent, skipped) = (
         states.iter().filter(|state| *state == "sent").count(),
         states.iter().filter(|state| *state == "skipped").count(),

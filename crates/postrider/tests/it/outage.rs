@@ -4,24 +4,26 @@ use std::time::{Duration, Instant};
 
 use postrider_services::{Durability, NewConnections, Postgres, Proxy};
 
-use crate::rig::database::{self, Kind};
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::{SQLITE, Shop, eventually};
+use crate::sandbox::{SQLITE, Sandbox, eventually};
+use crate::support::database::{self, Kind};
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 /// A port on which nothing listens.
-const NOBODY: &str = "127.0.0.1:1";
+const CLOSED_PORT: &str = "127.0.0.1:1";
 
 /// "Refused" is the result of the first attempt; a command that only ran into its timeout could not report it.
 #[test]
-fn a_database_that_is_away_is_told_by_its_first_answer() {
+fn an_unavailable_database_is_reported_by_the_first_command() {
     for (scheme, called) in [("postgres", "PostgreSQL"), ("mysql", "MySQL")] {
-        let shop = Shop::new(Some(&SQLITE.replace("sqlite:app.db", &format!("{scheme}://app@{NOBODY}/app"))));
+        let sandbox = Sandbox::new(Some(
+            &SQLITE.replace("sqlite:app.db", &format!("{scheme}://app@{CLOSED_PORT}/app")),
+        ));
         for command in [&["status"][..], &["check"], &["list", "mail"], &["migrate"]] {
-            let said = shop.run(command).code(1);
-            let text = format!("{}{}", said.out, said.err);
+            let output = sandbox.run(command).code(1);
+            let text = format!("{}{}", output.stdout, output.stderr);
             assert!(
-                text.contains(&format!("{called} {NOBODY}/app: could not connect")),
+                text.contains(&format!("{called} {CLOSED_PORT}/app: could not connect")),
                 "{command:?}: {text}"
             );
             assert!(text.contains("Connection refused"), "{command:?}: {text}");
@@ -31,17 +33,17 @@ fn a_database_that_is_away_is_told_by_its_first_answer() {
 }
 
 #[test]
-fn a_target_that_is_away_is_told_by_its_first_answer() {
+fn an_unavailable_target_is_reported_by_the_first_command() {
     let lanes = ["nats", "kafka", "amqp"].map(|name| {
         format!(
-            "[transports.{name}]\nurl = \"{name}://{NOBODY}\"\n\
+            "[transports.{name}]\nurl = \"{name}://{CLOSED_PORT}\"\n\
              [lanes.{name}]\ncontract = \"outbox\"\ntransport = \"{name}\"\n"
         )
     });
-    let shop = Shop::new(Some(&format!("[stores.main]\nurl = \"sqlite:app.db\"\n{}", lanes.concat())));
-    shop.run(&["migrate"]).fine();
-    let status = shop.run(&["status"]).fine().out;
-    let check = shop.run(&["check"]).code(1).out;
+    let sandbox = Sandbox::new(Some(&format!("[stores.main]\nurl = \"sqlite:app.db\"\n{}", lanes.concat())));
+    sandbox.run(&["migrate"]).success();
+    let status = sandbox.run(&["status"]).success().stdout;
+    let check = sandbox.run(&["check"]).code(1).stdout;
     for name in ["nats", "kafka", "amqp"] {
         for text in [&status, &check] {
             let line = text.lines().find(|line| line.contains(&format!("transport `{name}`"))).expect(text);
@@ -51,13 +53,13 @@ fn a_target_that_is_away_is_told_by_its_first_answer() {
 }
 
 #[test]
-fn watching_outlives_the_database_and_sees_it_come_back() {
+fn status_watch_survives_an_outage_and_shows_the_recovery() {
     let mut server = Postgres::start(Durability::ProcessCrash).unwrap();
-    let shop = Shop::new(Some(&SQLITE.replace("sqlite:app.db", &server.url())));
-    shop.run(&["migrate"]).fine();
-    let out = shop.path("watch.out");
+    let sandbox = Sandbox::new(Some(&SQLITE.replace("sqlite:app.db", &server.url())));
+    sandbox.run(&["migrate"]).success();
+    let out = sandbox.path("watch.out");
     let file = std::fs::File::create(&out).unwrap();
-    let mut watching = shop.command(&["status", "--watch", "1", "--json"]).stdout(file).spawn().unwrap();
+    let mut watching = sandbox.command(&["status", "--watch", "1", "--json"]).stdout(file).spawn().unwrap();
     let last = |wanted: &str| {
         let text = std::fs::read_to_string(&out).unwrap();
         text.lines().last().is_some_and(|line| line.contains(wanted)).then_some(())
@@ -65,7 +67,7 @@ fn watching_outlives_the_database_and_sees_it_come_back() {
     eventually("it is there", || last("\"states\""));
     server.stop();
     eventually("it is away", || last("\"error\":\"PostgreSQL"));
-    server.start_again().unwrap();
+    server.restart().unwrap();
     eventually("it is there again", || last("\"states\""));
     watching.kill().unwrap();
     watching.wait().unwrap();
@@ -73,7 +75,7 @@ fn watching_outlives_the_database_and_sees_it_come_back() {
 
 async fn all_sent(sql: &Sql, mails: u64) {
     let what = format!("{mails} mails are sent");
-    until(&what, PATIENCE, || async {
+    wait_until(&what, TIMEOUT, || async {
         (sql.count("mail_outbox WHERE status = 'sent'").await == Some(mails)).then_some(())
     })
     .await;
@@ -89,21 +91,22 @@ async fn insert(sql: &Sql, mails: u64) {
 }
 
 /// The database's host vanishes: its connections stay open without answers, and new ones fail for a while as well.
-async fn delivers_again(kind: Kind) {
-    let shop = Shop::new(None);
-    let (url, sql) = database::fresh(kind, "half_open", &shop).await;
+async fn recovers_from_a_network_failure(kind: Kind) {
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = database::fresh(kind, "half_open", &sandbox).await;
     let (before, rest) = url.split_once("127.0.0.1:").expect("the server is on this host");
     let (port, after) = rest.split_once('/').expect("the URL names a database");
     let proxy = Proxy::start(([127, 0, 0, 1], port.parse().expect("a port")).into()).expect("a proxy");
     let proxied = format!("{before}{}/{after}", proxy.address());
-    std::fs::write(shop.path("postrider.toml"), SQLITE.replace("sqlite:app.db", &proxied)).expect("settings");
-    shop.run(&["migrate"]).fine();
-    let running = shop.start();
+    std::fs::write(sandbox.path("postrider.toml"), SQLITE.replace("sqlite:app.db", &proxied))
+        .expect("settings");
+    sandbox.run(&["migrate"]).success();
+    let running = sandbox.start();
     insert(&sql, 20).await;
     all_sent(&sql, 20).await;
     proxy.black_hole();
     insert(&sql, 20).await;
-    until("readiness fails", PATIENCE, || async {
+    wait_until("readiness fails", TIMEOUT, || async {
         (tokio::task::block_in_place(|| running.get("/readyz")).0 == 503).then_some(())
     })
     .await;
@@ -115,9 +118,9 @@ async fn delivers_again(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lane_delivers_again_within_ten_seconds_of_a_network_that_works() {
-    delivers_again(Kind::Postgres).await;
-    delivers_again(Kind::MariaDb).await;
+async fn a_lane_delivers_again_within_ten_seconds_after_the_network_recovers() {
+    recovers_from_a_network_failure(Kind::Postgres).await;
+    recovers_from_a_network_failure(Kind::MariaDb).await;
 }
 
 #[expect(clippy::disallowed_methods, reason = "what a server elsewhere would say")]
@@ -148,13 +151,13 @@ fn g5_check_warns_of_a_dynamodb_whose_clock_differs() {
             );
         }
     });
-    let shop = Shop::new(Some(&format!(
+    let sandbox = Sandbox::new(Some(&format!(
         "[stores.cloud]\nurl = \"dynamodb://key:secret@us-east-1?endpoint=http://{address}\"\n\
          [transports.out]\nurl = \"file:outbox\"\n[mail]\nfrom = \"shop@example.com\"\n\
          [lanes.mail]\ncontract = \"emails\"\nstage = \"send\"\n\
          [lanes.mail.emails]\nbase = \"mnt\"\n"
     )));
-    let out = shop.run(&["check"]).code(1).out;
+    let out = sandbox.run(&["check"]).code(1).stdout;
     assert!(
         out.contains("the clock of store `cloud` is") && out.contains("s ahead of this machine's"),
         "{out}"

@@ -1,12 +1,12 @@
 //! Lanes of the contract `outbox`, from a table in each database to each broker.
 
-mod away;
 pub mod broker;
+mod dead_letters;
 mod delivery;
-mod hung;
-mod letters;
+mod hanging;
 mod metrics;
 mod refusals;
 mod rules;
 mod settings;
-mod site;
+mod setup;
+mod unavailable;

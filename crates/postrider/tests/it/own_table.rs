@@ -4,7 +4,7 @@
 use sqlx::{Connection, Executor};
 
 use crate::databases::{fresh, server};
-use crate::shop::{Shop, eventually};
+use crate::sandbox::{Sandbox, eventually};
 
 const CONTRACT: &str = include_str!("../../../../examples/own-table/order_mail.toml");
 
@@ -32,38 +32,39 @@ fn inserts(quote: char) -> Vec<String> {
         .collect()
 }
 
-fn shop(url: &str) -> Shop {
+fn sandbox(url: &str) -> Sandbox {
     let settings = format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.out]\nurl = \"file:outbox\"\n\
          [lanes.orders]\ncontract = \"order_mail.toml\"\npoll = \"50ms\"\n"
     );
-    let shop = Shop::new(Some(&settings));
-    std::fs::write(shop.path("order_mail.toml"), CONTRACT).unwrap();
-    shop
+    let sandbox = Sandbox::new(Some(&settings));
+    std::fs::write(sandbox.path("order_mail.toml"), CONTRACT).unwrap();
+    sandbox
 }
 
 /// Runs the lane until two rows are delivered, and checks the result of each with separate SQL.
-fn drain(shop: &Shop) {
-    shop.run(&["contract", "verify", "order_mail.toml"]).fine();
-    let checked = shop.run(&["check"]).fine();
-    assert!(checked.out.contains("CREATE INDEX"), "the index that it lacks is shown:\n{}", checked.out);
-    let running = shop.start();
-    eventually("two mails", || (shop.mails() == 2).then_some(()));
-    let state = |id: &str| shop.run(&["show", "orders", id, "--json"]).fine().json()[0]["state"].clone();
+fn drain(sandbox: &Sandbox) {
+    sandbox.run(&["contract", "verify", "order_mail.toml"]).success();
+    let checked = sandbox.run(&["check"]).success();
+    assert!(checked.stdout.contains("CREATE INDEX"), "the index that it lacks is shown:\n{}", checked.stdout);
+    let running = sandbox.start();
+    eventually("two mails", || (sandbox.mails() == 2).then_some(()));
+    let state =
+        |id: &str| sandbox.run(&["show", "orders", id, "--json"]).success().json()[0]["state"].clone();
     eventually("three rows are finished", || {
         (state(ROWS[0].0) == "done" && state(ROWS[1].0) == "broken" && state(ROWS[2].0) == "done")
             .then_some(())
     });
     assert_eq!(state(ROWS[3].0), "new", "not before its time");
     drop(running);
-    shop.run(&["requeue", "orders", ROWS[1].0]).fine();
+    sandbox.run(&["requeue", "orders", ROWS[1].0]).success();
     assert_eq!(state(ROWS[1].0), "new");
 }
 
 /// (state, tries, amount) of each row, read with separate SQL.
-type Witness = (i64, Option<i64>, String);
+type RowResult = (i64, Option<i64>, String);
 
-fn judge(rows: &[Witness]) {
+fn assert_rows(rows: &[RowResult]) {
     let amounts: Vec<_> = rows.iter().map(|row| row.2.trim_end_matches('0').to_owned()).collect();
     assert_eq!(amounts, ["19.9"; 4], "columns that the contract does not name are not touched");
     assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 0, 2, 0], "after the requeue");
@@ -72,41 +73,41 @@ fn judge(rows: &[Witness]) {
 }
 
 #[tokio::test]
-async fn a_table_of_ones_own_on_postgres() {
+async fn a_custom_table_on_postgres() {
     let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "own_table").await;
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
     connection.execute(include_str!("../../../../examples/own-table/postgres.sql")).await.unwrap();
     for insert in inserts('"') {
         connection.execute(sqlx::AssertSqlSafe(insert)).await.unwrap();
     }
-    drain(&shop(&url));
+    drain(&sandbox(&url));
     let query =
         r#"SELECT "state"::bigint, "tryCount"::bigint, "amount"::text FROM "order" ORDER BY "orderId""#;
-    judge(&sqlx::query_as::<_, Witness>(query).fetch_all(&mut connection).await.unwrap());
+    assert_rows(&sqlx::query_as::<_, RowResult>(query).fetch_all(&mut connection).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_table_of_ones_own_on_mysql() {
+async fn a_custom_table_on_mysql() {
     let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "own_table").await;
     let mut connection = sqlx::MySqlConnection::connect(&url).await.unwrap();
     connection.execute(include_str!("../../../../examples/own-table/mysql.sql")).await.unwrap();
     for insert in inserts('`') {
         connection.execute(sqlx::AssertSqlSafe(insert)).await.unwrap();
     }
-    drain(&shop(&url));
+    drain(&sandbox(&url));
     let query = "SELECT CAST(`state` AS SIGNED), CAST(`tryCount` AS SIGNED), CAST(`amount` AS CHAR) FROM `order` ORDER BY `orderId`";
-    judge(&sqlx::query_as::<_, Witness>(query).fetch_all(&mut connection).await.unwrap());
+    assert_rows(&sqlx::query_as::<_, RowResult>(query).fetch_all(&mut connection).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_table_of_ones_own_on_sqlite() {
-    let shop = shop("sqlite:app.db");
-    let pool = shop.sql_creating().await;
+async fn a_custom_table_on_sqlite() {
+    let sandbox = sandbox("sqlite:app.db");
+    let pool = sandbox.sql_creating().await;
     pool.execute(include_str!("../../../../examples/own-table/sqlite.sql")).await.unwrap();
     for insert in inserts('"') {
         pool.execute(sqlx::AssertSqlSafe(insert)).await.unwrap();
     }
-    drain(&shop);
+    drain(&sandbox);
     let query = r#"SELECT "state", "tryCount", CAST("amount" AS TEXT) FROM "order" ORDER BY "orderId""#;
-    judge(&sqlx::query_as::<_, Witness>(query).fetch_all(&pool).await.unwrap());
+    assert_rows(&sqlx::query_as::<_, RowResult>(query).fetch_all(&pool).await.unwrap());
 }

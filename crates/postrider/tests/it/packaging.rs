@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use postrider_services::Tool;
 
-use crate::shop::{SQLITE, Shop, eventually};
+use crate::sandbox::{SQLITE, Sandbox, eventually};
 
 fn shipped(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(file)
@@ -17,16 +17,16 @@ fn read(file: &str) -> String {
 }
 
 #[track_caller]
-fn fine(command: &mut Command) -> String {
+fn assert_success(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().expect("it can be run");
-    let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    assert!(status.success(), "{command:?}: {status}\n{said}");
-    said
+    let output = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{output}");
+    output
 }
 
 /// A chroot of the image's files shows that the image is complete, without a container engine.
 #[test]
-fn the_files_of_the_image_are_all_that_the_program_needs() {
+fn the_files_of_the_image_suffice_for_the_program() {
     let dockerfile = read("Dockerfile");
     assert!(dockerfile.contains("RUN packaging/rootfs target/release/postrider /rootfs\n"), "{dockerfile}");
     let image = dockerfile.split_once("FROM scratch\n").expect("the image starts from nothing").1;
@@ -38,9 +38,9 @@ fn the_files_of_the_image_are_all_that_the_program_needs() {
         "the image has what the script put together, nothing else"
     );
 
-    let shop = Shop::new(None);
-    let root = shop.path("root");
-    fine(Command::new(shipped("rootfs")).arg(env!("CARGO_BIN_EXE_postrider")).arg(&root));
+    let sandbox = Sandbox::new(None);
+    let root = sandbox.path("root");
+    assert_success(Command::new(shipped("rootfs")).arg(env!("CARGO_BIN_EXE_postrider")).arg(&root));
     let state = root.join("var/lib/postrider");
     std::fs::write(state.join("postrider.toml"), SQLITE).unwrap();
     let inside = |arguments: &[&str]| {
@@ -49,8 +49,8 @@ fn the_files_of_the_image_are_all_that_the_program_needs() {
         command.env("POSTRIDER_CONFIG", "/var/lib/postrider/postrider.toml");
         command
     };
-    fine(&mut inside(&["migrate"]));
-    fine(&mut inside(&[
+    assert_success(&mut inside(&["migrate"]));
+    assert_success(&mut inside(&[
         "send",
         "mail",
         "--to",
@@ -61,7 +61,7 @@ fn the_files_of_the_image_are_all_that_the_program_needs() {
         "It works.",
     ]));
     let mut running = inside(&["run", "--listen", "127.0.0.1:0"])
-        .stderr(std::fs::File::create(shop.path("run.log")).unwrap())
+        .stderr(std::fs::File::create(sandbox.path("run.log")).unwrap())
         .spawn()
         .unwrap();
     eventually("the mail is in the outbox of the root", || {
@@ -75,45 +75,45 @@ fn the_files_of_the_image_are_all_that_the_program_needs() {
 }
 
 #[test]
-fn the_settings_of_the_compose_file_are_settings() {
+fn the_settings_of_the_compose_file_are_valid() {
     let compose = read("compose.yaml");
     let (_, content) = compose.split_once("content: |\n").expect("the settings are in the file");
     let lines = content.lines().take_while(|line| line.is_empty() || line.starts_with("      "));
     let settings: Vec<&str> = lines.map(|line| line.strip_prefix("      ").unwrap_or_default()).collect();
     let nowhere =
         |text: String| text.replace("@postgres/", "@127.0.0.1:1/").replace("mailpit:1025", "127.0.0.1:1");
-    let shop = Shop::new(Some(&nowhere(settings.join("\n"))));
-    let said = shop.run_with(&["check", "--json"], &[("SHOP_DB_PASSWORD", "secret")]).code(1);
+    let sandbox = Sandbox::new(Some(&nowhere(settings.join("\n"))));
+    let output = sandbox.run_with(&["check", "--json"], &[("SHOP_DB_PASSWORD", "secret")]).code(1);
     assert!(
-        said.out.contains("could not connect"),
+        output.stdout.contains("could not connect"),
         "read, and only the servers are missing: {}{}",
-        said.out,
-        said.err
+        output.stdout,
+        output.stderr
     );
 }
 
 #[test]
-fn systemd_takes_the_unit_and_finds_little_that_it_could_do_to_the_machine() {
+fn systemd_accepts_the_unit_and_rates_its_exposure_as_low() {
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("postrider.service");
     let installed = read("postrider.service").replace("/usr/bin/postrider", env!("CARGO_BIN_EXE_postrider"));
     std::fs::write(&unit, installed).unwrap();
     let analyze = || Tool::SystemdAnalyze.command().unwrap();
-    let said = fine(analyze().args(["verify", "--man=no"]).arg(&unit));
-    assert_eq!(said, "", "no warning either");
-    fine(analyze().args(["security", "--offline=true", "--no-pager", "--threshold=15"]).arg(&unit));
+    let output = assert_success(analyze().args(["verify", "--man=no"]).arg(&unit));
+    assert_eq!(output, "", "no warning either");
+    assert_success(analyze().args(["security", "--offline=true", "--no-pager", "--threshold=15"]).arg(&unit));
 }
 
 #[test]
-fn prometheus_takes_the_alerts_and_they_fire_as_they_say() {
+fn prometheus_accepts_the_alerts_and_they_fire_as_documented() {
     let promtool = || Tool::Promtool.command().unwrap();
-    fine(promtool().args(["check", "rules"]).arg(shipped("prometheus/alerts.yml")));
-    fine(promtool().args(["test", "rules"]).arg(shipped("prometheus/alerts.test.yml")));
+    assert_success(promtool().args(["check", "rules"]).arg(shipped("prometheus/alerts.yml")));
+    assert_success(promtool().args(["test", "rules"]).arg(shipped("prometheus/alerts.test.yml")));
 }
 
 /// Panels and alerts about metrics that do not exist would stay empty unnoticed.
 #[test]
-fn alerts_and_dashboard_ask_for_documented_figures_alone() {
+fn alerts_and_dashboard_use_only_documented_metrics() {
     let reference = include_str!("../../../../docs/reference/metrics.md");
     let dashboard = read("grafana/postrider.json");
     let parsed: serde_json::Value = serde_json::from_str(&dashboard).expect("the dashboard is JSON");

@@ -5,9 +5,9 @@ use postrider_services::{PgBouncer, PoolMode};
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::api::asked;
+use crate::api::request;
 use crate::databases::{fresh, server};
-use crate::shop::{Shop, eventually};
+use crate::sandbox::{Sandbox, eventually};
 use crate::webhooks::receiver;
 
 const ROWS: i64 = 120;
@@ -34,9 +34,9 @@ async fn delivers_all(name: &str, pooler: &str) {
     let bouncer = started.unwrap().unwrap();
     let mut pooled = url::Url::parse(&url).unwrap();
     pooled.set_port(Some(bouncer.port())).unwrap();
-    let shop = Shop::new(Some(&settings(pooled.as_str(), pooler)));
-    shop.run(&["migrate"]).fine();
-    shop.run(&["check"]).fine();
+    let sandbox = Sandbox::new(Some(&settings(pooled.as_str(), pooler)));
+    sandbox.run(&["migrate"]).success();
+    sandbox.run(&["check"]).success();
     let mut direct = PgConnection::connect(&url).await.unwrap();
     for sql in [
         "INSERT INTO mail_outbox (to_addresses, subject, body_text, status, retry_count, next_attempt_at, created_at) \
@@ -48,12 +48,12 @@ async fn delivers_all(name: &str, pooler: &str) {
         sqlx::raw_sql(sql).execute(&mut direct).await.unwrap();
     }
     let (target, _received) = receiver();
-    let running = shop.start();
+    let running = sandbox.start();
     let key = running.first_key();
     let job = json!({"code": "a", "targetUrl": format!("{target}/200"), "payload": "{}"});
     for _ in 0..20 {
         eventually("the API takes a job", || {
-            (asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job).0 == 201).then_some(())
+            (request(&running, &key, "POST", "/api/v1/dispatch-jobs", &job).0 == 201).then_some(())
         });
     }
     for (sql, wanted) in [
@@ -68,17 +68,17 @@ async fn delivers_all(name: &str, pooler: &str) {
             tokio::time::sleep(std::time::Duration::from_millis(25)).await;
         }
     }
-    assert_eq!(shop.mails(), 120, "each mail once");
+    assert_eq!(sandbox.mails(), 120, "each mail once");
     let log = bouncer.log().unwrap();
     assert!(!log.contains("prepared statement"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_lanes_and_the_api_work_behind_a_transaction_pooler_that_is_found() {
+async fn all_lanes_and_the_api_work_behind_a_detected_transaction_pooler() {
     delivers_all("pooler_found", "").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_lanes_and_the_api_work_behind_a_transaction_pooler_that_is_set() {
+async fn all_lanes_and_the_api_work_behind_a_configured_transaction_pooler() {
     delivers_all("pooler_set", "pooler = \"transaction\"").await;
 }

@@ -1,10 +1,10 @@
 //! M10: a table in the shape that Prisma creates is described in its lane's settings, and delivered unchanged.
 
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::relay::Relay;
-use crate::rig::sql::{Cell, Sql};
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
+use crate::support::sql::{Cell, Sql};
+use crate::support::wait::{TIMEOUT, wait_until};
 
 /// The guide, whose code blocks are tested.
 const GUIDE: &str = include_str!("../../../../docs/guides/prisma.md");
@@ -19,10 +19,10 @@ fn block(language: &str, begins: &str) -> &'static str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn m10_rows_in_the_shape_that_prisma_writes_are_delivered() {
-    let mut home = Home::new();
-    let (url, sql) = fresh(Kind::Postgres, "prisma", &home.shop).await;
+    let mut installation = Installation::new();
+    let (url, sql) = fresh(Kind::Postgres, "prisma", &installation.sandbox).await;
     let relay = Relay::shared();
-    home.settle_in(&format!(
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n{}",
         relay.address,
         block("toml", "[lanes.mail]")
@@ -38,13 +38,13 @@ async fn m10_rows_in_the_shape_that_prisma_writes_are_delivered() {
     write(&sql, &mark, 21, &format!("once-451-{mark}@example.net")).await;
 
     // Prisma owns this table, so nothing is added to it.
-    let worker = home.start_worker();
-    until("every row is tried", PATIENCE, || async {
+    let worker = installation.start_worker();
+    wait_until("every row is tried", TIMEOUT, || async {
         let open = r#""MailOutbox" WHERE status IN ('queued', 'in_flight') AND "retryCount" = 0"#;
         (sql.count(open).await? == 0).then_some(())
     })
     .await;
-    home.stop(worker).await;
+    installation.stop(worker).await;
 
     assert_eq!(relay.accepted(&mark).len(), 20);
     let sent = r#""MailOutbox" WHERE status = 'sent' AND "lastError" IS NULL AND "retryCount" = 0

@@ -1,9 +1,9 @@
 //! Jobs of an external queue with the real binary: the table, the broker and the receiver must agree.
 
-mod away;
+mod groups_and_pools;
 mod handoff;
-mod kept;
-mod nets;
+mod maintenance;
 mod settings;
-mod site;
-mod small;
+mod setup;
+mod small_lanes;
+mod unavailable;

@@ -4,20 +4,20 @@ mod on_dynamodb;
 
 use std::time::Duration;
 
-use crate::rig::database::{self, Kind};
-use crate::rig::home::Home;
-use crate::rig::receiver::Receiver;
-use crate::rig::relay::Relay;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::database::{self, Kind};
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 /// A mark that is unique to a test, as all tests share the relay and its journal.
-fn mark(name: &str) -> String {
+fn unique_mark(name: &str) -> String {
     format!("{name}-{:08x}", rand::random::<u32>())
 }
 
 /// The recipients of mails with this subject, each with its number of transactions.
-fn got(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
+fn deliveries(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
     let mut all: Vec<String> = relay.accepted(subject).into_iter().flat_map(|entry| entry.to).collect();
     all.sort();
     let mut counted: Vec<(String, usize)> = Vec::new();
@@ -31,7 +31,7 @@ fn got(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
 }
 
 /// Three mails to two recipients: the second is refused once, permanently, or temporarily every time.
-struct Three {
+struct ThreeRecipients {
     mark: String,
     good: String,
     once: String,
@@ -39,9 +39,9 @@ struct Three {
     later: String,
 }
 
-impl Three {
+impl ThreeRecipients {
     fn new(name: &str) -> Self {
-        let mark = mark(name);
+        let mark = unique_mark(name);
         let address = |script: &str| format!("{script}-{mark}@example.org");
         Self {
             good: address("good"),
@@ -63,9 +63,9 @@ impl Three {
     /// Asserts that each good recipient received the mail exactly once, and so did the one that was refused once.
     fn check_journal(&self, relay: &Relay) {
         let (good, once) = ((self.good.clone(), 1), (self.once.clone(), 1));
-        assert_eq!(got(relay, &self.subject("once")), [good.clone(), once]);
-        assert_eq!(got(relay, &self.subject("never")), std::slice::from_ref(&good));
-        assert_eq!(got(relay, &self.subject("later")), [good]);
+        assert_eq!(deliveries(relay, &self.subject("once")), [good.clone(), once]);
+        assert_eq!(deliveries(relay, &self.subject("never")), std::slice::from_ref(&good));
+        assert_eq!(deliveries(relay, &self.subject("later")), [good]);
     }
 }
 
@@ -90,7 +90,7 @@ fn pipeline(store: &str, relay: &str, base: &str, callback: &str) -> String {
     .concat()
 }
 
-fn write_eml(base: &std::path::Path, three: &Three, id: &str, second: &str) -> String {
+fn write_eml(base: &std::path::Path, three: &ThreeRecipients, id: &str, second: &str) -> String {
     let path = base.join(format!("{id}.eml"));
     let text = format!(
         "From: shop@example.com\r\nTo: {}, {second}\r\nSubject: {}\r\nMessage-ID: <{id}@{}>\r\n\r\nhi\r\n",
@@ -103,22 +103,27 @@ fn write_eml(base: &std::path::Path, three: &Three, id: &str, second: &str) -> S
 }
 
 async fn emails(kind: Kind, name: &str) {
-    let mut home = Home::new();
-    let (url, sql) = database::fresh(kind, name, &home.shop).await;
-    let (relay, receiver) = (Relay::shared(), Receiver::start(0, Duration::ZERO));
-    let base = home.shop.path("mnt");
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(kind, name, &installation.sandbox).await;
+    let (relay, receiver) = (Relay::shared(), CallbackReceiver::start(0, Duration::ZERO));
+    let base = installation.sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
-    home.settle_in(&pipeline(&url, &relay.address, base.to_str().unwrap(), &receiver.url));
-    home.shop.run(&["migrate"]).fine();
-    let said = home.shop.run(&["check", "send"]);
-    assert!(said.out.contains("postrider_recipients remembers who has it"), "{}{}", said.out, said.err);
-    let three = Three::new(name);
+    installation.write_settings(&pipeline(&url, &relay.address, base.to_str().unwrap(), &receiver.url));
+    installation.sandbox.run(&["migrate"]).success();
+    let output = installation.sandbox.run(&["check", "send"]);
+    assert!(
+        output.stdout.contains("postrider_recipients remembers who has it"),
+        "{}{}",
+        output.stdout,
+        output.stderr
+    );
+    let three = ThreeRecipients::new(name);
     for (id, second) in three.mails() {
         let path = write_eml(&base, &three, id, second);
         let cells = [("id", id.into()), ("status", "READY".into()), ("eml_file_path", path.as_str().into())];
         sql.insert("emails", &cells).await;
     }
-    let worker = home.start_worker();
+    let worker = installation.start_worker();
     let reason = |id: &'static str, wanted: &'static str| {
         let query = format!(
             "SELECT {}, {} FROM emails WHERE id = '{id}'",
@@ -127,7 +132,7 @@ async fn emails(kind: Kind, name: &str) {
         );
         let sql = &sql;
         async move {
-            until(&format!("{id} is {wanted}"), PATIENCE, || async {
+            wait_until(&format!("{id} is {wanted}"), TIMEOUT, || async {
                 let row = sql.rows(&query).await.ok()?.remove(0);
                 (row[0].as_deref() == Some(wanted)).then(|| row[1].clone().unwrap_or_default())
             })
@@ -139,10 +144,10 @@ async fn emails(kind: Kind, name: &str) {
     assert!(never.contains(&three.never) && never.contains("550 5.1.1"), "{never}");
     let later = reason("later", "FAILED-ACKNOWLEDGED").await;
     assert!(later.contains(&three.later) && later.contains("1 of 2 recipients have it"), "{later}");
-    home.stop(worker).await;
+    installation.stop(worker).await;
 
     three.check_journal(&relay);
-    let told = |id: &str, state: &str| {
+    let reasons_in = |id: &str, state: &str| {
         let query = format!(
             "SELECT {} FROM email_statuses WHERE email_id = '{id}' AND status = '{state}' ORDER BY id",
             sql.text("coalesce(reason, '')")
@@ -150,14 +155,14 @@ async fn emails(kind: Kind, name: &str) {
         let sql = &sql;
         async move { sql.rows(&query).await.unwrap().into_iter().flatten().flatten().collect::<Vec<_>>() }
     };
-    assert!(told("once", "READY").await.iter().any(|reason| reason.contains(&three.once)));
-    assert_eq!(told("never", "SENT").await, std::slice::from_ref(&never), "the history has it");
+    assert!(reasons_in("once", "READY").await.iter().any(|reason| reason.contains(&three.once)));
+    assert_eq!(reasons_in("never", "SENT").await, std::slice::from_ref(&never), "the history has it");
     let bodies = receiver.bodies();
     let about = |id: &str| bodies.iter().find(|body| body["id"] == id).unwrap()["reason"].clone();
     assert_eq!(about("never"), never.as_str(), "the callback has it");
     assert_eq!(about("later"), later.as_str());
     assert_eq!(about("once"), serde_json::Value::Null);
-    let logs = home.logs();
+    let logs = installation.logs();
     let warned = |line: &str| line.contains("not to all recipients") && line.contains(&three.never);
     assert!(logs.lines().any(warned), "{logs}");
     let kept = sql.rows("SELECT row_id FROM postrider_recipients ORDER BY row_id").await.unwrap();
@@ -167,44 +172,44 @@ async fn emails(kind: Kind, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e08_no_recipient_vanishes_on_postgres() {
+async fn e08_no_recipient_is_lost_on_postgres() {
     emails(Kind::Postgres, "vanish").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e08_no_recipient_vanishes_on_mariadb() {
+async fn e08_no_recipient_is_lost_on_mariadb() {
     emails(Kind::MariaDb, "vanish").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e08_no_recipient_vanishes_on_sqlite() {
+async fn e08_no_recipient_is_lost_on_sqlite() {
     emails(Kind::Sqlite, "vanish").await;
 }
 
 /// Creates a table as producers may have: without a column for the results of recipients.
-async fn without_results(home: &Home, url: &str, sql: &Sql, relay: &Relay) {
-    home.settle_in(&format!(
+async fn without_results(installation: &Installation, url: &str, sql: &Sql, relay: &Relay) {
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
          [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n\
          retry.base = \"100ms\"\nretry.jitter = 0\nattempts.max = 3\n",
         relay.address
     ));
-    home.shop.run(&["migrate"]).fine();
+    installation.sandbox.run(&["migrate"]).success();
     sql.must("ALTER TABLE mail_outbox DROP COLUMN recipient_results").await;
 }
 
-fn send(home: &Home, three: &Three, id: &str, second: &str) -> String {
+fn send(installation: &Installation, three: &ThreeRecipients, id: &str, second: &str) -> String {
     let subject = three.subject(id);
     let words = ["send", "mail", "--subject", &subject, "--text", "hi", "--to", &three.good, "--to", second];
-    home.shop.run(&words).fine().out.trim().to_owned()
+    installation.sandbox.run(&words).success().stdout.trim().to_owned()
 }
 
 /// Status, attempts and error of a row in a final state.
-async fn over(sql: &Sql, id: &str) -> (String, String, String) {
+async fn final_row(sql: &Sql, id: &str) -> (String, String, String) {
     let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
     let query =
         format!("SELECT status, {attempts}, COALESCE(last_error, '') FROM mail_outbox WHERE {key} = '{id}'");
-    let rows = until("the row is over", PATIENCE, || async {
+    let rows = wait_until("the row is over", TIMEOUT, || async {
         let rows = sql.rows(&query).await.ok()?;
         matches!(rows.first()?.first()?.as_deref()?, "sent" | "failed").then_some(rows)
     })
@@ -214,56 +219,56 @@ async fn over(sql: &Sql, id: &str) -> (String, String, String) {
 }
 
 async fn mail_outbox(kind: Kind, name: &str) {
-    let mut home = Home::new();
-    let (url, sql) = database::fresh(kind, name, &home.shop).await;
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(kind, name, &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&home, &url, &sql, &relay).await;
-    let three = Three::new(name);
-    let worker = home.start_worker();
-    let [once, never, later] = three.mails().map(|(id, second)| send(&home, &three, id, second));
-    assert_eq!(over(&sql, &once).await, ("sent".into(), "1".into(), String::new()));
-    let (status, _, error) = over(&sql, &never).await;
+    without_results(&installation, &url, &sql, &relay).await;
+    let three = ThreeRecipients::new(name);
+    let worker = installation.start_worker();
+    let [once, never, later] = three.mails().map(|(id, second)| send(&installation, &three, id, second));
+    assert_eq!(final_row(&sql, &once).await, ("sent".into(), "1".into(), String::new()));
+    let (status, _, error) = final_row(&sql, &never).await;
     assert_eq!(status, "sent");
     assert!(error.contains(&three.never) && error.contains("550 5.1.1"), "{error}");
-    let (status, attempts, error) = over(&sql, &later).await;
+    let (status, attempts, error) = final_row(&sql, &later).await;
     assert_eq!((status.as_str(), attempts.as_str()), ("failed", "3"));
     assert!(error.contains(&three.later) && error.contains("1 of 2 recipients have it"), "{error}");
     three.check_journal(&relay);
     // An operator's requeue does not send it again to recipients that have it.
-    home.shop.run(&["requeue", "mail", &later]).fine();
-    until("it is tried again, and fails", PATIENCE, || async {
-        let (status, attempts, _) = over(&sql, &later).await;
+    installation.sandbox.run(&["requeue", "mail", &later]).success();
+    wait_until("it is tried again, and fails", TIMEOUT, || async {
+        let (status, attempts, _) = final_row(&sql, &later).await;
         (status == "failed" && attempts == "3").then_some(())
     })
     .await;
     three.check_journal(&relay);
-    home.stop(worker).await;
+    installation.stop(worker).await;
     sql.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_no_recipient_vanishes_without_a_results_column_on_postgres() {
+async fn m09_no_recipient_is_lost_without_a_results_column_on_postgres() {
     mail_outbox(Kind::Postgres, "lacking").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_no_recipient_vanishes_without_a_results_column_on_mariadb() {
+async fn m09_no_recipient_is_lost_without_a_results_column_on_mariadb() {
     mail_outbox(Kind::MariaDb, "lacking").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_no_recipient_vanishes_without_a_results_column_on_sqlite() {
+async fn m09_no_recipient_is_lost_without_a_results_column_on_sqlite() {
     mail_outbox(Kind::Sqlite, "lacking").await;
 }
 
 /// An entry of a deleted row does not apply to another row with its id, not even if the recipients are the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_an_id_that_is_used_again_loses_no_recipient() {
-    let mut home = Home::new();
-    let (url, sql) = database::fresh(Kind::Sqlite, "reuse", &home.shop).await;
+async fn m09_a_reused_id_loses_no_recipient() {
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(Kind::Sqlite, "reuse", &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&home, &url, &sql, &relay).await;
-    let three = Three::new("reuse");
+    without_results(&installation, &url, &sql, &relay).await;
+    let three = ThreeRecipients::new("reuse");
     let other = format!("other-{}@example.org", three.mark);
     let (good, never) = ((three.good.clone(), 1), &three.never);
     let mut ids = Vec::new();
@@ -275,11 +280,11 @@ async fn m09_an_id_that_is_used_again_loses_no_recipient() {
         // As on a table without AUTOINCREMENT: the highest id is free again.
         sql.must("DELETE FROM mail_outbox").await;
         sql.must("DELETE FROM sqlite_sequence").await;
-        ids.push(send(&home, &three, subject, second));
-        let worker = home.start_worker();
-        assert_eq!(over(&sql, &ids[0]).await.0, "sent", "{subject}");
-        home.stop(worker).await;
-        assert_eq!(got(&relay, &three.subject(subject)), arrives, "{subject}");
+        ids.push(send(&installation, &three, subject, second));
+        let worker = installation.start_worker();
+        assert_eq!(final_row(&sql, &ids[0]).await.0, "sent", "{subject}");
+        installation.stop(worker).await;
+        assert_eq!(deliveries(&relay, &three.subject(subject)), arrives, "{subject}");
         let kept = sql.rows("SELECT row_id FROM postrider_recipients").await.unwrap();
         // Who refused it for good stays on record; of what all have got nothing is left.
         assert_eq!(kept.len(), usize::from(second == never), "{subject}");
@@ -290,23 +295,29 @@ async fn m09_an_id_that_is_used_again_loses_no_recipient() {
 
 /// Without a column for the results, the mail is neither marked sent nor sent twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_without_a_memory_a_partly_refused_mail_fails_and_says_who_has_it() {
-    let mut home = Home::new();
-    let (url, sql) = database::fresh(Kind::Sqlite, "forgetful", &home.shop).await;
+async fn m09_without_recorded_results_a_partly_refused_mail_fails_and_names_who_has_it() {
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(Kind::Sqlite, "forgetful", &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&home, &url, &sql, &relay).await;
+    without_results(&installation, &url, &sql, &relay).await;
     sql.must("DROP TABLE postrider_recipients").await;
-    let said = home.shop.run(&["check", "mail"]);
-    assert!(said.out.contains("nothing remembers which recipients have a mail"), "{}{}", said.out, said.err);
-    let three = Three::new("forgetful");
-    let worker = home.start_worker();
-    let (status, attempts, error) = over(&sql, &send(&home, &three, "later", &three.later)).await;
+    let output = installation.sandbox.run(&["check", "mail"]);
+    assert!(
+        output.stdout.contains("nothing remembers which recipients have a mail"),
+        "{}{}",
+        output.stdout,
+        output.stderr
+    );
+    let three = ThreeRecipients::new("forgetful");
+    let worker = installation.start_worker();
+    let (status, attempts, error) =
+        final_row(&sql, &send(&installation, &three, "later", &three.later)).await;
     assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
     assert!(error.contains(&three.later) && error.contains("1 of 2 recipients have it"), "{error}");
-    let (status, _, error) = over(&sql, &send(&home, &three, "never", &three.never)).await;
+    let (status, _, error) = final_row(&sql, &send(&installation, &three, "never", &three.never)).await;
     assert_eq!(status, "sent");
     assert!(error.contains(&three.never), "{error}");
-    assert_eq!(got(&relay, &three.subject("later")), [(three.good.clone(), 1)]);
-    home.stop(worker).await;
+    assert_eq!(deliveries(&relay, &three.subject("later")), [(three.good.clone(), 1)]);
+    installation.stop(worker).await;
     sql.close().await;
 }

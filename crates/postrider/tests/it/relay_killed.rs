@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use postrider_services::{SmtpOptions, SmtpServer};
 
-use crate::rig::database::{self, Kind};
-use crate::rig::home::Home;
-use crate::rig::journal;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{self, Kind};
+use crate::support::installation::Installation;
+use crate::support::journal;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 const MAILS: u64 = 300;
 const CONNECTIONS: usize = 4;
@@ -27,7 +27,7 @@ async fn insert(sql: &Sql) {
 }
 
 /// Subject, attempts and error of the rows that an attempt was spent on.
-async fn charged(sql: &Sql) -> Vec<Vec<String>> {
+async fn charged_rows(sql: &Sql) -> Vec<Vec<String>> {
     let [subject, attempts, error] =
         ["subject", "retry_count", "coalesce(last_error, '')"].map(|column| sql.text(column));
     let query = format!("SELECT {subject}, {attempts}, {error} FROM mail_outbox WHERE retry_count > 0");
@@ -37,7 +37,7 @@ async fn charged(sql: &Sql) -> Vec<Vec<String>> {
 
 /// An attempt is spent only on mails whose text had left when the relay died, at most one on each connection.
 async fn assert_only_unconfirmed(sql: &Sql) -> BTreeSet<String> {
-    let rows = charged(sql).await;
+    let rows = charged_rows(sql).await;
     for row in &rows {
         assert_eq!(row[1], "1", "{row:?}");
         assert!(row[2].starts_with("sent, but not confirmed"), "nothing of it was sent: {row:?}");
@@ -46,22 +46,22 @@ async fn assert_only_unconfirmed(sql: &Sql) -> BTreeSet<String> {
     rows.into_iter().map(|mut row| row.swap_remove(0)).collect()
 }
 
-async fn killed(kind: Kind) {
-    let mut home = Home::new();
-    let (url, sql) = database::fresh(kind, "relay_killed", &home.shop).await;
+async fn kill_relay(kind: Kind) {
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(kind, "relay_killed", &installation.sandbox).await;
     let mut relay =
         tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default())).expect("a relay");
     // What was charged keeps the error of that attempt: it is not tried again before it was looked at.
-    home.settle_in(&format!(
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\nconnections = {CONNECTIONS}\n\
          [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n\
          sweep = \"200ms\"\nretry.base = \"1h\"\nretry.jitter = 0\n",
         relay.address()
     ));
-    home.shop.run(&["migrate"]).fine();
+    installation.sandbox.run(&["migrate"]).success();
     insert(&sql).await;
-    let worker = home.start_worker();
-    until("the run is under way", PATIENCE, || async {
+    let worker = installation.start_worker();
+    wait_until("the run is under way", TIMEOUT, || async {
         (journal::read(&relay.journal()).len() >= 40).then_some(())
     })
     .await;
@@ -69,7 +69,7 @@ async fn killed(kind: Kind) {
     let accepted = journal::read(&relay.journal()).len();
     assert!(accepted < 250, "it was killed in the middle: {accepted}");
 
-    until("the lane knows that it is away, and holds nothing", PATIENCE, || async {
+    wait_until("the lane knows that it is away, and holds nothing", TIMEOUT, || async {
         let held = sql.count("mail_outbox WHERE status = 'dispatching'").await?;
         (held == 0 && worker.get("/readyz").0 == 503).then_some(())
     })
@@ -79,8 +79,8 @@ async fn killed(kind: Kind) {
     assert_eq!(sql.count("mail_outbox WHERE status = 'failed'").await, Some(0));
     let unconfirmed = assert_only_unconfirmed(&sql).await;
 
-    tokio::task::block_in_place(|| relay.start_again()).expect("the relay starts again");
-    until("all others are sent", PATIENCE, || async {
+    tokio::task::block_in_place(|| relay.restart()).expect("the relay starts again");
+    wait_until("all others are sent", TIMEOUT, || async {
         let sent = sql.count("mail_outbox WHERE status = 'sent'").await?;
         (sent == MAILS - unconfirmed.len() as u64).then_some(())
     })
@@ -88,11 +88,11 @@ async fn killed(kind: Kind) {
     assert_eq!(assert_only_unconfirmed(&sql).await, unconfirmed, "its absence cost nothing more");
     sql.must(&format!("UPDATE mail_outbox SET next_attempt_at = {} WHERE status = 'queued'", sql.now()))
         .await;
-    until("all are sent", PATIENCE, || async {
+    wait_until("all are sent", TIMEOUT, || async {
         (sql.count("mail_outbox WHERE status = 'sent'").await? == MAILS).then_some(())
     })
     .await;
-    home.stop(worker).await;
+    installation.stop(worker).await;
     let entries = journal::read(&relay.journal());
     let mails = journal::by_subject(&entries);
     assert_eq!(mails.len() as u64, MAILS, "every mail arrived");
@@ -103,11 +103,11 @@ async fn killed(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g1_a_killed_relay_costs_no_attempt_for_what_was_not_sent_on_postgres() {
-    killed(Kind::Postgres).await;
+async fn g1_a_killed_relay_costs_no_attempt_for_unsent_mails_on_postgres() {
+    kill_relay(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g1_a_killed_relay_costs_no_attempt_for_what_was_not_sent_on_sqlite() {
-    killed(Kind::Sqlite).await;
+async fn g1_a_killed_relay_costs_no_attempt_for_unsent_mails_on_sqlite() {
+    kill_relay(Kind::Sqlite).await;
 }

@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::api::asked;
-use crate::rig::hooks::{Receiver, Reply};
-use crate::rig::sql::{Cell, Sql};
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::{SQLITE, Shop, eventually, eventually_count};
+use crate::api::request;
+use crate::sandbox::{SQLITE, Sandbox, eventually, eventually_count};
+use crate::support::sql::{Cell, Sql};
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
 
 const KEY: &str = "SG.hush-hush+7/Zk2==";
 const ENCODED: &str = "SG.hush-hush%2B7%2FZk2%3D%3D";
@@ -67,7 +67,7 @@ const PROVIDERS: [(&str, &str); 5] = [
     ("ses://eu-central-1", "user = \"AKIAEXAMPLE\"\n"),
 ];
 
-fn shop(provider: (&str, &str), endpoint: &str) -> Shop {
+fn sandbox(provider: (&str, &str), endpoint: &str) -> Sandbox {
     let transport = format!(
         "[transports.provider]\nurl = \"{}\"\n{}key = \"env://PROVIDER_KEY\"\nendpoint = \"{endpoint}\"\n[mail]",
         provider.0, provider.1
@@ -75,13 +75,13 @@ fn shop(provider: (&str, &str), endpoint: &str) -> Shop {
     let settings = SQLITE
         .replace("[mail]", &transport)
         .replace("[lanes.mail]", "[lanes.mail]\ntransport = \"provider\"");
-    let shop = Shop::new(Some(&settings));
-    shop.run_with(&["migrate"], &[("PROVIDER_KEY", KEY)]).fine();
-    shop
+    let sandbox = Sandbox::new(Some(&settings));
+    sandbox.run_with(&["migrate"], &[("PROVIDER_KEY", KEY)]).success();
+    sandbox
 }
 
 #[track_caller]
-fn holds_no_key(place: &str, text: &str) {
+fn assert_no_key(place: &str, text: &str) {
     let plain = STANDARD.encode(KEY);
     for form in [KEY, ENCODED, plain.trim_end_matches('=')] {
         assert!(!text.contains(form), "{place} holds the key: {text}");
@@ -91,10 +91,10 @@ fn holds_no_key(place: &str, text: &str) {
     assert!(!text.contains(&login[8..20]), "{place} holds the key: {text}");
 }
 
-async fn row(shop: &Shop) -> String {
+async fn row(sandbox: &Sandbox) -> String {
     let row: (String, Option<String>, Option<String>) =
         sqlx::query_as("SELECT status, last_error, recipient_results FROM mail_outbox")
-            .fetch_one(&shop.sql().await)
+            .fetch_one(&sandbox.sql().await)
             .await
             .unwrap();
     format!("{row:?}")
@@ -103,36 +103,36 @@ async fn row(shop: &Shop) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn g7_a_key_that_a_provider_repeats_is_in_no_row_log_or_answer() {
     for provider in PROVIDERS {
-        let shop = shop(provider, &echo("422 No"));
-        let pool = shop.sql().await;
-        shop.insert(&pool, "ann@example.com").await;
-        let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+        let sandbox = sandbox(provider, &echo("422 No"));
+        let pool = sandbox.sql().await;
+        sandbox.insert(&pool, "ann@example.com").await;
+        let running = sandbox.start_with("info", &[("PROVIDER_KEY", KEY)]);
         eventually_count(&pool, "failed", 1).await;
-        let row = row(&shop).await;
+        let row = row(&sandbox).await;
         assert!(row.contains("[redacted]"), "{}: the answer is kept: {row}", provider.0);
-        holds_no_key("the row", &row);
-        let listed = shop.run_with(&["list", "mail", "--json"], &[("PROVIDER_KEY", KEY)]).fine();
-        holds_no_key("list", &listed.out);
-        holds_no_key("the log", &running.log());
+        assert_no_key("the row", &row);
+        let listed = sandbox.run_with(&["list", "mail", "--json"], &[("PROVIDER_KEY", KEY)]).success();
+        assert_no_key("list", &listed.stdout);
+        assert_no_key("the log", &running.log());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn g7_a_key_that_a_provider_repeats_in_a_refusal_is_not_in_readyz() {
     for provider in PROVIDERS {
-        let shop = shop(provider, &echo("401 Who are you"));
-        let pool = shop.sql().await;
-        shop.insert(&pool, "ann@example.com").await;
-        let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+        let sandbox = sandbox(provider, &echo("401 Who are you"));
+        let pool = sandbox.sql().await;
+        sandbox.insert(&pool, "ann@example.com").await;
+        let running = sandbox.start_with("info", &[("PROVIDER_KEY", KEY)]);
         let ready = eventually("the lane reports the refusal", || {
             let (code, body) = running.get("/readyz");
             (code == 503 && body.contains("401")).then_some(body)
         });
-        holds_no_key("/readyz", &ready);
-        holds_no_key("the log", &running.log());
-        let checked = shop.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
-        holds_no_key("check", &format!("{}{}", checked.out, checked.err));
-        holds_no_key("the row", &row(&shop).await);
+        assert_no_key("/readyz", &ready);
+        assert_no_key("the log", &running.log());
+        let checked = sandbox.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
+        assert_no_key("check", &format!("{}{}", checked.stdout, checked.stderr));
+        assert_no_key("the row", &row(&sandbox).await);
     }
 }
 
@@ -169,7 +169,7 @@ fn repeat_logins(stream: TcpStream, refuses_us: bool) -> Option<()> {
     }
 }
 
-fn shop_with_relay(refuses_us: bool) -> Shop {
+fn sandbox_with_relay(refuses_us: bool) -> Sandbox {
     let transport = format!(
         "[transports.relay]\nurl = \"smtp://127.0.0.1:{}?tls=none&allow_plaintext_auth=true\"\nuser = \"shop\"\n\
          password = \"env://PROVIDER_KEY\"\n[mail]",
@@ -177,14 +177,14 @@ fn shop_with_relay(refuses_us: bool) -> Shop {
     );
     let settings =
         SQLITE.replace("[mail]", &transport).replace("[lanes.mail]", "[lanes.mail]\ntransport = \"relay\"");
-    let shop = Shop::new(Some(&settings));
-    shop.run_with(&["migrate"], &[("PROVIDER_KEY", KEY)]).fine();
-    shop
+    let sandbox = Sandbox::new(Some(&settings));
+    sandbox.run_with(&["migrate"], &[("PROVIDER_KEY", KEY)]).success();
+    sandbox
 }
 
 #[track_caller]
-fn holds_no_login(place: &str, text: &str) {
-    holds_no_key(place, text);
+fn assert_no_login(place: &str, text: &str) {
+    assert_no_key(place, text);
     // As AUTH PLAIN sends it; the first letters are of the user.
     let login = STANDARD.encode(format!("\0shop\0{KEY}"));
     assert!(!text.contains(&login[12..24]), "{place} holds the password: {text}");
@@ -192,34 +192,34 @@ fn holds_no_login(place: &str, text: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn g7_a_password_that_a_relay_repeats_is_in_no_row_log_or_answer() {
-    let shop = shop_with_relay(false);
-    let pool = shop.sql().await;
-    shop.insert(&pool, "ann@example.com").await;
-    let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+    let sandbox = sandbox_with_relay(false);
+    let pool = sandbox.sql().await;
+    sandbox.insert(&pool, "ann@example.com").await;
+    let running = sandbox.start_with("info", &[("PROVIDER_KEY", KEY)]);
     eventually_count(&pool, "failed", 1).await;
-    let row = row(&shop).await;
+    let row = row(&sandbox).await;
     assert!(row.contains("[redacted]") && row.contains("550 5.1.1"), "the answer is kept: {row}");
-    holds_no_login("the row", &row);
-    let listed = shop.run_with(&["list", "mail", "--json"], &[("PROVIDER_KEY", KEY)]).fine();
-    holds_no_login("list", &listed.out);
-    holds_no_login("the log", &running.log());
+    assert_no_login("the row", &row);
+    let listed = sandbox.run_with(&["list", "mail", "--json"], &[("PROVIDER_KEY", KEY)]).success();
+    assert_no_login("list", &listed.stdout);
+    assert_no_login("the log", &running.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn g7_a_password_that_a_relay_repeats_in_a_refusal_is_not_in_readyz() {
-    let shop = shop_with_relay(true);
-    let pool = shop.sql().await;
-    shop.insert(&pool, "ann@example.com").await;
-    let running = shop.start_with("info", &[("PROVIDER_KEY", KEY)]);
+    let sandbox = sandbox_with_relay(true);
+    let pool = sandbox.sql().await;
+    sandbox.insert(&pool, "ann@example.com").await;
+    let running = sandbox.start_with("info", &[("PROVIDER_KEY", KEY)]);
     let ready = eventually("the lane reports the refusal", || {
         let (code, body) = running.get("/readyz");
         (code == 503 && body.contains("535")).then_some(body)
     });
-    holds_no_login("/readyz", &ready);
-    holds_no_login("the log", &running.log());
-    let checked = shop.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
-    holds_no_login("check", &format!("{}{}", checked.out, checked.err));
-    holds_no_login("the row", &row(&shop).await);
+    assert_no_login("/readyz", &ready);
+    assert_no_login("the log", &running.log());
+    let checked = sandbox.run_with(&["check"], &[("PROVIDER_KEY", KEY)]);
+    assert_no_login("check", &format!("{}{}", checked.stdout, checked.stderr));
+    assert_no_login("the row", &row(&sandbox).await);
 }
 
 const JOBS: &str = r#"
@@ -240,19 +240,19 @@ const REFUSED: &str = "0HZXEQ5Y8JY22";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g7_a_token_that_a_receiver_repeats_is_in_no_row_attempt_log_or_answer() {
-    let receiver = Receiver::start(|arrival, _| {
-        let token = arrival.header("authorization");
-        let status = if arrival.path.ends_with("taken") { 200 } else { 422 };
+    let receiver = WebhookReceiver::start(|request, _| {
+        let token = request.header("authorization");
+        let status = if request.path.ends_with("taken") { 200 } else { 422 };
         let text = format!("echo {token} {ENCODED} {}", STANDARD.encode(KEY));
-        Reply::status(status).with(&format!("x-echo: {token}")).saying(&text)
+        Reply::status(status).with(&format!("x-echo: {token}")).with_body(&text)
     })
     .await;
-    let shop = Shop::new(Some(JOBS));
-    shop.run(&["migrate"]).fine();
-    std::fs::write(shop.path("token"), KEY).unwrap();
+    let sandbox = Sandbox::new(Some(JOBS));
+    sandbox.run(&["migrate"]).success();
+    std::fs::write(sandbox.path("token"), KEY).unwrap();
     let account = ["account", "create", "shop", "--host", "*", "--bearer", "file://token"];
-    let account = shop.run(&account).fine().json()[0]["id"].as_str().unwrap().to_owned();
-    let sql = Sql::sqlite(&shop.path("app.db"));
+    let account = sandbox.run(&account).success().json()[0]["id"].as_str().unwrap().to_owned();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
     for (id, path) in [(TAKEN, "taken"), (REFUSED, "refused")] {
         let url = receiver.url(path);
         let texts: [(&str, &str); 5] = [
@@ -265,28 +265,28 @@ async fn g7_a_token_that_a_receiver_repeats_is_in_no_row_attempt_log_or_answer()
         let cells = texts.map(|(column, text)| (column, Cell::from(text)));
         sql.insert("dispatch_jobs", &cells).await;
     }
-    let running = shop.start();
+    let running = sandbox.start();
     let key = running.first_key();
     for (id, state) in [(TAKEN, "COMPLETED"), (REFUSED, "ERROR")] {
-        let shown = until(&format!("{id} is {state}"), PATIENCE, || async {
+        let shown = wait_until(&format!("{id} is {state}"), TIMEOUT, || async {
             let path = format!("/api/v1/dispatch-jobs/{id}");
-            let (_, job) = asked(&running, &key, "GET", &path, &serde_json::Value::Null);
+            let (_, job) = request(&running, &key, "GET", &path, &serde_json::Value::Null);
             (job["status"] == state && job["attempts"][0].is_object()).then_some(job)
         })
         .await;
         let answer = shown["attempts"][0]["responseBody"].as_str().unwrap_or_default();
         assert!(answer.contains("echo") && answer.contains("[redacted]"), "the answer is kept: {shown}");
-        holds_no_key("the API", &shown.to_string());
-        let command = shop.run(&["show", "jobs", id, "--json"]).fine();
-        holds_no_key("show", &command.out);
-        assert_eq!(receiver.of(id)[0].header("authorization"), format!("Bearer {KEY}"));
+        assert_no_key("the API", &shown.to_string());
+        let command = sandbox.run(&["show", "jobs", id, "--json"]).success();
+        assert_no_key("show", &command.stdout);
+        assert_eq!(receiver.requests_of(id)[0].header("authorization"), format!("Bearer {KEY}"));
     }
-    holds_no_key("the log", &running.log());
+    assert_no_key("the log", &running.log());
     drop(running);
     sql.close().await;
     // Every table, and what was not yet moved from the log of writes.
     for file in ["app.db", "app.db-wal"] {
-        let bytes = std::fs::read(shop.path(file)).unwrap_or_default();
-        holds_no_key(file, &String::from_utf8_lossy(&bytes));
+        let bytes = std::fs::read(sandbox.path(file)).unwrap_or_default();
+        assert_no_key(file, &String::from_utf8_lossy(&bytes));
     }
 }

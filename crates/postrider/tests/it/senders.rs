@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-use crate::shop::{SQLITE, Shop, count, eventually_count};
+use crate::sandbox::{SQLITE, Sandbox, count, eventually_count};
 
 /// A provider that gives every request this answer; and the idempotency keys that it received.
 pub fn provider(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
@@ -39,27 +39,27 @@ pub fn provider(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     (url, keys)
 }
 
-fn shop(endpoint: &str, senders: &str) -> Shop {
+fn sandbox(endpoint: &str, senders: &str) -> Sandbox {
     let senders = format!(
         "[transports.resend]\nurl = \"resend://\"\nkey = \"env://KEY\"\nendpoint = \"{endpoint}\"\n\
          [transports.both]\nurl = \"reliable:\"\nsenders = [{senders}]\nwaits = [\"0s\", \"10ms\"]\n[mail]"
     );
     let settings =
         SQLITE.replace("[mail]", &senders).replace("[lanes.mail]", "[lanes.mail]\ntransport = \"both\"");
-    let shop = Shop::new(Some(&settings.replace("env://KEY", "re_hush")));
-    shop.run(&["migrate"]).fine();
-    shop
+    let sandbox = Sandbox::new(Some(&settings.replace("env://KEY", "re_hush")));
+    sandbox.run(&["migrate"]).success();
+    sandbox
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn n2_a_provider_that_is_ill_costs_no_attempt_while_another_sender_is_well() {
+async fn n2_a_failing_provider_costs_no_attempt_while_another_sender_works() {
     let (endpoint, keys) = provider("500 Oops");
-    let shop = shop(&endpoint, "\"resend\", \"out\"");
-    let pool = shop.sql().await;
-    shop.insert(&pool, "ann@example.com").await;
-    let running = shop.start();
+    let sandbox = sandbox(&endpoint, "\"resend\", \"out\"");
+    let pool = sandbox.sql().await;
+    sandbox.insert(&pool, "ann@example.com").await;
+    let running = sandbox.start();
     eventually_count(&pool, "sent", 1).await;
-    assert_eq!(shop.mails(), 1);
+    assert_eq!(sandbox.mails(), 1);
     let tries: i64 =
         sqlx::query_scalar("SELECT retry_count FROM mail_outbox").fetch_one(&pool).await.unwrap();
     assert_eq!(tries, 0);
@@ -71,11 +71,11 @@ async fn n2_a_provider_that_is_ill_costs_no_attempt_while_another_sender_is_well
 #[tokio::test(flavor = "multi_thread")]
 async fn g3_a_wrong_key_pauses_the_lane_and_costs_nothing() {
     let (endpoint, _) = provider("401 Who are you");
-    let shop = shop(&endpoint, "\"resend\"");
-    let pool = shop.sql().await;
-    shop.insert(&pool, "ann@example.com").await;
-    let running = shop.start();
-    crate::shop::eventually("the lane says so", || {
+    let sandbox = sandbox(&endpoint, "\"resend\"");
+    let pool = sandbox.sql().await;
+    sandbox.insert(&pool, "ann@example.com").await;
+    let running = sandbox.start();
+    crate::sandbox::eventually("the lane says so", || {
         let (code, body) = running.get("/readyz");
         (code == 503 && body.contains("401")).then_some(())
     });

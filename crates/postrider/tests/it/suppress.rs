@@ -1,28 +1,28 @@
 //! The suppression list, on each database, with the real binary and a real relay.
 
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::relay::Relay;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::Shop;
+use crate::sandbox::Sandbox;
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
-fn send(shop: &Shop, to: &[&str], subject: &str) -> String {
+fn send(sandbox: &Sandbox, to: &[&str], subject: &str) -> String {
     let mut arguments = vec!["send", "mail", "--subject", subject, "--text", "hi"];
     for to in to {
         arguments.extend(["--to", to]);
     }
-    shop.run(&arguments).fine().out.trim().to_owned()
+    sandbox.run(&arguments).success().stdout.trim().to_owned()
 }
 
 /// Status, attempts and the other columns of a row in a final state.
-async fn over(sql: &Sql, id: &str) -> (String, String, String, String) {
+async fn final_row(sql: &Sql, id: &str) -> (String, String, String, String) {
     let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
     let query = format!(
         "SELECT status, {attempts}, COALESCE(last_error, ''), COALESCE({}, '') FROM mail_outbox WHERE {key} = '{id}'",
         sql.text("recipient_results")
     );
-    let rows = until("the row is over", PATIENCE, || async {
+    let rows = wait_until("the row is over", TIMEOUT, || async {
         let rows = sql.rows(&query).await.ok()?;
         matches!(rows.first()?.first()?.as_deref()?, "sent" | "failed").then_some(rows)
     })
@@ -37,36 +37,40 @@ async fn entries(sql: &Sql) -> Vec<String> {
 }
 
 async fn the_list_is_honoured(kind: Kind, name: &str) {
-    let mut home = Home::new();
-    let (url, sql) = fresh(kind, name, &home.shop).await;
+    let mut installation = Installation::new();
+    let (url, sql) = fresh(kind, name, &installation.sandbox).await;
     let relay = Relay::shared();
-    home.settle_in(&format!(
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
          [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n",
         relay.address
     ));
-    let early = home.shop.run(&["suppress", "list"]).code(1);
+    let early = installation.sandbox.run(&["suppress", "list"]).code(1);
     let remedy = if kind == Kind::Sqlite { "is the path right" } else { "postrider migrate" };
-    assert!(early.err.contains(remedy), "{}", early.err);
-    home.shop.run(&["migrate"]).fine();
-    home.shop.run(&["suppress", "add", "Ann@Example.COM", "MÜNCHEN.example", "--reason", "it's over"]).fine();
+    assert!(early.stderr.contains(remedy), "{}", early.stderr);
+    installation.sandbox.run(&["migrate"]).success();
+    installation
+        .sandbox
+        .run(&["suppress", "add", "Ann@Example.COM", "MÜNCHEN.example", "--reason", "it's over"])
+        .success();
     assert_eq!(entries(&sql).await, ["ann@example.com", "xn--mnchen-3ya.example"]);
-    let again = home.shop.run(&["suppress", "add", "ann@example.com"]).fine();
-    assert!(again.err.contains("already"), "{}", again.err);
+    let again = installation.sandbox.run(&["suppress", "add", "ann@example.com"]).success();
+    assert!(again.stderr.contains("already"), "{}", again.stderr);
 
-    let worker = home.start_worker();
+    let worker = installation.start_worker();
     let mark = format!("{name}-{:08x}", rand::random::<u32>());
     let gone = format!("rcpt-550-{mark}@example.com");
     let policy = format!("rcpt-554-{mark}@example.com");
 
-    let (status, attempts, error, _) = over(&sql, &send(&home.shop, &["ANN@example.com"], &mark)).await;
+    let (status, attempts, error, _) =
+        final_row(&sql, &send(&installation.sandbox, &["ANN@example.com"], &mark)).await;
     assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
     assert!(error.contains("ann@example.com is on the list (it's over)"), "{error}");
-    let (status, ..) = over(&sql, &send(&home.shop, &["eve@münchen.example"], &mark)).await;
+    let (status, ..) = final_row(&sql, &send(&installation.sandbox, &["eve@münchen.example"], &mark)).await;
     assert_eq!(status, "failed");
 
     let (status, _, _, results) =
-        over(&sql, &send(&home.shop, &["bob@example.com", "ann@example.com"], &mark)).await;
+        final_row(&sql, &send(&installation.sandbox, &["bob@example.com", "ann@example.com"], &mark)).await;
     assert_eq!(status, "sent");
     let results: serde_json::Value = serde_json::from_str(&results).unwrap();
     assert_eq!(
@@ -78,35 +82,35 @@ async fn the_list_is_honoured(kind: Kind, name: &str) {
         (&"bob@example.com".into(), &"accepted".into())
     );
 
-    let (status, attempts, error, _) = over(&sql, &send(&home.shop, &[&gone], &mark)).await;
+    let (status, attempts, error, _) = final_row(&sql, &send(&installation.sandbox, &[&gone], &mark)).await;
     assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
     assert!(error.contains("5.1.1"), "{error}");
-    let (_, _, error, _) = over(&sql, &send(&home.shop, &[&gone], &mark)).await;
+    let (_, _, error, _) = final_row(&sql, &send(&installation.sandbox, &[&gone], &mark)).await;
     assert!(error.contains("is on the list (550 5.1.1"), "{error}");
-    let (status, _, error, _) = over(&sql, &send(&home.shop, &[&policy], &mark)).await;
+    let (status, _, error, _) = final_row(&sql, &send(&installation.sandbox, &[&policy], &mark)).await;
     assert!(status == "failed" && error.contains("5.7.1"), "{error}");
     assert_eq!(entries(&sql).await, ["ann@example.com", &gone, "xn--mnchen-3ya.example"]);
 
-    let first = home.shop.run(&["suppress", "list", "--json", "--limit", "2"]).fine();
+    let first = installation.sandbox.run(&["suppress", "list", "--json", "--limit", "2"]).success();
     assert_eq!(
         first.json().iter().map(|one| &one["entry"]).collect::<Vec<_>>(),
         ["ann@example.com", gone.as_str()]
     );
     assert!(first.json()[0]["since"].as_str().unwrap().ends_with('Z'));
-    assert_eq!(first.err, format!("{}\n", serde_json::json!({ "next": gone })));
-    let told = home.shop.run(&["suppress", "list", "--limit", "2"]).fine().err;
-    assert!(told.contains(&format!("--after '{gone}'")), "{told}");
-    let second = home.shop.run(&["suppress", "list", "--json", "--after", &gone]).fine();
-    assert_eq!((second.json().len(), second.err.as_str()), (1, ""));
+    assert_eq!(first.stderr, format!("{}\n", serde_json::json!({ "next": gone })));
+    let stderr = installation.sandbox.run(&["suppress", "list", "--limit", "2"]).success().stderr;
+    assert!(stderr.contains(&format!("--after '{gone}'")), "{stderr}");
+    let second = installation.sandbox.run(&["suppress", "list", "--json", "--after", &gone]).success();
+    assert_eq!((second.json().len(), second.stderr.as_str()), (1, ""));
 
-    home.shop.run(&["suppress", "remove", "ANN@EXAMPLE.com", "münchen.example"]).fine();
+    installation.sandbox.run(&["suppress", "remove", "ANN@EXAMPLE.com", "münchen.example"]).success();
     assert_eq!(entries(&sql).await, [gone.as_str()]);
-    home.shop.run(&["suppress", "remove", "ann@example.com"]).code(1);
-    let (status, ..) = over(&sql, &send(&home.shop, &["ann@example.com"], &mark)).await;
+    installation.sandbox.run(&["suppress", "remove", "ann@example.com"]).code(1);
+    let (status, ..) = final_row(&sql, &send(&installation.sandbox, &["ann@example.com"], &mark)).await;
     assert_eq!(status, "sent", "an entry that is taken off takes effect at once");
     let sent: Vec<Vec<String>> = relay.accepted(&mark).into_iter().map(|entry| entry.to).collect();
     assert_eq!(sent, [["bob@example.com"], ["ann@example.com"]]);
-    home.stop(worker).await;
+    installation.stop(worker).await;
     sql.close().await;
 }
 
@@ -126,13 +130,14 @@ async fn m09_sqlite_honours_the_suppression_list() {
 }
 
 #[test]
-fn what_is_neither_an_address_nor_a_domain_is_refused() {
-    let shop = Shop::ready();
-    let said = shop.run(&["suppress", "add", "fine@example.com", "two words", "a@b@", "localhost"]).code(2);
+fn invalid_addresses_and_domains_are_refused() {
+    let sandbox = Sandbox::ready();
+    let output =
+        sandbox.run(&["suppress", "add", "fine@example.com", "two words", "a@b@", "localhost"]).code(2);
     for wrong in ["two words", "a@b@", "localhost"] {
-        assert!(said.err.contains(wrong), "{}", said.err);
+        assert!(output.stderr.contains(wrong), "{}", output.stderr);
     }
-    assert_eq!(shop.run(&["suppress", "list", "--json"]).fine().out, "", "nothing was added");
-    let said = shop.run(&["suppress", "list", "--store", "mian"]).code(2);
-    assert!(said.err.contains("did you mean `main`?"), "{}", said.err);
+    assert_eq!(sandbox.run(&["suppress", "list", "--json"]).success().stdout, "", "nothing was added");
+    let output = sandbox.run(&["suppress", "list", "--store", "mian"]).code(2);
+    assert!(output.stderr.contains("did you mean `main`?"), "{}", output.stderr);
 }

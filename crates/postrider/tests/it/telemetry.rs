@@ -1,5 +1,5 @@
 //! The telemetry of a run: traces at a collector, metrics at `/metrics`, log lines.
 
-mod figures;
 mod logs;
+mod metrics;
 mod traces;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::shop::{Shop, eventually};
+use crate::sandbox::{Sandbox, eventually};
 
 const SETTINGS: &str = r#"
 [stores.main]
@@ -54,21 +54,21 @@ pub fn receiver() -> (String, Receiver<String>) {
 }
 
 #[tokio::test]
-async fn j05_a_row_is_posted_and_its_attempts_are_on_record() {
-    let shop = Shop::new(Some(SETTINGS));
-    shop.run(&["migrate"]).fine();
+async fn j05_a_row_is_posted_and_its_attempts_are_recorded() {
+    let sandbox = Sandbox::new(Some(SETTINGS));
+    sandbox.run(&["migrate"]).success();
     let (url, received) = receiver();
     let send = |path: &str, more: &[&str]| {
         let url = format!("{url}/{path}");
         let mut arguments = vec!["send", "webhook", &url, "--code", "shop:orders:order:created"];
         arguments.extend(["--payload", r#"{"orderId": 1}"#]);
         arguments.extend(more);
-        shop.run(&arguments).fine().out.trim().to_owned()
+        sandbox.run(&arguments).success().stdout.trim().to_owned()
     };
     let fine = send("200", &["--header", "X-Shop=7", "--timeout", "5"]);
     let gone = send("404", &["--envelope"]);
-    let mut running = shop.start();
-    let pool = shop.sql().await;
+    let mut running = sandbox.start();
+    let pool = sandbox.sql().await;
     let mut seen: Vec<String> =
         (0..2).map(|_| received.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
     seen.sort();
@@ -112,23 +112,23 @@ async fn j05_a_row_is_posted_and_its_attempts_are_on_record() {
 }
 
 #[test]
-fn j15_a_lane_sends_nothing_to_this_machine_unless_it_is_allowed() {
-    let shop = Shop::new(Some(&SETTINGS.replace("?allow=127.0.0.0/8", "")));
-    shop.run(&["migrate"]).fine();
+fn j15_a_lane_sends_nothing_to_this_machine_unless_allowed() {
+    let sandbox = Sandbox::new(Some(&SETTINGS.replace("?allow=127.0.0.0/8", "")));
+    sandbox.run(&["migrate"]).success();
     let (url, received) = receiver();
-    shop.run(&["send", "webhook", &url, "--code", "a:b:c:d", "--payload", "{}"]).fine();
-    let running = shop.start();
+    sandbox.run(&["send", "webhook", &url, "--code", "a:b:c:d", "--payload", "{}"]).success();
+    let running = sandbox.start();
     eventually("the job is dead", || {
-        let said = shop.run(&["list", "jobs", "--state", "DEAD", "--json"]).fine();
-        (said.out.lines().count() == 1).then_some(())
+        let output = sandbox.run(&["list", "jobs", "--state", "DEAD", "--json"]).success();
+        (output.stdout.lines().count() == 1).then_some(())
     });
     assert!(received.try_recv().is_err());
     drop(running);
 }
 
 /// Runs a `secret` command with this input on stdin.
-fn secret(shop: &Shop, command: &str, key: &str, input: &str) -> (bool, String, String) {
-    let mut child = shop
+fn secret(sandbox: &Sandbox, command: &str, key: &str, input: &str) -> (bool, String, String) {
+    let mut child = sandbox
         .command(&["secret", command])
         .env("POSTRIDER_SECRET_KEY", key)
         .stdin(Stdio::piped())
@@ -143,23 +143,27 @@ fn secret(shop: &Shop, command: &str, key: &str, input: &str) -> (bool, String, 
 }
 
 #[test]
-fn j11_secrets_are_sealed_used_and_sealed_anew() {
-    let shop = Shop::new(None);
-    let old = shop.run(&["secret", "key", "old"]).fine().out.trim().to_owned();
-    let new = shop.run(&["secret", "key", "new"]).fine().out.trim().to_owned();
-    let (fine, sealed, _) = secret(&shop, "encrypt", &old, "file:elsewhere\n");
+fn j11_secrets_are_encrypted_used_and_reencrypted() {
+    let sandbox = Sandbox::new(None);
+    let old = sandbox.run(&["secret", "key", "old"]).success().stdout.trim().to_owned();
+    let new = sandbox.run(&["secret", "key", "new"]).success().stdout.trim().to_owned();
+    let (fine, sealed, _) = secret(&sandbox, "encrypt", &old, "file:elsewhere\n");
     assert!(fine && sealed.starts_with("encrypted://"), "{sealed}");
-    let (fine, anew, _) = secret(&shop, "reencrypt", &format!("{new} {old}"), &sealed);
+    let (fine, anew, _) = secret(&sandbox, "reencrypt", &format!("{new} {old}"), &sealed);
     assert!(fine && anew.starts_with("encrypted://") && anew != sealed, "{anew}");
     // The whole URL of the transport is the secret here.
     let settings = format!(
         "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.out]\nurl = \"{anew}\"\n[mail]\nfrom = \"a@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\n"
     );
-    std::fs::write(shop.path("postrider.toml"), settings).unwrap();
-    shop.run_with(&["migrate"], &[("POSTRIDER_SECRET_KEY", &new)]).fine();
-    let said = shop.run_with(&["migrate"], &[("POSTRIDER_SECRET_KEY", &old)]).code(2);
-    assert!(said.err.contains("transports.out.url") && said.err.contains("\"new\""), "{}", said.err);
-    let (fine, out, err) = secret(&shop, "encrypt", "nonsense", "hunter2");
+    std::fs::write(sandbox.path("postrider.toml"), settings).unwrap();
+    sandbox.run_with(&["migrate"], &[("POSTRIDER_SECRET_KEY", &new)]).success();
+    let output = sandbox.run_with(&["migrate"], &[("POSTRIDER_SECRET_KEY", &old)]).code(2);
+    assert!(
+        output.stderr.contains("transports.out.url") && output.stderr.contains("\"new\""),
+        "{}",
+        output.stderr
+    );
+    let (fine, out, err) = secret(&sandbox, "encrypt", "nonsense", "hunter2");
     assert!(
         !fine && out.is_empty() && !err.contains("hunter2") && err.contains("postrider secret key"),
         "{err}"
@@ -169,26 +173,27 @@ fn j11_secrets_are_sealed_used_and_sealed_anew() {
 /// The example of the README: the only setting allows this machine as a target.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_webhook_is_delivered_on_the_built_in_settings_within_a_minute() {
-    use crate::rig::hooks::{Receiver, Reply};
-    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
-    let shop = Shop::new(None);
+    use crate::support::webhook_receiver::{Reply, WebhookReceiver};
+    let receiver = WebhookReceiver::start(|_, _| Reply::status(200)).await;
+    let sandbox = Sandbox::new(None);
     let begun = std::time::Instant::now();
     let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
-    let running = shop.start_with("run.log", &allowed);
+    let running = sandbox.start_with("run.log", &allowed);
     eventually("it runs", || (running.log().contains("running")).then_some(()));
-    let made = shop
+    let made = sandbox
         .run_with(&["account", "create", "shop", "--host", "127.0.0.1"], &allowed)
-        .fine()
+        .success()
         .json()
         .remove(0);
     let (id, secret) = (made["id"].as_str().unwrap(), made["signingSecret"].as_str().unwrap());
     let url = receiver.url("hook");
     let send = ["send", "webhook", &url, "--code", "shop:orders:order:created", "--account", id];
-    let sent = shop.run_with(&[&send[..], &["--payload", r#"{"orderId": 1}"#]].concat(), &allowed).fine();
-    let arrival = eventually("it arrives", || receiver.of(sent.out.trim()).pop());
+    let sent =
+        sandbox.run_with(&[&send[..], &["--payload", r#"{"orderId": 1}"#]].concat(), &allowed).success();
+    let request = eventually("it arrives", || receiver.requests_of(sent.stdout.trim()).pop());
     assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
-    assert!(lane::is_genuine(&arrival, secret).await, "{arrival:?}");
-    let key = std::fs::metadata(shop.path("postrider.key")).unwrap();
+    assert!(lane::is_genuine(&request, secret).await, "{request:?}");
+    let key = std::fs::metadata(sandbox.path("postrider.key")).unwrap();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&key.permissions()) & 0o777, 0o600);
     assert!(!running.log().contains(secret));
 }

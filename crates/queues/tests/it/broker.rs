@@ -33,7 +33,7 @@ impl Broker {
     }
 
     /// A queue that is not declared yet.
-    pub fn queue(self, name: &str, patience: Duration) -> Box<dyn Queue> {
+    pub fn queue(self, name: &str, redelivery_timeout: Duration) -> Box<dyn Queue> {
         let url = self.url();
         match self {
             Self::Nats => {
@@ -43,7 +43,7 @@ impl Broker {
                     consumer: "workers".to_owned(),
                 };
                 let settings = postrider_transport_nats::Settings::from_url(&url, &[]).unwrap();
-                Box::new(NatsQueue::new(settings, names, patience).unwrap())
+                Box::new(NatsQueue::new(settings, names, redelivery_timeout).unwrap())
             }
             Self::Amqp => {
                 let settings = postrider_transport_amqp::Settings::from_url(&url, &[]).unwrap();
@@ -51,14 +51,14 @@ impl Broker {
             }
             Self::Sqs => {
                 let settings = postrider_transport_sqs::Settings::from_url(&url, &[]).unwrap();
-                Box::new(SqsQueue::new(settings, name.to_owned(), patience).unwrap())
+                Box::new(SqsQueue::new(settings, name.to_owned(), redelivery_timeout).unwrap())
             }
         }
     }
 
-    pub async fn declared(self, patience: Duration) -> (String, Box<dyn Queue>) {
+    pub async fn declared(self, redelivery_timeout: Duration) -> (String, Box<dyn Queue>) {
         let name = unique("queue");
-        let queue = self.queue(&name, patience);
+        let queue = self.queue(&name, redelivery_timeout);
         assert_eq!(queue.declare().await.unwrap().len(), 1);
         (name, queue)
     }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::broker::{Broker, unique};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const REDELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn row(id: &str) -> RowId {
     RowId::Text(id.into())
@@ -34,8 +34,8 @@ fn receipts(pointers: &[Pointer]) -> Vec<Receipt> {
     pointers.iter().map(|pointer| pointer.receipt.clone()).collect()
 }
 
-async fn pointers_come_and_are_gone_when_acknowledged(broker: Broker) {
-    let (_, queue) = broker.declared(PATIENCE).await;
+async fn pointers_are_delivered_until_acknowledged(broker: Broker) {
+    let (_, queue) = broker.declared(REDELIVERY_TIMEOUT).await;
     let rows: Vec<RowId> = (0..25).map(|n| row(&format!("job-{n}"))).chain([RowId::Int(7)]).collect();
     assert!(queue.publish(&rows, soon()).await.iter().all(Result::is_ok));
     let pointers = received(&*queue, rows.len()).await;
@@ -46,9 +46,9 @@ async fn pointers_come_and_are_gone_when_acknowledged(broker: Broker) {
     assert!(queue.receive(10).await.unwrap().is_empty(), "nothing is left");
 }
 
-async fn a_second_publication_comes_as_well(broker: Broker) {
+async fn a_second_publication_is_delivered_too(broker: Broker) {
     // A broker that drops duplicates would lose a job that must be retried.
-    let (_, queue) = broker.declared(PATIENCE).await;
+    let (_, queue) = broker.declared(REDELIVERY_TIMEOUT).await;
     for _ in 0..2 {
         assert!(queue.publish(&[row("job")], soon()).await[0].is_ok());
     }
@@ -57,8 +57,8 @@ async fn a_second_publication_comes_as_well(broker: Broker) {
     queue.acknowledge(&receipts(&pointers)).await.unwrap();
 }
 
-async fn what_is_given_back_comes_again(broker: Broker) {
-    let (_, queue) = broker.declared(PATIENCE).await;
+async fn pointers_given_back_are_delivered_again(broker: Broker) {
+    let (_, queue) = broker.declared(REDELIVERY_TIMEOUT).await;
     queue.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
     for after in [Duration::ZERO, Duration::from_secs(1)] {
         let pointers = received(&*queue, 1).await;
@@ -69,7 +69,7 @@ async fn what_is_given_back_comes_again(broker: Broker) {
     queue.acknowledge(&receipts(&pointers)).await.unwrap();
 }
 
-async fn what_is_not_acknowledged_comes_to_another(broker: Broker) {
+async fn unacknowledged_pointers_go_to_another_worker(broker: Broker) {
     let (name, one) = broker.declared(Duration::from_secs(5)).await;
     one.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
     let first = received(&*one, 1).await;
@@ -81,8 +81,8 @@ async fn what_is_not_acknowledged_comes_to_another(broker: Broker) {
     two.acknowledge(&receipts(&second)).await.unwrap();
 }
 
-async fn what_is_no_pointer_is_unreadable_and_can_be_acknowledged(broker: Broker) {
-    let (name, queue) = broker.declared(PATIENCE).await;
+async fn an_unreadable_message_can_be_acknowledged(broker: Broker) {
+    let (name, queue) = broker.declared(REDELIVERY_TIMEOUT).await;
     let huge = "x".repeat(100_000);
     for body in [&b"hello"[..], b"{\"v\":9,\"id\":\"a\"}", huge.as_bytes()] {
         broker.put(&name, body).await;
@@ -94,11 +94,11 @@ async fn what_is_no_pointer_is_unreadable_and_can_be_acknowledged(broker: Broker
     assert!(queue.receive(10).await.unwrap().is_empty(), "never a loop");
 }
 
-async fn a_queue_that_is_not_there_says_what_to_do_and_can_be_made(broker: Broker) {
+async fn a_missing_queue_is_reported_and_can_be_created(broker: Broker) {
     let name = unique("absent");
-    let queue = broker.queue(&name, PATIENCE);
-    for told in [queue.probe().await, queue.receive(1).await.map(|_| ())] {
-        let Err(Error::Refused(text)) = told else { panic!("{told:?}") };
+    let queue = broker.queue(&name, REDELIVERY_TIMEOUT);
+    for result in [queue.probe().await, queue.receive(1).await.map(|_| ())] {
+        let Err(Error::Refused(text)) = result else { panic!("{result:?}") };
         assert!(text.contains("postrider migrate"), "{text}");
     }
     assert!(queue.publish(&[row("job")], soon()).await[0].is_err());
@@ -118,10 +118,10 @@ macro_rules! on_each {
 }
 
 on_each! {
-    pointers_come_and_are_gone_when_acknowledged
-    a_second_publication_comes_as_well
-    what_is_given_back_comes_again
-    what_is_not_acknowledged_comes_to_another
-    what_is_no_pointer_is_unreadable_and_can_be_acknowledged
-    a_queue_that_is_not_there_says_what_to_do_and_can_be_made
+    pointers_are_delivered_until_acknowledged
+    a_second_publication_is_delivered_too
+    pointers_given_back_are_delivered_again
+    unacknowledged_pointers_go_to_another_worker
+    an_unreadable_message_can_be_acknowledged
+    a_missing_queue_is_reported_and_can_be_created
 }

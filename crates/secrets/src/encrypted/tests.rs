@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn ring(ids: &[&str]) -> (Keyring, Vec<Secret>) {
-    let keys: Vec<Secret> = ids.iter().map(|id| Keyring::fresh_key(id)).collect();
+    let keys: Vec<Secret> = ids.iter().map(|id| Keyring::generate_key(id)).collect();
     (reading(&keys), keys)
 }
 
@@ -17,7 +17,7 @@ fn path(reference: &str) -> &str {
 }
 
 #[test]
-fn j11_what_is_sealed_opens_and_shows_nothing() {
+fn j11_an_encrypted_secret_decrypts_and_reveals_nothing() {
     let (ring, _) = ring(&["k1"]);
     let sealed = ring.seal("hunter2").unwrap();
     assert!(!sealed.contains("hunter2"));
@@ -41,13 +41,13 @@ fn j11_any_change_is_noticed() {
 fn j11_keys_rotate() {
     let (old, mut keys) = ring(&["2025"]);
     let sealed = old.seal("hunter2").unwrap();
-    keys.insert(0, Keyring::fresh_key("2026"));
+    keys.insert(0, Keyring::generate_key("2026"));
     let both = reading(&keys);
     assert_eq!(both.open(path(&sealed)).unwrap().reveal(), "hunter2");
-    let anew = both.seal_anew(&sealed).unwrap().unwrap();
-    assert_eq!(both.seal_anew(&anew).unwrap(), None, "it is under the new key already");
+    let resealed = both.reseal(&sealed).unwrap().unwrap();
+    assert_eq!(both.reseal(&resealed).unwrap(), None, "it is under the new key already");
     let new = reading(&keys[..1]);
-    assert_eq!(new.open(path(&anew)).unwrap().reveal(), "hunter2");
+    assert_eq!(new.open(path(&resealed)).unwrap().reveal(), "hunter2");
     let error = new.open(path(&sealed)).unwrap_err();
     assert!(matches!(&error, Error::Away(text) if text.contains("2025")), "{error}");
     let (other, _) = ring(&["2025"]);
@@ -55,9 +55,9 @@ fn j11_keys_rotate() {
 }
 
 #[test]
-fn keys_are_read_and_mistakes_are_told_without_the_key() {
-    let key = Keyring::fresh_key("a");
-    let text = format!("# ours\n{}, {}\n", key.reveal(), Keyring::fresh_key("b").reveal());
+fn keys_are_parsed_and_errors_never_show_them() {
+    let key = Keyring::generate_key("a");
+    let text = format!("# ours\n{}, {}\n", key.reveal(), Keyring::generate_key("b").reveal());
     assert_eq!(Keyring::parse(&text).unwrap().keys.len(), 2);
     assert_eq!(Keyring::parse(" \n# none\n").err(), Some(KeyError::None));
     for wrong in ["hunter2", "a:hunter2", "a:", ":aGVsbG8=", "a b:c"] {
@@ -65,12 +65,12 @@ fn keys_are_read_and_mistakes_are_told_without_the_key() {
         assert!(!error.contains("hunter2"), "{error}");
     }
     let twice = format!("{} {}", key.reveal(), key.reveal());
-    assert_eq!(Keyring::parse(&twice).err(), Some(KeyError::Twice("a".to_owned())));
+    assert_eq!(Keyring::parse(&twice).err(), Some(KeyError::DuplicateId("a".to_owned())));
 }
 
 proptest! {
     #[test]
-    fn j11_nonsense_is_an_error_and_no_panic(text in "\\PC*|[A-Za-z0-9_-]{0,80}") {
+    fn j11_invalid_text_is_an_error_and_no_panic(text in "\\PC*|[A-Za-z0-9_-]{0,80}") {
         let (ring, _) = ring(&["k"]);
         prop_assert!(ring.open(&text).is_err());
     }
@@ -79,7 +79,7 @@ proptest! {
     fn j11_every_secret_comes_back(secret in "\\PC{0,200}") {
         let (ring, _) = ring(&["k"]);
         let sealed = ring.seal(&secret).unwrap();
-        let opened = ring.open(path(&sealed)).unwrap();
-        prop_assert_eq!(opened.reveal(), secret.as_str());
+        let decrypted = ring.open(path(&sealed)).unwrap();
+        prop_assert_eq!(decrypted.reveal(), secret.as_str());
     }
 }

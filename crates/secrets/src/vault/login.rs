@@ -9,47 +9,50 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::safe::Environment;
-use crate::web::{self, Web};
+use crate::resolver::Environment;
+use crate::service_client::{self, ServiceClient};
 
-use super::{TITLE, ask};
+use super::{TITLE, send};
 
 #[derive(Default)]
-pub(super) struct Login {
-    kept: Mutex<Option<(Secret, Instant)>>,
+pub(super) struct VaultToken {
+    cached: Mutex<Option<(Secret, Instant)>>,
 }
 
-impl Login {
+impl VaultToken {
     /// Returns `VAULT_TOKEN`, or the cached token of AppRole; logs in if there is none or it has expired.
-    pub async fn token(&self, web: &Web, environment: &Environment) -> Result<Secret, Error> {
+    pub async fn token(&self, client: &ServiceClient, environment: &Environment) -> Result<Secret, Error> {
         if let Some(token) = environment.get("VAULT_TOKEN") {
             return Ok(Secret::new(token));
         }
-        let mut kept = self.kept.lock().await;
-        if let Some((token, until)) = kept.as_ref()
+        let mut cached = self.cached.lock().await;
+        if let Some((token, until)) = cached.as_ref()
             && Instant::now() < *until
         {
             return Ok(token.clone());
         }
-        let (token, lasts) = by_role(web, environment).await?;
-        *kept = Some((token.clone(), Instant::now() + lasts));
+        let (token, lifetime) = login_with_approle(client, environment).await?;
+        *cached = Some((token.clone(), Instant::now() + lifetime));
         Ok(token)
     }
 
     /// Removes a token that was refused from the cache; false if the token is configured, so that a retry is pointless.
-    pub async fn forget(&self, environment: &Environment, token: &Secret) -> bool {
+    pub async fn discard(&self, environment: &Environment, token: &Secret) -> bool {
         if environment.get("VAULT_TOKEN").is_some() {
             return false;
         }
-        let mut kept = self.kept.lock().await;
-        if kept.as_ref().is_some_and(|(known, _)| known == token) {
-            *kept = None;
+        let mut cached = self.cached.lock().await;
+        if cached.as_ref().is_some_and(|(cached_mount, _)| cached_mount == token) {
+            *cached = None;
         }
         true
     }
 }
 
-async fn by_role(web: &Web, environment: &Environment) -> Result<(Secret, Duration), Error> {
+async fn login_with_approle(
+    client: &ServiceClient,
+    environment: &Environment,
+) -> Result<(Secret, Duration), Error> {
     let missing =
         || Error::Away("vault:// needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID".to_owned());
     let role = environment.get("VAULT_ROLE_ID").ok_or_else(missing)?;
@@ -59,20 +62,20 @@ async fn by_role(web: &Web, environment: &Environment) -> Result<(Secret, Durati
     }
     let mount = environment.get("VAULT_APPROLE_PATH").unwrap_or_else(|| "approle".to_owned());
     let path = format!("auth/{}/login", mount.trim_matches('/'));
-    let answer = ask(web, environment, Method::POST, &path, None, body.to_string().into()).await?;
-    let said = web::json(&answer);
-    let token = said["auth"]["client_token"].as_str().filter(|_| answer.is_success());
+    let response = send(client, environment, Method::POST, &path, None, body.to_string().into()).await?;
+    let body = service_client::json(&response);
+    let token = body["auth"]["client_token"].as_str().filter(|_| response.is_success());
     let Some(token) = token else {
-        return Err(web::by_status(
+        return Err(service_client::by_status(
             TITLE,
-            answer.status,
-            said["errors"][0].as_str().unwrap_or("to our login"),
+            response.status,
+            body["errors"][0].as_str().unwrap_or("to our login"),
         ));
     };
     // 0: the token does not expire. Otherwise it is used for nine tenths of its lifetime.
-    let seconds = said["auth"]["lease_duration"].as_u64().unwrap_or(0);
-    let lasts =
+    let seconds = body["auth"]["lease_duration"].as_u64().unwrap_or(0);
+    let lifetime =
         if seconds == 0 { Duration::from_hours(24) } else { Duration::from_secs(seconds).mul_f64(0.9) };
     scrub::register(token);
-    Ok((Secret::new(token), lasts))
+    Ok((Secret::new(token), lifetime))
 }

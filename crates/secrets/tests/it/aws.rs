@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_http::{Call, Client, ClientSettings, Guard, HeaderMap, Limits, Method, Target};
+use postrider_http::{Client, ClientSettings, Guard, HeaderMap, HttpRequest, Method, RequestLimits, Target};
 use postrider_seams::Secrets as _;
 use postrider_seams::secret::Error;
 use postrider_services::Ministack;
@@ -21,8 +21,8 @@ async fn put(endpoint: &str, operation: &str, body: serde_json::Value) -> serde_
     );
     headers.insert("authorization", scope.parse().unwrap());
     let target = Target::parse(endpoint).unwrap();
-    let call = Call { method: Method::POST, target, headers, body: body.to_string().into() };
-    let answer = client.send(&call, Limits::within(Duration::from_secs(30), 100_000)).await.unwrap();
+    let call = HttpRequest { method: Method::POST, target, headers, body: body.to_string().into() };
+    let answer = client.send(&call, RequestLimits::within(Duration::from_secs(30), 100_000)).await.unwrap();
     assert!(answer.is_success(), "{answer:?}");
     serde_json::from_slice(&answer.body).unwrap()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use postrider_seams::Secrets as _;
 use postrider_seams::secret::Error;
-use postrider_secrets::{Environment, Keyring, Safe};
+use postrider_secrets::{Environment, Keyring, SecretResolver};
 
 use crate::{assert_refused, found, safe};
 
@@ -14,7 +14,7 @@ async fn j11_variables_and_files_are_read() {
     std::fs::write(folder.path().join("login"), "{\"user\": \"shop\", \"password\": \"hunter2\"}\n").unwrap();
     std::fs::write(folder.path().join("empty"), "\n").unwrap();
     let variables = [("TOKEN".to_owned(), "hunter2".to_owned()), ("NOTHING".to_owned(), String::new())];
-    let safe = Safe::new(Environment::new(variables, folder.path()));
+    let safe = SecretResolver::new(Environment::new(variables, folder.path()));
     assert_eq!(found(&safe, "env://TOKEN").await, "hunter2");
     assert_eq!(found(&safe, "file://login#password").await, "hunter2");
     let whole = format!("file://{}", folder.path().join("login").display());
@@ -33,8 +33,8 @@ async fn j11_variables_and_files_are_read() {
 }
 
 #[tokio::test]
-async fn j11_what_was_encrypted_opens_with_its_key() {
-    let (old, new) = (Keyring::fresh_key("old"), Keyring::fresh_key("new"));
+async fn j11_an_encrypted_secret_decrypts_with_its_key() {
+    let (old, new) = (Keyring::generate_key("old"), Keyring::generate_key("new"));
     let sealed = Keyring::parse(old.reveal()).unwrap().seal("hunter2").unwrap();
     let both = format!("{} {}", new.reveal(), old.reveal());
     assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY", &both)]), &sealed).await, "hunter2");
@@ -58,7 +58,8 @@ async fn j11_a_change_is_seen_when_the_cache_forgets() {
     let file = folder.path().join("token");
     std::fs::write(&file, "one").unwrap();
     let environment = Environment::new([], folder.path());
-    let (quick, slow) = (Safe::with_ttl(environment.clone(), Duration::ZERO), Safe::new(environment));
+    let (quick, slow) =
+        (SecretResolver::with_ttl(environment.clone(), Duration::ZERO), SecretResolver::new(environment));
     assert_eq!(
         (found(&quick, "file://token").await, found(&slow, "file://token").await),
         ("one".into(), "one".into())

@@ -11,15 +11,15 @@ use std::time::Duration;
 use axum::Router;
 use postrider_seams::Secrets as _;
 use postrider_seams::secret::Error;
-use postrider_secrets::{Environment, Safe};
+use postrider_secrets::{Environment, SecretResolver};
 
 /// A resolver with these variables, whose cache time is short enough for the tests to see changes.
-fn safe(variables: &[(&str, &str)]) -> Safe {
+fn safe(variables: &[(&str, &str)]) -> SecretResolver {
     let variables = variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-    Safe::with_ttl(Environment::new(variables, ""), Duration::from_millis(1))
+    SecretResolver::with_ttl(Environment::new(variables, ""), Duration::from_millis(1))
 }
 
-async fn found(safe: &Safe, reference: &str) -> String {
+async fn found(safe: &SecretResolver, reference: &str) -> String {
     match safe.secret(reference).await {
         Ok(secret) => secret.reveal().to_owned(),
         Err(error) => panic!("{reference}: {error}"),

@@ -106,7 +106,7 @@ async fn j11_vault_secrets_of_both_kinds_are_read() {
 }
 
 #[tokio::test]
-async fn j11_vault_takes_an_approle_and_a_revoked_token_is_replaced() {
+async fn j11_vault_logs_in_with_an_approle_and_replaces_a_revoked_token() {
     let (address, vault) = vault().await;
     let login = [
         ("VAULT_ADDR", address.as_str()),
@@ -128,7 +128,7 @@ async fn j11_vault_takes_an_approle_and_a_revoked_token_is_replaced() {
 }
 
 #[tokio::test]
-async fn j11_a_vault_that_is_away_or_not_set_up_says_so() {
+async fn j11_an_unavailable_or_unconfigured_vault_is_reported() {
     for variables in [
         &[][..],
         &[("VAULT_ADDR", "http://127.0.0.1:9")],

@@ -8,62 +8,73 @@ use futures::FutureExt as _;
 use postrider_seams::{Envelope, Failure, Outcome, Value};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::Inner;
-use super::channel::Channel;
+use super::SenderGroup;
+use super::sender_state::SenderState;
 
 /// Time after its deadline at which a transport call is abandoned.
-pub(super) const GRACE: Duration = Duration::from_secs(1);
+pub(super) const ABANDON_AFTER: Duration = Duration::from_secs(1);
 
 /// Shortest remaining time with which a try is started.
-const LEAST: Duration = Duration::from_millis(100);
+const MIN_TRY_TIME: Duration = Duration::from_millis(100);
 
 /// The result of the tries at one sender.
-enum Step {
+enum SenderResult {
     /// The outcome is final for this attempt.
-    Done(Outcome),
+    Final(Outcome),
     /// The next sender is tried.
-    Next(Outcome),
+    TryNext(Outcome),
 }
 
-pub(super) async fn run(inner: Arc<Inner>, envelope: Envelope, key: String, deadline: Instant) -> Outcome {
+pub(super) async fn run(
+    inner: Arc<SenderGroup>,
+    envelope: Envelope,
+    key: String,
+    deadline: Instant,
+) -> Outcome {
     let now = Instant::now();
-    let first = inner.sticky.sender(&key);
-    let mut route: Vec<usize> = first.into_iter().collect();
-    let warm = |index: &usize| inner.channels[*index].cools_for(now).is_none();
-    route.extend((0..inner.channels.len()).filter(|index| Some(*index) != first).filter(warm));
+    let first = inner.uncertain_senders.sender(&key);
+    let mut order: Vec<usize> = first.into_iter().collect();
+    let is_usable = |index: &usize| inner.senders[*index].cool_down_left(now).is_none();
+    order.extend((0..inner.senders.len()).filter(|index| Some(*index) != first).filter(is_usable));
     let mut failed = Vec::new();
-    for index in route {
-        let channel = &inner.channels[index];
-        let step = tries(&inner, channel, &envelope, deadline).await;
-        match step {
-            Step::Done(outcome) => {
+    for index in order {
+        let sender_state = &inner.senders[index];
+        let result = try_sender(&inner, sender_state, &envelope, deadline).await;
+        match result {
+            SenderResult::Final(outcome) => {
                 if matches!(outcome, Outcome::Uncertain(_)) {
-                    inner.sticky.keep(&key, index);
+                    inner.uncertain_senders.remember(&key, index);
                 }
-                return named(outcome, channel);
+                return with_sender_name(outcome, sender_state);
             }
-            Step::Next(outcome) => failed.push(named(outcome, channel)),
+            SenderResult::TryNext(outcome) => failed.push(with_sender_name(outcome, sender_state)),
         }
     }
     if failed.is_empty() {
-        let soonest = inner.channels.iter().filter_map(|channel| channel.cools_for(now)).min();
-        let failure = failure("every sender is left alone for a while", "provider_error");
+        let soonest = inner.senders.iter().filter_map(|sender_state| sender_state.cool_down_left(now)).min();
+        let failure = failure("every sender is cooling down", "provider_error");
         return Outcome::Deferred(Failure { after: soonest, ..failure });
     }
-    gathered(failed)
+    combine(failed)
 }
 
-async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: Instant) -> Step {
+async fn try_sender(
+    inner: &SenderGroup,
+    sender_state: &SenderState,
+    envelope: &Envelope,
+    deadline: Instant,
+) -> SenderResult {
     let plan = &inner.plan;
     let mut last: Option<Outcome> = None;
     let mut uncertain = false;
     for planned in &plan.waits {
-        let asked = last.as_ref().and_then(|outcome| outcome.failure()).and_then(|failure| failure.after);
-        let wait =
-            planned.mul_f64((1.0 + plan.jitter * inner.dice.roll()).max(0.0)).max(asked.unwrap_or_default());
+        let requested = last.as_ref().and_then(|outcome| outcome.failure()).and_then(|failure| failure.after);
+        let wait = planned
+            .mul_f64((1.0 + plan.jitter * inner.dice.roll()).max(0.0))
+            .max(requested.unwrap_or_default());
         let begin = Instant::now() + wait;
-        let latest = deadline.checked_sub(LEAST).unwrap_or(deadline);
-        let usable = match &channel.bucket {
+        let latest = deadline.checked_sub(MIN_TRY_TIME).unwrap_or(deadline);
+        let usable = match &sender_state.bucket {
             _ if begin > latest => None,
             Some(bucket) => bucket.take(begin, latest),
             None => Some(begin),
@@ -72,27 +83,27 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
         if usable > Instant::now() {
             sleep_until(usable).await;
         }
-        let outcome = call(channel, envelope, deadline).await;
+        let outcome = try_once(sender_state, envelope, deadline).await;
         match &outcome {
             Outcome::Delivered(_) | Outcome::Rejected(_) | Outcome::Skipped(_) => {
-                channel.warm();
-                return Step::Done(outcome);
+                sender_state.end_cool_down();
+                return SenderResult::Final(outcome);
             }
-            Outcome::Uncertain(_) if channel.sender.transport.capabilities().drops_repeats => {
+            Outcome::Uncertain(_) if sender_state.sender.transport.capabilities().drops_repeats => {
                 uncertain = true;
             }
-            Outcome::Uncertain(_) => return Step::Done(outcome),
+            Outcome::Uncertain(_) => return SenderResult::Final(outcome),
             // Some recipients have just accepted the mail: record them in the row before another sender is tried.
-            Outcome::Retryable(failure) if failure.accepted_now => return Step::Done(outcome),
+            Outcome::Retryable(failure) if failure.accepted_now => return SenderResult::Final(outcome),
             Outcome::Retryable(failure) => {
-                if let Some(long) = failure.after.filter(|after| *after > plan.patience) {
-                    channel.cool(Instant::now(), long, &failure.reason);
+                if let Some(long) = failure.after.filter(|after| *after > plan.max_retry_after) {
+                    sender_state.start_cool_down(Instant::now(), long, &failure.reason);
                     last = Some(outcome);
                     break;
                 }
             }
             Outcome::Refused(failure) => {
-                channel.cool(Instant::now(), plan.cool_down, &failure.reason);
+                sender_state.start_cool_down(Instant::now(), plan.cool_down, &failure.reason);
                 last = Some(outcome);
                 break;
             }
@@ -103,34 +114,42 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
         }
         last = Some(outcome);
     }
-    ended(inner, channel, last, uncertain)
+    after_tries(inner, sender_state, last, uncertain)
 }
 
 /// Decides what follows after all tries at a sender.
-fn ended(inner: &Inner, channel: &Channel, last: Option<Outcome>, uncertain: bool) -> Step {
+fn after_tries(
+    inner: &SenderGroup,
+    sender_state: &SenderState,
+    last: Option<Outcome>,
+    uncertain: bool,
+) -> SenderResult {
     let Some(last) = last else {
-        let failure = failure("its rate leaves no room for this mail in time", "rate_limited");
-        return Step::Next(Outcome::Deferred(Failure { after: Some(Duration::from_secs(1)), ..failure }));
+        let failure = failure("its rate limit leaves no time for this mail", "rate_limited");
+        return SenderResult::TryNext(Outcome::Deferred(Failure {
+            after: Some(Duration::from_secs(1)),
+            ..failure
+        }));
     };
     if let Outcome::Retryable(failure) | Outcome::Uncertain(failure) = &last {
-        channel.cool(Instant::now(), inner.plan.cool_down, &failure.reason);
+        sender_state.start_cool_down(Instant::now(), inner.plan.cool_down, &failure.reason);
     }
     match (uncertain, last) {
         // An earlier try may have been accepted, whatever the later ones returned.
         (true, Outcome::Retryable(failure) | Outcome::Refused(failure) | Outcome::Deferred(failure)) => {
-            Step::Done(Outcome::Uncertain(failure))
+            SenderResult::Final(Outcome::Uncertain(failure))
         }
-        (true, last) => Step::Done(last),
-        (false, last) => Step::Next(last),
+        (true, last) => SenderResult::Final(last),
+        (false, last) => SenderResult::TryNext(last),
     }
 }
 
 /// Runs one try. If a transport panics, returns a wrong number of outcomes or hangs, its mail is uncertain.
-async fn call(channel: &Channel, envelope: &Envelope, deadline: Instant) -> Outcome {
-    let sending = channel.sender.transport.deliver(std::slice::from_ref(envelope), deadline);
-    let reason = match timeout_at(deadline + GRACE, AssertUnwindSafe(sending).catch_unwind()).await {
+async fn try_once(sender_state: &SenderState, envelope: &Envelope, deadline: Instant) -> Outcome {
+    let sending = sender_state.sender.transport.deliver(std::slice::from_ref(envelope), deadline);
+    let reason = match timeout_at(deadline + ABANDON_AFTER, AssertUnwindSafe(sending).catch_unwind()).await {
         Ok(Ok(mut outcomes)) if outcomes.len() == 1 => return outcomes.remove(0),
-        Ok(Ok(_)) => "the sender lost count of its mails",
+        Ok(Ok(_)) => "the sender returned a wrong number of outcomes",
         Ok(Err(_)) => "the sender failed on this mail; see the log",
         Err(_) => "no answer in time",
     };
@@ -139,15 +158,19 @@ async fn call(channel: &Channel, envelope: &Envelope, deadline: Instant) -> Outc
 
 /// Combines the outcomes of several senders that did not accept the mail: the last sender that was tried decides. Only
 /// a provider's Retry-After is recorded as a requested delay, not the waits of our own rate limits.
-fn gathered(mut failed: Vec<Outcome>) -> Outcome {
+fn combine(mut failed: Vec<Outcome>) -> Outcome {
     let tried = |outcome: &Outcome| matches!(outcome, Outcome::Retryable(_));
     let some_tried = failed.iter().any(tried);
-    let wishes: Vec<Option<Duration>> = failed
+    let requested_waits: Vec<Option<Duration>> = failed
         .iter()
         .filter(|outcome| tried(outcome) || !some_tried)
         .map(|outcome| outcome.failure().and_then(|failure| failure.after))
         .collect();
-    let after = if wishes.iter().all(Option::is_some) { wishes.into_iter().flatten().min() } else { None };
+    let after = if requested_waits.iter().all(Option::is_some) {
+        requested_waits.into_iter().flatten().min()
+    } else {
+        None
+    };
     let unreachable = failed
         .iter()
         .filter(|outcome| tried(outcome))
@@ -164,8 +187,8 @@ fn gathered(mut failed: Vec<Outcome>) -> Outcome {
 }
 
 /// Adds the sender's name to the outcome, as in the settings.
-fn named(mut outcome: Outcome, channel: &Channel) -> Outcome {
-    let name = Value::Text(channel.sender.name.clone());
+fn with_sender_name(mut outcome: Outcome, sender_state: &SenderState) -> Outcome {
+    let name = Value::Text(sender_state.sender.name.clone());
     let detail = match &mut outcome {
         Outcome::Delivered(receipt) => &mut receipt.detail,
         Outcome::Retryable(failure)

@@ -1,5 +1,5 @@
 //! Tests of several senders as one, and of the suppression list, on a paused clock.
 
+mod fixtures;
 mod reliable;
-mod suppressing;
-mod world;
+mod suppression;

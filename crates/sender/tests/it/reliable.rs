@@ -1,11 +1,13 @@
+//! Tests of several senders as one: fail-over, rate limits, cool-down, and retries after an uncertain send.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::{Envelope, Failure, Outcome, Transport, transport};
-use postrider_sender::{Plan, Reliable, Sender};
+use postrider_sender::{Reliable, RetryPlan, Sender};
 use tokio::time::Instant;
 
-use crate::world::*;
+use crate::fixtures::*;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -22,7 +24,7 @@ fn rated(senders: &[(&str, &Arc<Scripted>)], rate: Option<f64>) -> Arc<Reliable>
             rate,
         })
         .collect();
-    Arc::new(Reliable::new(senders, Plan::default(), Arc::new(Fair)))
+    Arc::new(Reliable::new(senders, RetryPlan::default(), Arc::new(Fair)))
 }
 
 async fn send(reliable: &impl Transport, key: &str) -> Outcome {
@@ -45,7 +47,7 @@ async fn n2_inner_tries_are_one_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_wish_to_wait_is_kept_and_a_long_one_is_a_cool_down() {
+async fn n9_a_retry_after_is_kept_and_a_long_one_is_a_cool_down() {
     let first = Scripted::new([wait(4)]);
     send(&*reliable(&[("a", &first)]), "k").await;
     assert_eq!(first.times(), [0, 4000]);
@@ -61,7 +63,7 @@ async fn n9_a_wish_to_wait_is_kept_and_a_long_one_is_a_cool_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_the_next_sender_takes_over_and_the_first_is_left_alone_for_a_while() {
+async fn n9_the_next_sender_takes_over_and_the_first_cools_down() {
     let (first, second) = (Scripted::new([away(), away(), away()]), Scripted::new([]));
     let both = reliable(&[("a", &first), ("b", &second)]);
     assert_eq!(provider(&send(&*both, "k1").await), "b");
@@ -73,7 +75,7 @@ async fn n9_the_next_sender_takes_over_and_the_first_is_left_alone_for_a_while()
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_what_is_the_mails_own_fault_is_not_tried_elsewhere() {
+async fn n9_a_rejected_mail_is_not_tried_at_another_sender() {
     let (first, second) =
         (Scripted::new([Answer::Say(Outcome::Rejected(Failure::new("no such user")))]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
@@ -82,7 +84,7 @@ async fn n9_what_is_the_mails_own_fault_is_not_tried_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_partly_taken_mail_goes_back_to_its_row() {
+async fn a_partly_accepted_mail_is_recorded_before_another_sender() {
     let partly = Failure { partly: true, accepted_now: true, ..Failure::new("some") };
     let (first, second) = (Scripted::new([Answer::Say(Outcome::Retryable(partly))]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
@@ -92,7 +94,7 @@ async fn a_partly_taken_mail_goes_back_to_its_row() {
 
 /// Recipients that accepted the mail in an earlier attempt do not prevent fail-over to the next sender.
 #[tokio::test(start_paused = true)]
-async fn m09_a_mail_that_some_have_from_an_earlier_attempt_fails_over() {
+async fn m09_a_mail_accepted_for_some_in_an_earlier_attempt_fails_over() {
     let before = || Answer::Say(Outcome::Retryable(Failure { partly: true, ..Failure::new("500 later") }));
     let (first, second) = (Scripted::new([before(), before(), before()]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
@@ -101,7 +103,7 @@ async fn m09_a_mail_that_some_have_from_an_earlier_attempt_fails_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_senders_that_refuse_us_are_passed_over_and_all_of_them_stop_the_lane() {
+async fn g3_senders_that_refuse_us_are_skipped_and_the_lane_stops_if_all_do() {
     let (first, second) = (Scripted::new([refused()]), Scripted::new([]));
     let both = reliable(&[("a", &first), ("b", &second)]);
     assert_eq!(provider(&send(&*both, "k").await), "b");
@@ -117,7 +119,7 @@ async fn g3_senders_that_refuse_us_are_passed_over_and_all_of_them_stop_the_lane
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_senders_that_are_all_away_are_unreachable() {
+async fn g1_if_all_senders_are_unreachable_so_is_the_group() {
     let (first, second) = (Scripted::new(vec![away(); 3]), Scripted::new(vec![away(); 3]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
     assert!(matches!(outcome, Outcome::Retryable(failure) if failure.unreachable));
@@ -136,7 +138,7 @@ async fn n9_no_answer_is_never_failed_over_in_the_same_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_sender_that_may_have_it_is_asked_first_even_while_it_cools_down() {
+async fn n9_a_sender_that_may_have_accepted_is_tried_first_even_while_it_cools_down() {
     let first = Scripted::new([uncertain(), later(), later(), later()]);
     let second = Scripted::new([]);
     let both = reliable(&[("a", &first), ("b", &second)]);
@@ -174,7 +176,7 @@ async fn n9_concurrent_sends_of_one_key_are_one_send() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_send_that_was_given_up_stops_no_later_one() {
+async fn n9_a_cancelled_send_does_not_block_a_later_one() {
     let first = Scripted::new([Answer::After(Duration::from_hours(1), delivered("never"))]);
     let only = reliable(&[("a", &first)]);
     let given_up = tokio::time::timeout(Duration::from_secs(1), send(&*only, "k")).await;
@@ -224,7 +226,7 @@ async fn g1_a_rate_that_leaves_no_room_costs_nothing() {
 
 /// Our own rate limit defers; its delay must not be recorded as one that a provider requested.
 #[tokio::test(start_paused = true)]
-async fn n04_only_what_a_provider_asked_for_counts_as_asked() {
+async fn n04_only_a_providers_retry_after_is_recorded() {
     let first = Scripted::new([wait(600)]);
     let second = Scripted::new([Answer::Say(Outcome::Deferred(Failure {
         after: Some(Duration::from_secs(1)),
@@ -246,7 +248,7 @@ async fn n04_only_what_a_provider_asked_for_counts_as_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_it_never_throws() {
+async fn n9_a_panic_is_an_uncertain_outcome() {
     for answer in [Answer::Panic, Answer::Nothing] {
         let outcome = send(&*reliable(&[("a", &Scripted::new([answer]))]), "k").await;
         assert!(matches!(outcome, Outcome::Uncertain(_)), "{outcome:?}");

@@ -4,13 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use postrider_hub::access::Role;
-use postrider_hub::account::{AccountChange, NewAccount, Regenerate, ServiceAccount, ShownAccount};
+use postrider_hub::account::{
+    AccountChange, CredentialsChange, NewAccount, ServiceAccount, ServiceAccountWithSecret,
+};
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
 
-use super::admit::{ByAdmin, Caller};
+use super::auth::{AdminCaller, Caller};
 use super::body::{Body, MaybeBody};
-use super::once::{Keyed, Once, once};
+use super::idempotency::{Creation, IdempotentBody, create_once};
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -19,20 +21,20 @@ use super::{Api, Problem};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AccountParams {
-    /// Only the account with this code.
+    /// Only the account with this code. Default: all accounts.
     #[param(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     code: Option<String>,
     /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the previous page.
+    /// `nextCursor` of the previous page. Default: the first page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
 /// List service accounts
 ///
-/// Newest first. Secrets are never shown.
+/// Returns accounts newest first. Secrets are never shown.
 #[utoipa::path(get, path = "/service-accounts", tag = "service accounts", params(AccountParams),
     responses((status = 200, description = "A page of accounts", body = Page<ServiceAccount>)))]
 pub async fn list(
@@ -52,27 +54,27 @@ pub async fn list(
 #[utoipa::path(post, path = "/service-accounts", tag = "service accounts", request_body = NewAccount,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
-    responses((status = 201, description = "The account", body = ShownAccount),
-        (status = 200, description = "The request was repeated: the account, without its secret", body = ShownAccount)))]
+    responses((status = 201, description = "The account", body = ServiceAccountWithSecret),
+        (status = 200, description = "The request was repeated: the account, without its secret", body = ServiceAccountWithSecret)))]
 pub async fn create(
     State(api): State<Api>,
-    ByAdmin(caller): ByAdmin,
-    Keyed { new, request }: Keyed<NewAccount>,
-) -> Result<(StatusCode, Json<ShownAccount>), Problem> {
+    AdminCaller(caller): AdminCaller,
+    IdempotentBody { new, request }: IdempotentBody<NewAccount>,
+) -> Result<(StatusCode, Json<ServiceAccountWithSecret>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);
     let make = hub.create_account(actor, new);
-    Ok(match once((hub, actor), "serviceAccount", request, make, |made| &made.account.id).await? {
-        Once::Made(made) => (StatusCode::CREATED, Json(made)),
-        Once::Before(id) => {
+    Ok(match create_once((hub, actor), "serviceAccount", request, make, |made| &made.account.id).await? {
+        Creation::Created(made) => (StatusCode::CREATED, Json(made)),
+        Creation::Repeated(id) => {
             let account = hub.account(actor, &id).await?;
-            (StatusCode::OK, Json(ShownAccount { account, signing_secret: None }))
+            (StatusCode::OK, Json(ServiceAccountWithSecret { account, signing_secret: None }))
         }
     })
 }
 
 /// Get a service account
 ///
-/// Secrets are never shown.
+/// Returns the account with references to its secrets, never the secrets themselves.
 #[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn get(
@@ -90,7 +92,7 @@ pub async fn get(
     request_body = AccountChange, responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn put(
     State(api): State<Api>,
-    ByAdmin(caller): ByAdmin,
+    AdminCaller(caller): AdminCaller,
     Id(id): Id,
     Body(what): Body<AccountChange>,
 ) -> Result<Json<ServiceAccount>, Problem> {
@@ -101,20 +103,20 @@ pub async fn put(
 ///
 /// The old signing secret stays valid for 24 hours: requests carry both signatures.
 #[utoipa::path(post, path = "/service-accounts/{id}/regenerate-credentials", tag = "service accounts",
-    params(("id" = String, Path, description = "Id of the service account")), request_body = Regenerate,
-    responses((status = 200, description = "The account", body = ShownAccount)))]
+    params(("id" = String, Path, description = "Id of the service account")), request_body = CredentialsChange,
+    responses((status = 200, description = "The account", body = ServiceAccountWithSecret)))]
 pub async fn regenerate(
     State(api): State<Api>,
-    ByAdmin(caller): ByAdmin,
+    AdminCaller(caller): AdminCaller,
     Id(id): Id,
-    MaybeBody(with): MaybeBody<Regenerate>,
-) -> Result<Json<ShownAccount>, Problem> {
+    MaybeBody(with): MaybeBody<CredentialsChange>,
+) -> Result<Json<ServiceAccountWithSecret>, Problem> {
     Ok(Json(api.hub()?.regenerate(caller.at_least(Role::Admin)?, &id, &with).await?))
 }
 
 /// Activate a service account
 ///
-/// Its jobs are delivered again.
+/// Jobs that use the account are delivered again.
 #[utoipa::path(post, path = "/service-accounts/{id}/activate", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn activate(
@@ -127,7 +129,7 @@ pub async fn activate(
 
 /// Deactivate a service account
 ///
-/// Its jobs wait and use no attempt.
+/// Jobs that use the account wait and use no attempt.
 #[utoipa::path(post, path = "/service-accounts/{id}/deactivate", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn deactivate(

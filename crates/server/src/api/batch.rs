@@ -9,18 +9,18 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use postrider_hub::Fault;
 use postrider_hub::access::{Actor, Role};
-use postrider_hub::event::{CloudEvent, EventMade, NewEvent};
+use postrider_hub::event::{CloudEvent, CreatedEvent, NewEvent};
 use postrider_hub::job::{Created, NewJob};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::admit::ByProducer;
-use super::body::{BatchBody, parsed};
-use super::cloud::traced;
+use super::auth::ProducerCaller;
+use super::body::{BatchBody, parse_json};
+use super::cloudevents::add_trace;
+use super::idempotency::IdempotencyKey;
 use super::jobs::{idempotency_key, traceparent};
-use super::once::Key;
 use super::{Api, Problem};
 
 /// Jobs to create.
@@ -73,7 +73,7 @@ pub struct EventOutcome {
     /// The event and its jobs. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    event: Option<EventMade>,
+    event: Option<CreatedEvent>,
     /// Why the event was refused. Absent if it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -90,7 +90,7 @@ pub struct EventOutcome {
     responses((status = 200, description = "The result of each job", body = BatchOutcome)))]
 pub async fn create_jobs(
     State(api): State<Api>,
-    ByProducer(caller): ByProducer,
+    ProducerCaller(caller): ProducerCaller,
     headers: HeaderMap,
     BatchBody(NewJobs { jobs }): BatchBody<NewJobs>,
 ) -> Result<Response, Problem> {
@@ -107,7 +107,7 @@ pub async fn create_jobs(
     let outcomes = api.hub()?.create_jobs(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
         Ok(created) => {
-            let status = if matches!(created, Created::Fresh { .. }) { 201 } else { 200 };
+            let status = if matches!(created, Created::New { .. }) { 201 } else { 200 };
             ItemOutcome { index, status, id: Some(created.id().to_owned()), problem: None }
         }
         Err(problem) => {
@@ -116,7 +116,7 @@ pub async fn create_jobs(
     });
     let results: Vec<ItemOutcome> = results.collect();
     let problems = results.iter().map(|item| item.problem.as_ref());
-    match none_taken("jobs", problems, &results) {
+    match whole_batch_failed("jobs", problems, &results) {
         Some(problem) => Err(problem),
         None => Ok(Json(BatchOutcome { results }).into_response()),
     }
@@ -134,28 +134,28 @@ pub async fn create_jobs(
     responses((status = 200, description = "The result of each event", body = EventBatchOutcome)))]
 pub async fn create_events(
     State(api): State<Api>,
-    ByProducer(caller): ByProducer,
-    key: Key,
+    ProducerCaller(caller): ProducerCaller,
+    key: IdempotencyKey,
     headers: HeaderMap,
     BatchBody(events): BatchBody<Vec<Box<RawValue>>>,
 ) -> Result<Json<EventBatchOutcome>, Problem> {
-    taken_in(&api, caller.at_least(Role::Producer)?, key, &headers, &events).await.map(Json)
+    create_event_batch(&api, caller.at_least(Role::Producer)?, key, &headers, &events).await.map(Json)
 }
 
 /// Creates the events of a list and returns the result of each.
-pub(super) async fn taken_in(
+pub(super) async fn create_event_batch(
     api: &Api,
     actor: &Actor,
-    key: Key,
+    key: IdempotencyKey,
     headers: &HeaderMap,
     events: &[Box<RawValue>],
 ) -> Result<EventBatchOutcome, Problem> {
     sized("body", events.len(), api.limits.batch)?;
-    if let Some(request) = key.told(&serde_json::to_string(events).unwrap_or_default()) {
-        api.hub()?.made_before(actor, "events", &request).await?;
-        api.hub()?.remember(actor, "events", &request, "a batch").await?;
+    if let Some(request) = key.with_content(&serde_json::to_string(events).unwrap_or_default()) {
+        api.hub()?.find_created(actor, "events", &request).await?;
+        api.hub()?.store_request(actor, "events", &request, "a batch").await?;
     }
-    let (entries, read) = split(events, |_, event: &mut NewEvent| traced(event, headers));
+    let (entries, read) = split(events, |_, event: &mut NewEvent| add_trace(event, headers));
     let outcomes = api.hub()?.create_events(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
         Ok(event) => {
@@ -168,7 +168,7 @@ pub(super) async fn taken_in(
     });
     let results: Vec<EventOutcome> = results.collect();
     let problems = results.iter().map(|item| item.problem.as_ref());
-    match none_taken("", problems, &results) {
+    match whole_batch_failed("", problems, &results) {
         Some(problem) => Err(problem),
         None => Ok(EventBatchOutcome { results }),
     }
@@ -185,14 +185,15 @@ fn split<T: DeserializeOwned>(
     finish: impl Fn(usize, &mut T),
 ) -> (Vec<Option<Problem>>, Vec<T>) {
     let mut read = Vec::with_capacity(entries.len());
-    let mistakes = entries.iter().enumerate().map(|(index, raw)| match parsed::<T>(raw.get().as_bytes()) {
-        Ok(mut entry) => {
-            finish(index, &mut entry);
-            read.push(entry);
-            None
-        }
-        Err(problem) => Some(problem),
-    });
+    let mistakes =
+        entries.iter().enumerate().map(|(index, raw)| match parse_json::<T>(raw.get().as_bytes()) {
+            Ok(mut entry) => {
+                finish(index, &mut entry);
+                read.push(entry);
+                None
+            }
+            Err(problem) => Some(problem),
+        });
     let mistakes = mistakes.collect();
     (mistakes, read)
 }
@@ -213,7 +214,7 @@ fn joined<T>(
 }
 
 /// Returns the error of the whole batch if every entry failed: that of the first entry, with the result of each.
-fn none_taken<'a, T: Serialize>(
+fn whole_batch_failed<'a, T: Serialize>(
     list: &str,
     problems: impl Iterator<Item = Option<&'a Problem>>,
     results: &[T],
@@ -225,6 +226,7 @@ fn none_taken<'a, T: Serialize>(
         problem.faults().iter().map(named).collect()
     };
     let faults = problems.iter().enumerate().flat_map(at).take(100).collect();
-    let whole = Problem::new(first.status(), "no entry was accepted: see `errors` and `results`").at(faults);
+    let whole =
+        Problem::new(first.status(), "no entry was accepted: see `errors` and `results`").with_faults(faults);
     Some(whole.with_results(serde_json::to_value(results).ok()?))
 }

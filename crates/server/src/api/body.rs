@@ -10,9 +10,9 @@ use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::room::Room;
-use super::sound::Sound;
-use super::strict::Strict;
+use super::body_budget::BodyShare;
+use super::json_checks::CheckedJson;
+use super::strict_json::Strict;
 use super::{Api, Problem};
 
 /// A required JSON body.
@@ -28,7 +28,7 @@ impl<T: DeserializeOwned> FromRequest<Api> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        read(request, api.limits.body).await.and_then(|bytes| parsed(&bytes)).map(Self)
+        read(request, api.limits.body).await.and_then(|bytes| parse_json(&bytes)).map(Self)
     }
 }
 
@@ -47,10 +47,11 @@ impl<T: DeserializeOwned + Default> FromRequest<Api> for MaybeBody<T> {
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         let typed = request.headers().contains_key(header::CONTENT_TYPE);
         if typed {
-            let given: Option<T> = read(request, api.limits.body).await.and_then(|bytes| parsed(&bytes))?;
+            let given: Option<T> =
+                read(request, api.limits.body).await.and_then(|bytes| parse_json(&bytes))?;
             return Ok(Self(given.unwrap_or_default()));
         }
-        let bytes = taken(request, api.limits.body).await?;
+        let bytes = read_bytes(request, api.limits.body).await?;
         if bytes.is_empty() { Ok(Self(T::default())) } else { Err(not_json()) }
     }
 }
@@ -58,7 +59,7 @@ impl<T: DeserializeOwned + Default> FromRequest<Api> for MaybeBody<T> {
 fn not_json() -> Problem {
     let text = "the body must be JSON: send `Content-Type: application/json`";
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
-        .at(vec![Fault::beside("Content-Type", "must be application/json")])
+        .with_faults(vec![Fault::outside_body("Content-Type", "must be application/json")])
 }
 
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
@@ -68,14 +69,14 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 pub(crate) async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
-    if is_json(request.headers()) { taken(request, limit).await } else { Err(not_json()) }
+    if is_json(request.headers()) { read_bytes(request, limit).await } else { Err(not_json()) }
 }
 
-pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let text = format!("must have at most {limit} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
-            .at(vec![Fault::new("body", text)])
+            .with_faults(vec![Fault::new("body", text)])
     };
     if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
@@ -83,13 +84,13 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
         let text = "must be left out: compressed bodies are not supported";
         let problem =
             Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is compressed or otherwise encoded");
-        return Err(problem.at(vec![Fault::beside("Content-Encoding", text)]));
+        return Err(problem.with_faults(vec![Fault::outside_body("Content-Encoding", text)]));
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let length = length.and_then(|length| length.parse::<usize>().ok());
     // A client that sent `Expect: 100-continue` has not sent the body yet, and will not after a refusal.
     let asks = request.headers().contains_key(header::EXPECT);
-    let room = request.extensions().get::<Room>().cloned();
+    let share = request.extensions().get::<BodyShare>().cloned();
     let mut body = request.into_body().into_data_stream();
     if length.is_some_and(|length| length > limit) {
         if !asks {
@@ -107,39 +108,39 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
             drain(&mut body).await;
             return Err(too_large());
         }
-        if let Some(Err(full)) = room.as_ref().map(|room| room.grow_to(bytes.len() + part.len())) {
+        if let Some(Err(full)) = share.as_ref().map(|share| share.grow_to(bytes.len() + part.len())) {
             drain(&mut body).await;
             return Err(full);
         }
-        if bytes.len() > STEP && bytes.capacity() - bytes.len() < part.len() {
+        if bytes.len() > BUFFER_GROWTH && bytes.capacity() - bytes.len() < part.len() {
             // Doubling a large buffer would use twice the bytes that the budget counts.
-            bytes.reserve_exact(part.len().max(STEP));
+            bytes.reserve_exact(part.len().max(BUFFER_GROWTH));
         }
         bytes.extend_from_slice(&part);
     }
     Ok(bytes.into())
 }
 
-/// Reads the next part of a body, which must arrive within [`PART_WITHIN`], and fast enough overall.
+/// Reads the next part of a body, which must arrive within [`PART_TIMEOUT`], and fast enough overall.
 async fn next(
     body: &mut BodyDataStream,
     start: Instant,
     read: usize,
 ) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
-    let seconds = u64::try_from(read / SLOWEST).unwrap_or(u64::MAX);
-    let over = start + BODY_WITHIN + Duration::from_secs(seconds.min(3600));
-    let late = over.min(Instant::now() + PART_WITHIN);
+    let seconds = u64::try_from(read / MIN_BYTES_PER_SECOND).unwrap_or(u64::MAX);
+    let over = start + BODY_TIMEOUT + Duration::from_secs(seconds.min(3600));
+    let late = over.min(Instant::now() + PART_TIMEOUT);
     let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body arrived too slowly");
     tokio::time::timeout_at(late, body.next()).await.map_err(too_slow)
 }
 
 /// Time limit between two parts of a body.
-const PART_WITHIN: Duration = Duration::from_secs(10);
+const PART_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit of a whole body, plus a second per this many bytes.
-const BODY_WITHIN: Duration = Duration::from_secs(30);
-const SLOWEST: usize = 16 << 10;
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+const MIN_BYTES_PER_SECOND: usize = 16 << 10;
 /// Growth of the buffer of a large body.
-const STEP: usize = 256 << 10;
+const BUFFER_GROWTH: usize = 256 << 10;
 
 /// Reads and drops a refused body, within limits: a client that is still writing would see a closed connection instead
 /// of the response.
@@ -148,22 +149,22 @@ async fn drain(body: &mut BodyDataStream) {
         let mut drained = 0;
         while let Some(Ok(part)) = body.next().await {
             drained += part.len();
-            if drained > MOST_DRAINED {
+            if drained > MAX_DRAINED_BYTES {
                 break;
             }
         }
     };
     // A slower client is cut off.
-    let _ = tokio::time::timeout(DRAINED_WITHIN, reading).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
-const MOST_DRAINED: usize = 32 << 20;
-const DRAINED_WITHIN: Duration = Duration::from_secs(5);
+const MAX_DRAINED_BYTES: usize = 32 << 20;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // Parse first: "unknown field" is more helpful than "duplicate member".
     let value = read_as(bytes)?;
-    read_as::<Sound>(bytes)?;
+    read_as::<CheckedJson>(bytes)?;
     Ok(value)
 }
 
@@ -172,20 +173,20 @@ fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let value: T = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
         // serde writes a question mark for a member without a name.
         let path = error.path().to_string();
-        told(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
+        parse_problem(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
     })?;
-    json.end().map_err(|error| told("", &error))?;
+    json.end().map_err(|error| parse_problem("", &error))?;
     Ok(value)
 }
 
 /// Converts a parse error: invalid JSON is 400; valid JSON with an unexpected member names the field.
-fn told(at: &str, error: &serde_json::Error) -> Problem {
+fn parse_problem(at: &str, error: &serde_json::Error) -> Problem {
     let whole = error.to_string();
     let (text, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
     if !error.is_data() {
         let field = if at.is_empty() { "body" } else { at };
         return Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {whole}"))
-            .at(vec![Fault::new(field, text)]);
+            .with_faults(vec![Fault::new(field, text)]);
     }
     let named = ["unknown field `", "missing field `", "duplicate field `"];
     let member = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
@@ -199,7 +200,7 @@ fn told(at: &str, error: &serde_json::Error) -> Problem {
         None => at.to_owned(),
     };
     let detail = "the request is not valid: see `errors`";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::new(field, text)])
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).with_faults(vec![Fault::new(field, text)])
 }
 
 #[cfg(test)]
@@ -212,18 +213,18 @@ mod tests {
     async fn refused(parts: impl futures::Stream<Item = Part> + Send + 'static) -> Duration {
         let start = Instant::now();
         let request = Request::new(axum::body::Body::from_stream(parts));
-        let problem = taken(request, 1 << 20).await.expect_err("it never ends");
+        let problem = read_bytes(request, 1 << 20).await.expect_err("it never ends");
         assert_eq!(problem.status(), 408);
         start.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stops_or_drips_is_refused() {
-        assert_eq!(refused(futures::stream::pending::<Part>()).await, PART_WITHIN);
+    async fn a_stalled_or_slow_body_is_refused() {
+        assert_eq!(refused(futures::stream::pending::<Part>()).await, PART_TIMEOUT);
         let drip = futures::stream::unfold((), |()| async {
-            tokio::time::sleep(PART_WITHIN / 2).await;
+            tokio::time::sleep(PART_TIMEOUT / 2).await;
             Some((Ok(vec![b' ']), ()))
         });
-        assert_eq!(refused(drip).await, BODY_WITHIN);
+        assert_eq!(refused(drip).await, BODY_TIMEOUT);
     }
 }

@@ -7,19 +7,19 @@ use postrider_seams::inspect::{Finding, Level};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::auth::Caller;
 use super::{Api, Problem};
 
 /// Result of a check of all lanes.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Checked {
+pub struct CheckResult {
     /// Result for each lane.
-    lanes: Vec<LaneChecked>,
+    lanes: Vec<LaneCheck>,
 }
 
 /// Result of a check of a lane.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct LaneChecked {
+pub struct LaneCheck {
     /// Name of the lane.
     name: String,
     /// Whether there is no error among the findings.
@@ -36,6 +36,9 @@ pub struct FindingView {
     /// What was found.
     text: String,
     /// SQL that fixes it. Null: nothing to fix, or not with SQL.
+    fix: Option<String>,
+    /// Deprecated: the same as `fix`.
+    #[schema(deprecated)]
     mend: Option<String>,
 }
 
@@ -44,8 +47,8 @@ pub struct FindingView {
 /// Reports what the table and the target of each lane guarantee, what is missing, and the SQL to fix it. Changes
 /// nothing.
 #[utoipa::path(get, path = "/check", tag = "lanes",
-    responses((status = 200, description = "The findings of each lane", body = Checked)))]
-pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Checked>, Problem> {
+    responses((status = 200, description = "The findings of each lane", body = CheckResult)))]
+pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<CheckResult>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
     // One check at a time: each probes the lanes' targets.
     let _turn = api.checking.lock().await;
@@ -53,9 +56,9 @@ pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Checked>
     for lane in api.lanes.lanes() {
         let findings = api.lanes.check(&lane.lane).await;
         let ok = findings.iter().all(|finding| finding.level != Level::Error);
-        lanes.push(LaneChecked { name: lane.lane, ok, findings: findings.into_iter().map(view).collect() });
+        lanes.push(LaneCheck { name: lane.lane, ok, findings: findings.into_iter().map(view).collect() });
     }
-    Ok(Json(Checked { lanes }))
+    Ok(Json(CheckResult { lanes }))
 }
 
 fn view(finding: Finding) -> FindingView {
@@ -64,5 +67,5 @@ fn view(finding: Finding) -> FindingView {
         Level::Warning => "warning",
         Level::Error => "error",
     };
-    FindingView { level, text: finding.text, mend: finding.mend }
+    FindingView { level, text: finding.text, fix: finding.fix.clone(), mend: finding.fix }
 }

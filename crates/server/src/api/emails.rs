@@ -8,31 +8,31 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::access::{Actor, Role};
 use postrider_hub::audit::Change;
-use postrider_hub::request::Request as Asked;
+use postrider_hub::idempotency::IdempotentRequest;
 use postrider_hub::{Error, Hub};
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::Caller;
-use super::body::{is_json, parsed, taken};
+use super::auth::Caller;
+use super::body::{is_json, parse_json, read_bytes};
+use super::idempotency::IdempotencyKey;
 use super::jobs::traceparent;
-use super::once::Key;
+use super::json_checks::NO_NUL;
 use super::params::Params;
-use super::sound::NO_NUL;
 use super::{Api, Problem};
 
 /// Accepts e-mails for the lanes of the e-mail pipeline.
 #[async_trait]
-pub trait Mailroom: Send + Sync {
+pub trait EmailIntake: Send + Sync {
     /// Returns the lane that accepts such e-mails; `lane` selects one of several.
-    fn place(&self, lane: Option<&str>, kind: EmailKind) -> Result<Place, Refusal>;
+    fn lane_for(&self, lane: Option<&str>, kind: EmailKind) -> Result<IntakeLane, Refusal>;
 
     /// Writes the file of an e-mail, then its row, with the caller's trace if the table has a column for it.
     /// Returns its id. Not idempotent: a second e-mail with the same id is refused.
     async fn accept(
         &self,
-        place: &Place,
+        lane: &IntakeLane,
         kind: EmailKind,
         id: Option<String>,
         bytes: &[u8],
@@ -51,7 +51,7 @@ pub enum EmailKind {
 
 /// A lane that accepts e-mails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct IntakeLane {
     pub lane: String,
     /// Initial state of an e-mail, as the table has it.
     pub status: String,
@@ -59,7 +59,7 @@ pub struct Place {
     pub limit: usize,
 }
 
-impl Place {
+impl IntakeLane {
     fn accepted(self, id: String) -> AcceptedEmail {
         AcceptedEmail { id, status: self.status, lane: self.lane }
     }
@@ -94,7 +94,7 @@ pub struct AcceptedEmail {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EmailParams {
-    /// Lane that accepts the e-mail. Required if several lanes do.
+    /// Lane that accepts the e-mail; required if several lanes do. Default: the only lane that does.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_-]{1,64}$")]
     lane: Option<String>,
     /// Id of the e-mail. A payload may contain it as `id`. Default: a new UUID.
@@ -150,15 +150,15 @@ pub async fn create(
     State(api): State<Api>,
     caller: Caller,
     Params(params): Params<EmailParams>,
-    key: Key,
+    key: IdempotencyKey,
     request: Request,
 ) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
     let actor = caller.of_all_clients(Role::Producer)?;
-    let Some(room) = api.mailroom.clone() else { return Err(no_lane("no lane accepts e-mails")) };
+    let Some(intake) = api.email_intake.clone() else { return Err(no_lane("no lane accepts e-mails")) };
     let kind = kind_of(request.headers())?;
-    let place = room.place(params.lane.as_deref(), kind).map_err(told)?;
+    let lane = intake.lane_for(params.lane.as_deref(), kind).map_err(refusal_problem)?;
     let trace = traceparent(request.headers());
-    let bytes = taken(request, place.limit).await?;
+    let bytes = read_bytes(request, lane.limit).await?;
     let id = match kind {
         EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
         // RFC 5322 forbids NUL, and no relay would accept it.
@@ -166,49 +166,54 @@ pub async fn create(
         EmailKind::Eml => params.id,
     };
     let hub = api.hub()?;
-    let asked = key.told(&format!("{} {id:?} {}", place.lane, String::from_utf8_lossy(&bytes)));
-    if let Some(asked) = &asked
-        && let Some(made) = hub.made_before(actor, KIND, asked).await?
+    let request_key = key.with_content(&format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(&bytes)));
+    if let Some(request_key) = &request_key
+        && let Some(made) = hub.find_created(actor, KIND, request_key).await?
     {
-        return Ok((StatusCode::OK, Json(place.accepted(made))));
+        return Ok((StatusCode::OK, Json(lane.accepted(made))));
     }
     // The id is derived from the idempotency key: a crash before the key is stored creates no second e-mail.
-    let id = id.or_else(|| asked.as_ref().map(|asked| asked.uuid(actor, KIND)));
-    let made = match (room.accept(&place, kind, id, &bytes, trace).await, &asked) {
-        (Err(refusal @ Refusal::Duplicate(_)), Some(asked)) => {
-            let twin = made_meanwhile(hub, actor, asked).await?.ok_or_else(|| told(refusal))?;
-            return Ok((StatusCode::OK, Json(place.accepted(twin))));
+    let id = id.or_else(|| request_key.as_ref().map(|request_key| request_key.uuid(actor, KIND)));
+    let id = match (intake.accept(&lane, kind, id, &bytes, trace).await, &request_key) {
+        (Err(refusal @ Refusal::Duplicate(_)), Some(request_key)) => {
+            let earlier =
+                wait_for_created(hub, actor, request_key).await?.ok_or_else(|| refusal_problem(refusal))?;
+            return Ok((StatusCode::OK, Json(lane.accepted(earlier))));
         }
-        (taken, _) => taken.map_err(told)?,
+        (accepted, _) => accepted.map_err(refusal_problem)?,
     };
-    let change = Change::new("create", KIND, &made).detail("lane", place.lane.clone());
-    if let Err(error) = hub.note(actor, change).await {
+    let change = Change::new("create", KIND, &id).detail("lane", lane.lane.clone());
+    if let Err(error) = hub.write_audit_entry(actor, change).await {
         // Its table may be in another database. The e-mail is accepted anyway: after an error it would be sent again.
-        tracing::error!(%error, email = made, "an accepted e-mail is missing in the audit log");
+        tracing::error!(%error, email = id, "an accepted e-mail is missing in the audit log");
     }
-    if let Some(asked) = &asked
-        && let Err(error) = hub.remember(actor, KIND, asked, &made).await
+    if let Some(request_key) = &request_key
+        && let Err(error) = hub.store_request(actor, KIND, request_key, &id).await
     {
         // The e-mail is accepted anyway; a repetition of the request is then a duplicate.
         tracing::warn!(%error, "cannot store an idempotency key");
     }
-    Ok((StatusCode::ACCEPTED, Json(place.accepted(made))))
+    Ok((StatusCode::ACCEPTED, Json(lane.accepted(id))))
 }
 
 /// Waits for the key of a concurrent equal request, whose e-mail exists already.
-async fn made_meanwhile(hub: &Hub, actor: &Actor, asked: &Asked) -> Result<Option<String>, Problem> {
-    for _ in 0..LOOKS {
-        if let Some(made) = hub.made_before(actor, KIND, asked).await? {
+async fn wait_for_created(
+    hub: &Hub,
+    actor: &Actor,
+    request_key: &IdempotentRequest,
+) -> Result<Option<String>, Problem> {
+    for _ in 0..KEY_QUERIES {
+        if let Some(made) = hub.find_created(actor, KIND, request_key).await? {
             return Ok(Some(made));
         }
-        tokio::time::sleep(BETWEEN_LOOKS).await;
+        tokio::time::sleep(KEY_QUERY_DELAY).await;
     }
     Ok(None)
 }
 
 /// Number of queries for that key, and the delay between them.
-const LOOKS: u32 = 10;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const KEY_QUERIES: u32 = 10;
+const KEY_QUERY_DELAY: Duration = Duration::from_millis(50);
 
 /// Kind of the objects for which the `Idempotency-Key` is stored.
 const KIND: &str = "email";
@@ -230,7 +235,7 @@ fn is_message(headers: &HeaderMap) -> bool {
 
 /// Reads the id of a payload; everything else is checked later, by the pipeline.
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
-    let payload: serde_json::Value = parsed(bytes)?;
+    let payload: serde_json::Value = parse_json(bytes)?;
     let Some(payload) = payload.as_object() else {
         return Err(Problem::invalid("body", "must be a JSON object"));
     };
@@ -241,12 +246,12 @@ fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
     }
 }
 
-fn chosen_id(asked: Option<String>, own: Option<String>) -> Result<Option<String>, Problem> {
-    match (asked, own) {
-        (Some(asked), Some(own)) if asked != own => {
+fn chosen_id(given: Option<String>, own: Option<String>) -> Result<Option<String>, Problem> {
+    match (given, own) {
+        (Some(given), Some(own)) if given != own => {
             Err(Problem::invalid("id", "differs from the id in the payload"))
         }
-        (asked, own) => Ok(own.or(asked)),
+        (given, own) => Ok(own.or(given)),
     }
 }
 
@@ -254,7 +259,7 @@ fn no_lane(text: impl Into<String>) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, text)
 }
 
-fn told(refusal: Refusal) -> Problem {
+fn refusal_problem(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::NoLane(text) => no_lane(text),
         Refusal::Id(text) => Problem::invalid("id", text),

@@ -5,16 +5,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use postrider_hub::Moment;
 use postrider_hub::access::Role;
-use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, Replayed};
+use postrider_hub::event::{CloudEvent, CreatedEvent, CreatedJobs, Event, EventFilter};
 use postrider_hub::page::{Page, PageQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::{ByOperator, ByProducer, Caller};
-use super::batch::{EventBatchOutcome, taken_in};
+use super::auth::{Caller, OperatorCaller, ProducerCaller};
+use super::batch::{EventBatchOutcome, create_event_batch};
 use super::body::MaybeBody;
-use super::cloud::{CloudBody, traced};
-use super::once::Key;
+use super::cloudevents::{CloudEventBody, add_trace};
+use super::idempotency::IdempotencyKey;
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -23,27 +23,27 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EventParams {
-    /// Only events of this client.
+    /// Only events of this client. Default: all.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     client_id: Option<String>,
-    /// Only events of this type.
+    /// Only events of this type. Default: all.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     code: Option<String>,
-    /// Only events received at this time or later.
+    /// Only events received at this time or later. Default: all.
     created_after: Option<Moment>,
-    /// Only events received before this time.
+    /// Only events received before this time. Default: all.
     created_before: Option<Moment>,
     /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the previous page.
+    /// `nextCursor` of the previous page. Default: the first page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
 /// List events
 ///
-/// Newest first.
+/// Returns events newest first.
 #[utoipa::path(get, path = "/events", tag = "events", params(EventParams),
     responses((status = 200, description = "A page of events", body = Page<Event>)))]
 pub async fn list(
@@ -66,8 +66,8 @@ pub async fn list(
 /// Result of sending one event, or of each event of a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum TakenIn {
-    One(EventMade),
+pub enum EventResult {
+    One(CreatedEvent),
     Many(EventBatchOutcome),
 }
 
@@ -82,40 +82,40 @@ pub enum TakenIn {
     params(("Idempotency-Key" = Option<String>, Header, description = "Events are recognised by their id, so a key is not needed. A different request with the same key within 24 hours is refused with 409.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
         ("traceparent" = Option<String>, Header, description = "Trace of an event that has no `traceparent` attribute (W3C Trace Context).")),
-    responses((status = 201, description = "The event was received and its jobs created", body = EventMade),
-        (status = 200, description = "The event was received before: no job was created. For a list: the result of each event", body = TakenIn)))]
+    responses((status = 201, description = "The event was received and its jobs created", body = CreatedEvent),
+        (status = 200, description = "The event was received before: no job was created. For a list: the result of each event", body = EventResult)))]
 pub async fn create(
     State(api): State<Api>,
-    ByProducer(caller): ByProducer,
-    key: Key,
+    ProducerCaller(caller): ProducerCaller,
+    key: IdempotencyKey,
     headers: HeaderMap,
-    body: CloudBody,
-) -> Result<(StatusCode, Json<TakenIn>), Problem> {
+    body: CloudEventBody,
+) -> Result<(StatusCode, Json<EventResult>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
     let mut event = match body {
-        CloudBody::One(event) => event,
-        CloudBody::Many(events) => {
-            let taken = taken_in(&api, actor, key, &headers, &events).await?;
-            return Ok((StatusCode::OK, Json(TakenIn::Many(taken))));
+        CloudEventBody::One(event) => event,
+        CloudEventBody::Many(events) => {
+            let taken = create_event_batch(&api, actor, key, &headers, &events).await?;
+            return Ok((StatusCode::OK, Json(EventResult::Many(taken))));
         }
     };
-    let request = key.told(&serde_json::to_string(&event).unwrap_or_default());
+    let request = key.with_content(&serde_json::to_string(&event).unwrap_or_default());
     if let Some(request) = &request {
-        hub.made_before(actor, "event", request).await?;
+        hub.find_created(actor, "event", request).await?;
     }
-    traced(&mut event, &headers);
+    add_trace(&mut event, &headers);
     // An event that exists already gets the same response again, found by its id.
     let made = hub.create_event(actor, event).await?;
     if let Some(request) = &request {
-        hub.remember(actor, "event", request, &made.id).await?;
+        hub.store_request(actor, "event", request, &made.id).await?;
     }
     let status = if made.known { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Json(TakenIn::One(made))))
+    Ok((status, Json(EventResult::One(made))))
 }
 
 /// Get an event
 ///
-/// As it was received.
+/// Returns the event as it was received.
 #[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path, description = "Id of the event")),
     responses((status = 200, description = "The event", body = Event)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Event>, Problem> {
@@ -137,16 +137,16 @@ pub struct Replay {
 #[utoipa::path(post, path = "/events/{id}/replay", tag = "events", request_body = Option<Replay>,
     params(("id" = String, Path, description = "Id of the event"), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first jobs.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
-    responses((status = 200, description = "The new jobs", body = Replayed)))]
+    responses((status = 200, description = "The new jobs", body = CreatedJobs)))]
 pub async fn replay(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
-    key: Key,
+    OperatorCaller(caller): OperatorCaller,
+    key: IdempotencyKey,
     Id(id): Id,
     MaybeBody(replay): MaybeBody<Replay>,
-) -> Result<Json<Replayed>, Problem> {
+) -> Result<Json<CreatedJobs>, Problem> {
     let actor = caller.at_least(Role::Operator)?;
     let only = replay.subscription_id.as_deref();
-    let request = key.told(&format!("{id} {}", only.unwrap_or_default()));
+    let request = key.with_content(&format!("{id} {}", only.unwrap_or_default()));
     Ok(Json(api.hub()?.replay(actor, &id, only, request.as_ref()).await?))
 }

@@ -62,8 +62,8 @@ impl Examples {
         match name {
             "KeyList" => Some(json!({ "items": [self.0.get("ApiKey")?] })),
             "SchemaList" => Some(json!({ "items": [self.0.get("PayloadSchema")?] })),
-            "ShownKey" => self.with("ApiKey", "key", "pr_9f2c41_EXAMPLE"),
-            "ShownAccount" => self.with("ServiceAccount", "signingSecret", "whsec_EXAMPLE"),
+            "ApiKeyWithSecret" => self.with("ApiKey", "key", "pr_9f2c41_EXAMPLE"),
+            "ServiceAccountWithSecret" => self.with("ServiceAccount", "signingSecret", "whsec_EXAMPLE"),
             _ => self.0.get(name).cloned(),
         }
     }

@@ -6,14 +6,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use postrider_hub::Moment;
 use postrider_hub::access::Role;
-use postrider_hub::job::{Created, DispatchJob, DispatchStatus, Filter, MetadataFilter, NewJob, Retried};
+use postrider_hub::job::{Created, DispatchJob, DispatchStatus, Filter, MetadataFilter, NewJob, RetryResult};
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::admit::{ByOperator, ByProducer, Caller};
+use super::auth::{Caller, OperatorCaller, ProducerCaller};
 use super::body::{Body, MaybeBody};
-use super::params::{Form, Id, Params, check, misfit};
+use super::params::{Form, Id, Params, check, invalid_text};
 use super::{Api, Problem};
 
 /// Query parameters of the list of dispatch jobs.
@@ -21,38 +21,38 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JobParams {
-    /// Only jobs in this state.
+    /// Only jobs in this state. Default: all.
     status: Option<DispatchStatus>,
-    /// Only jobs of this client.
+    /// Only jobs of this client. Default: all.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     client_id: Option<String>,
-    /// Only jobs with this code.
+    /// Only jobs with this code. Default: all.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     code: Option<String>,
-    /// Only jobs of this event.
+    /// Only jobs of this event. Default: all.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     event_id: Option<String>,
-    /// Only jobs of this subscription.
+    /// Only jobs of this subscription. Default: all.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     subscription_id: Option<String>,
-    /// Only jobs created at this time or later.
+    /// Only jobs created at this time or later. Default: all.
     created_after: Option<Moment>,
-    /// Only jobs created before this time.
+    /// Only jobs created before this time. Default: all.
     created_before: Option<Moment>,
-    /// Only jobs with this metadata key. Needs `metadataValue`.
+    /// Only jobs with this metadata key. Needs `metadataValue`. Default: all.
     #[param(min_length = 1, max_length = 128, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_key: Option<String>,
-    /// Value of `metadataKey`.
+    /// Value of `metadataKey`. Default: none.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_value: Option<String>,
-    /// If true, only jobs in ERROR that have attempts left.
+    /// If true, only jobs in ERROR that have attempts left. Default: false.
     retryable: Option<bool>,
-    /// If true, only PENDING jobs that are due.
+    /// If true, only PENDING jobs that are due. Default: false.
     due: Option<bool>,
     /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the previous page.
+    /// `nextCursor` of the previous page. Default: the first page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -100,7 +100,7 @@ fn metadata_filter(
 
 /// List dispatch jobs
 ///
-/// Newest first, without payloads and attempts.
+/// Returns jobs newest first, without payloads and attempts.
 #[utoipa::path(get, path = "/dispatch-jobs", tag = "dispatch jobs", params(JobParams),
     responses((status = 200, description = "A page of jobs", body = Page<DispatchJob>)))]
 pub async fn list(
@@ -114,6 +114,8 @@ pub async fn list(
 }
 
 /// Create a dispatch job
+///
+/// The payload is posted to the target, and retried after failures. The response returns as soon as the job is stored.
 #[utoipa::path(post, path = "/dispatch-jobs", tag = "dispatch jobs", request_body = NewJob,
     params(("Idempotency-Key" = Option<String>, Header, description = "Same as `idempotencyKey` in the body.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
@@ -123,7 +125,7 @@ pub async fn list(
         (status = 200, description = "The request was repeated: the first job", body = DispatchJob)))]
 pub async fn create(
     State(api): State<Api>,
-    ByProducer(caller): ByProducer,
+    ProducerCaller(caller): ProducerCaller,
     headers: HeaderMap,
     Body(mut job): Body<NewJob>,
 ) -> Result<Response, Problem> {
@@ -138,7 +140,7 @@ pub async fn create(
     }
     job.traceparent = traceparent(&headers);
     let (created, job) = api.hub()?.create_job(actor, job).await?;
-    let status = if matches!(created, Created::Fresh { .. }) { StatusCode::CREATED } else { StatusCode::OK };
+    let status = if matches!(created, Created::New { .. }) { StatusCode::CREATED } else { StatusCode::OK };
     let place = format!("/api/v1/dispatch-jobs/{}", job.id);
     let mut response = (status, Json(job)).into_response();
     if let Ok(place) = HeaderValue::from_str(&place) {
@@ -164,7 +166,7 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Pro
 
 /// Get a dispatch job
 ///
-/// With its payload and every attempt.
+/// Returns the job with its payload and every attempt.
 #[utoipa::path(get, path = "/dispatch-jobs/{id}", tag = "dispatch jobs", params(("id" = String, Path, description = "Id of the job")),
     responses((status = 200, description = "The job", body = DispatchJob)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchJob>, Problem> {
@@ -238,14 +240,14 @@ pub struct RetryFilter {
 ///
 /// Retries jobs that have no attempts left, oldest first, up to 1000 per request.
 #[utoipa::path(post, path = "/dispatch-jobs/retry", tag = "dispatch jobs", request_body = Option<RetryFilter>,
-    responses((status = 200, description = "The number of jobs retried", body = Retried)))]
+    responses((status = 200, description = "The number of jobs retried", body = RetryResult)))]
 pub async fn retry_many(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
+    OperatorCaller(caller): OperatorCaller,
     MaybeBody(filter): MaybeBody<RetryFilter>,
-) -> Result<Json<Retried>, Problem> {
+) -> Result<Json<RetryResult>, Problem> {
     let actor = caller.at_least(Role::Operator)?;
-    let wrong = misfit(&[
+    let wrong = invalid_text(&[
         ("clientId", &filter.client_id, Form::Slug(64)),
         ("code", &filter.code, Form::Line(255)),
         ("eventId", &filter.event_id, Form::Slug(64)),

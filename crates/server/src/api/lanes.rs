@@ -17,13 +17,13 @@ use postrider_seams::{Envelope, Inspect, store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::auth::Caller;
 use super::params::Id;
 use super::{Api, Problem};
 use crate::rows::role_of;
 
 /// Time limit of a lane's database; after that the lane is shown without what only the database knows.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Queries and controls the lanes of this instance.
 #[async_trait]
@@ -32,7 +32,7 @@ pub trait LaneControl: Send + Sync {
     fn lanes(&self) -> Vec<LaneStatus>;
 
     /// Returns contract, stage and settings of a lane, from memory; `None` if there is no such lane.
-    fn make(&self, lane: &str) -> Option<LaneMake>;
+    fn definition(&self, lane: &str) -> Option<LaneDefinition>;
 
     /// Opens a lane's table; `None` if there is no such lane.
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error>;
@@ -56,7 +56,7 @@ pub trait LaneControl: Send + Sync {
 
 /// The contract, stage, backends and settings of a lane.
 #[derive(Debug, Clone)]
-pub struct LaneMake {
+pub struct LaneDefinition {
     pub contract: Arc<Contract>,
     /// Index into `contract.stages`.
     pub stage: usize,
@@ -180,27 +180,28 @@ pub struct SettingView {
 }
 
 /// Returns the description of an operator's verb: its label and the states that allow it.
-pub fn verb_view(make: &LaneMake, verb: Verb) -> VerbView {
-    let moves = verb.moves(&make.contract, &make.contract.stages[make.stage]);
+pub fn verb_view(definition: &LaneDefinition, verb: Verb) -> VerbView {
+    let moves = verb.moves(&definition.contract, &definition.contract.stages[definition.stage]);
     let title = match verb {
         Verb::Requeue => "Requeue",
         Verb::Cancel => "Cancel",
         Verb::Release => "Release",
     };
-    let from = moves.iter().map(|(from, _)| make.contract.state(*from).name.clone()).collect();
+    let from = moves.iter().map(|(from, _)| definition.contract.state(*from).name.clone()).collect();
     VerbView { name: verb.name(), title, from }
 }
 
-fn detail(lane: LaneStatus, make: &LaneMake, searches: Vec<Searchable>) -> LaneDetail {
-    let contract = &make.contract;
+fn detail(lane: LaneStatus, definition: &LaneDefinition, searches: Vec<Searchable>) -> LaneDetail {
+    let contract = &definition.contract;
     let name = |state: StateId| contract.state(state).name.clone();
     let states = (0..contract.states.len()).map(StateId);
-    let verbs = Verb::ALL.into_iter().map(|verb| verb_view(make, verb)).filter(|verb| !verb.from.is_empty());
+    let verbs =
+        Verb::ALL.into_iter().map(|verb| verb_view(definition, verb)).filter(|verb| !verb.from.is_empty());
     let moved = |(from, verb, to): (StateId, Transition, StateId)| MoveView {
         from: name(from),
         to: name(to),
         verb: verb.to_string(),
-        by_hand: verb.is_by_hand(),
+        by_hand: verb.is_by_operator(),
     };
     let search = |search: Searchable| SearchView {
         by: search.by.name(),
@@ -215,7 +216,7 @@ fn detail(lane: LaneStatus, make: &LaneMake, searches: Vec<Searchable>) -> LaneD
         moves: contract.edges().into_iter().map(moved).collect(),
         searches: searches.into_iter().map(search).collect(),
         verbs: verbs.collect(),
-        settings: make.settings.iter().map(setting).collect(),
+        settings: definition.settings.iter().map(setting).collect(),
     }
 }
 
@@ -229,7 +230,7 @@ pub struct LanePaused {
 }
 
 /// Returns a lane's health in one word, and the reason why it does not deliver.
-pub fn health_words(health: &Health) -> (&'static str, Option<String>) {
+pub fn health_text(health: &Health) -> (&'static str, Option<String>) {
     match health {
         Health::Starting => ("starting", None),
         Health::Running => ("running", None),
@@ -246,7 +247,7 @@ pub fn health_words(health: &Health) -> (&'static str, Option<String>) {
 
 fn view(lane: LaneStatus) -> LaneView {
     let ready = lane.health.is_ready();
-    let (health, reason) = health_words(&lane.health);
+    let (health, reason) = health_text(&lane.health);
     LaneView {
         name: lane.lane,
         contract: lane.contract,
@@ -266,7 +267,7 @@ fn view(lane: LaneStatus) -> LaneView {
 
 /// List lanes
 ///
-/// With the health and the counters of every lane on this instance.
+/// Returns the health and the counters of every lane on this instance.
 #[utoipa::path(get, path = "/lanes", tag = "lanes",
     responses((status = 200, description = "All lanes", body = LaneList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneList>, Problem> {
@@ -276,23 +277,23 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneLis
 
 /// Get a lane
 ///
-/// With its health, its state machine and its settings.
+/// Returns the health, the state machine and the settings of the lane.
 #[utoipa::path(get, path = "/lanes/{id}", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
     responses((status = 200, description = "The lane", body = LaneDetail)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LaneDetail>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
-    let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id).ok_or(Error::Absent("lane"))?;
-    let make = api.lanes.make(&id).ok_or(Error::Absent("lane"))?;
+    let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id).ok_or(Error::NotFound("lane"))?;
+    let definition = api.lanes.definition(&id).ok_or(Error::NotFound("lane"))?;
     // While its database is not available, a lane is shown without searches.
-    let table = tokio::time::timeout(PATIENCE, api.lanes.table(&id)).await;
+    let table = tokio::time::timeout(DATABASE_TIMEOUT, api.lanes.table(&id)).await;
     let table = table.ok().and_then(Result::ok).flatten();
     let searches = table.map(|table| table.searches()).unwrap_or_default();
-    Ok(Json(detail(found, &make, searches)))
+    Ok(Json(detail(found, &definition, searches)))
 }
 
 /// Pause a lane
 ///
-/// Its rows wait, on all instances.
+/// Rows of the lane wait, on all instances.
 #[utoipa::path(post, path = "/lanes/{id}/pause", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
     responses((status = 200, description = "The lane is being paused", body = LanePaused)))]
 pub async fn pause(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
@@ -301,7 +302,7 @@ pub async fn pause(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result
 
 /// Resume a lane
 ///
-/// Its rows are delivered again, on all instances.
+/// Rows of the lane are delivered again, on all instances.
 #[utoipa::path(post, path = "/lanes/{id}/resume", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
     responses((status = 200, description = "The lane is being resumed", body = LanePaused)))]
 pub async fn resume(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
@@ -311,9 +312,9 @@ pub async fn resume(State(api): State<Api>, caller: Caller, Id(id): Id) -> Resul
 async fn set(api: &Api, caller: &Caller, name: String, paused: bool) -> Result<Json<LanePaused>, Problem> {
     let actor = caller.of_all_clients(Role::Operator)?;
     if !api.lanes.set_paused(&name, paused).await.map_err(Error::from)? {
-        return Err(Error::Absent("lane").into());
+        return Err(Error::NotFound("lane").into());
     }
     let change = Change::new(if paused { "pause" } else { "resume" }, "lane", &name);
-    api.hub()?.note(actor, change).await?;
+    api.hub()?.write_audit_entry(actor, change).await?;
     Ok(Json(LanePaused { name, paused }))
 }

@@ -14,9 +14,9 @@ use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::{ByOperatorOfAll, Caller};
+use super::auth::{Caller, GlobalOperatorCaller};
 use super::body::Body;
-use super::lanes::LaneMake;
+use super::lanes::LaneDefinition;
 use super::params::Id;
 use super::{Api, Problem};
 
@@ -26,7 +26,7 @@ const CHUNK: u32 = 500;
 /// The rows to change: either `ids`, or all rows in a `state`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Chosen {
+pub struct RowSelection {
     /// Keys of the rows, at most 1000; not together with `state` or `since`. Default: none.
     #[serde(default)]
     #[schema(max_items = 1000, nullable = false)]
@@ -60,8 +60,8 @@ pub struct MovedRows {
     moved: u64,
 }
 
-impl Chosen {
-    fn which(&self, make: &LaneMake, verb: Verb) -> Result<Which, Problem> {
+impl RowSelection {
+    fn which(&self, definition: &LaneDefinition, verb: Verb) -> Result<Which, Problem> {
         match (&self.ids, &self.state) {
             (Some(ids), None) if self.since.is_none() => {
                 if ids.len() > 1000 {
@@ -73,11 +73,11 @@ impl Chosen {
                 Ok(Which::Ids(ids.iter().map(|id| id.0.clone()).collect()))
             }
             (None, Some(state)) => {
-                let named = make.contract.state_named(state);
+                let named = definition.contract.state_named(state);
                 let named = named
                     .ok_or_else(|| Problem::invalid("state", "is not a state of this lane's contract"))?;
-                let stage = &make.contract.stages[make.stage];
-                if !verb.moves(&make.contract, stage).iter().any(|(from, _)| *from == named) {
+                let stage = &definition.contract.stages[definition.stage];
+                if !verb.moves(&definition.contract, stage).iter().any(|(from, _)| *from == named) {
                     return Err(Problem::invalid(
                         "state",
                         format!("{} is not possible from {state}", verb.name()),
@@ -96,12 +96,12 @@ impl Chosen {
 ///
 /// The rows are delivered again, with all their attempts.
 #[utoipa::path(post, path = "/lanes/{id}/requeue", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
-    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
+    request_body = RowSelection, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn requeue(
     state: State<Api>,
-    ByOperatorOfAll(caller): ByOperatorOfAll,
+    GlobalOperatorCaller(caller): GlobalOperatorCaller,
     id: Id,
-    body: Body<Chosen>,
+    body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
     operate(state, caller, id, body, Verb::Requeue).await
 }
@@ -110,12 +110,12 @@ pub async fn requeue(
 ///
 /// The rows are not delivered.
 #[utoipa::path(post, path = "/lanes/{id}/cancel", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
-    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
+    request_body = RowSelection, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn cancel(
     state: State<Api>,
-    ByOperatorOfAll(caller): ByOperatorOfAll,
+    GlobalOperatorCaller(caller): GlobalOperatorCaller,
     id: Id,
-    body: Body<Chosen>,
+    body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
     operate(state, caller, id, body, Verb::Cancel).await
 }
@@ -125,12 +125,12 @@ pub async fn cancel(
 /// Hands the rows back before their lease ends, without using an attempt. A worker that still holds a row cannot
 /// write its result, but may have delivered it.
 #[utoipa::path(post, path = "/lanes/{id}/release", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
-    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
+    request_body = RowSelection, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn release(
     state: State<Api>,
-    ByOperatorOfAll(caller): ByOperatorOfAll,
+    GlobalOperatorCaller(caller): GlobalOperatorCaller,
     id: Id,
-    body: Body<Chosen>,
+    body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
     operate(state, caller, id, body, Verb::Release).await
 }
@@ -139,18 +139,18 @@ async fn operate(
     State(api): State<Api>,
     caller: Caller,
     Id(lane): Id,
-    Body(chosen): Body<Chosen>,
+    Body(selection): Body<RowSelection>,
     verb: Verb,
 ) -> Result<Json<MovedRows>, Problem> {
     let actor = caller.of_all_clients(Role::Operator)?;
-    let (make, table) = api.lane(&lane).await?;
-    if verb.moves(&make.contract, &make.contract.stages[make.stage]).is_empty() {
-        let text = format!("contract {} has no way to {} a row", make.contract.name, verb.name());
+    let (definition, table) = api.lane(&lane).await?;
+    if verb.moves(&definition.contract, &definition.contract.stages[definition.stage]).is_empty() {
+        let text = format!("contract {} has no way to {} a row", definition.contract.name, verb.name());
         return Err(Problem::new(StatusCode::CONFLICT, text));
     }
-    let which = chosen.which(&make, verb)?;
+    let which = selection.which(&definition, verb)?;
     let counted = table.preview(verb, &which).await.map_err(Error::from)?;
-    if chosen.preview {
+    if selection.preview {
         return Ok(Json(MovedRows { matched: counted.rows, more: counted.more, moved: 0 }));
     }
     let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
@@ -162,7 +162,7 @@ async fn operate(
         Which::Ids(ids) => change.detail("ids", ids.clone()),
         Which::State { state, .. } => change.detail("state", state.clone()),
     };
-    api.hub()?.note(actor, change).await?;
+    api.hub()?.write_audit_entry(actor, change).await?;
     Ok(Json(MovedRows { matched: counted.rows, more: counted.more && moved >= COUNT_LIMIT, moved }))
 }
 

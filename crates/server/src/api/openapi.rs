@@ -1,6 +1,7 @@
 //! The OpenAPI document, generated from the descriptions of the routes.
 
 use axum::http::StatusCode;
+use postrider_hub::expand_text_format;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{ArrayItems, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -31,7 +32,7 @@ pub fn document() -> OpenApi {
     components.add_security_scheme("key", key);
     components.schemas.insert("Problem".to_owned(), <Problem as utoipa::PartialSchema>::schema());
     components.schemas.insert("Fault".to_owned(), <postrider_hub::Fault as utoipa::PartialSchema>::schema());
-    components.schemas.values_mut().for_each(describe_nullable);
+    components.schemas.values_mut().for_each(complete);
     document.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
     let examples = Examples::read();
     for (path, item) in &mut document.paths.paths {
@@ -99,22 +100,26 @@ fn example_problem(status: &str, text: &str) -> serde_json::Value {
     let status = status.parse().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let problem = match status {
         StatusCode::UNAUTHORIZED => Problem::unauthorized(),
-        StatusCode::SERVICE_UNAVAILABLE => Problem::away(),
+        StatusCode::SERVICE_UNAVAILABLE => Problem::unavailable(),
         StatusCode::UNPROCESSABLE_ENTITY => Problem::parameter("limit", "must be between 1 and 200"),
         status => Problem::new(status, text),
     };
     serde_json::to_value(problem).unwrap_or_default()
 }
 
-/// Moves the description of a nullable member to the member. utoipa writes it at the reference within `oneOf`, where
+/// Completes a schema: writes patterns for formats, and moves the description of a nullable member to the member. utoipa
+/// writes it at the reference within `oneOf`, where
 /// readers and generators do not find it.
-fn describe_nullable(schema: &mut RefOr<Schema>) {
+fn complete(schema: &mut RefOr<Schema>) {
     match schema {
-        RefOr::T(Schema::Object(object)) => object.properties.values_mut().for_each(describe_nullable),
-        RefOr::T(Schema::AllOf(all_of)) => all_of.items.iter_mut().for_each(describe_nullable),
+        RefOr::T(Schema::Object(object)) => {
+            expand_text_format(object);
+            object.properties.values_mut().for_each(complete);
+        }
+        RefOr::T(Schema::AllOf(all_of)) => all_of.items.iter_mut().for_each(complete),
         RefOr::T(Schema::Array(array)) => {
             if let ArrayItems::RefOrSchema(item) = &mut array.items {
-                describe_nullable(item);
+                complete(item);
             }
         }
         RefOr::T(Schema::OneOf(one_of)) if one_of.description.is_none() => {

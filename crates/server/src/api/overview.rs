@@ -13,25 +13,25 @@ use futures::Stream;
 use postrider_hub::access::Role;
 use tokio::time::Instant;
 
-use super::admit::{Caller, Pass};
+use super::auth::{Caller, Credential};
 use super::{Api, Problem};
 use crate::overview::{Overview, Viewer};
 
 /// Interval at which a stream checks that its key or session is still valid.
-const RECHECK: Duration = Duration::from_secs(10);
+const CREDENTIAL_CHECK: Duration = Duration::from_secs(10);
 /// Time limit of that check: a database that is not available must not delay the overview that shows it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of keep-alive comments, so that proxies do not close the stream.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Get an overview of all lanes
 ///
-/// With everything that needs attention.
+/// Returns rates, counts and health of every lane, and everything that needs attention.
 #[utoipa::path(get, path = "/overview", tag = "lanes",
     responses((status = 200, description = "The overview", body = Overview)))]
 pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Overview>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
-    Ok(Json(api.sampler.look().await))
+    Ok(Json(api.sampler.current().await))
 }
 
 /// Stream the overview
@@ -44,40 +44,40 @@ pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Overview
 pub async fn stream(
     State(api): State<Api>,
     caller: Caller,
-    Extension(pass): Extension<Pass>,
+    Extension(credential): Extension<Credential>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let actor = caller.of_all_clients(Role::Viewer)?;
     let full = || {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many streams are open, for this API key or in total")
     };
     let viewer = api.sampler.view(&actor.key).await.ok_or_else(full)?;
-    let line = Line { api, pass, viewer, checked: Instant::now() };
-    let events = futures::stream::unfold(line, |mut line| async move {
-        let picture = line.next().await?;
-        let event = Event::default().event("overview").json_data(&*picture);
-        Some((Ok(event.unwrap_or_default()), line))
+    let stream = OverviewStream { api, credential, viewer, checked: Instant::now() };
+    let events = futures::stream::unfold(stream, |mut stream| async move {
+        let overview = stream.next().await?;
+        let event = Event::default().event("overview").json_data(&*overview);
+        Some((Ok(event.unwrap_or_default()), stream))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-struct Line {
+struct OverviewStream {
     api: Api,
-    pass: Pass,
+    credential: Credential,
     viewer: Viewer,
     checked: Instant,
 }
 
-impl Line {
+impl OverviewStream {
     async fn next(&mut self) -> Option<Arc<Overview>> {
-        let picture = self.viewer.next().await?;
-        if self.checked.elapsed() < RECHECK {
-            return Some(picture);
+        let overview = self.viewer.next().await?;
+        if self.checked.elapsed() < CREDENTIAL_CHECK {
+            return Some(overview);
         }
         self.checked = Instant::now();
-        match tokio::time::timeout(PATIENCE, self.api.bearer(&self.pass)).await {
+        match tokio::time::timeout(CHECK_TIMEOUT, self.api.owner_of(&self.credential)).await {
             Ok(Ok(None)) => None,
             // While the database is not available the check is impossible, and the viewer must see that state.
-            Ok(Ok(Some(_)) | Err(_)) | Err(_) => Some(picture),
+            Ok(Ok(Some(_)) | Err(_)) | Err(_) => Some(overview),
         }
     }
 }

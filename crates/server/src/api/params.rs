@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Problem;
-use super::sound::NO_NUL;
+use super::json_checks::NO_NUL;
 
 /// The allowed form of a text parameter, with its maximum length.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +35,13 @@ impl Form {
 }
 
 /// Returns the name and the error of the first text that does not have its form, `None` if all do.
-pub fn misfit<'a>(texts: &[(&'a str, &Option<String>, Form)]) -> Option<(&'a str, String)> {
+pub fn invalid_text<'a>(texts: &[(&'a str, &Option<String>, Form)]) -> Option<(&'a str, String)> {
     texts.iter().find_map(|(field, text, form)| Some((*field, form.mistake(text.as_deref()?)?)))
 }
 
 /// Checks that every parameter has its form.
 pub fn check(texts: &[(&str, &Option<String>, Form)]) -> Result<(), Problem> {
-    misfit(texts).map_or(Ok(()), |(field, mistake)| Err(Problem::parameter(field, mistake)))
+    invalid_text(texts).map_or(Ok(()), |(field, mistake)| Err(Problem::parameter(field, mistake)))
 }
 
 /// The variable part of a path with one.
@@ -94,20 +94,21 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(rejection) => Err(told(&rejection.body_text())),
+            Err(rejection) => Err(parse_problem(&rejection.body_text())),
         }
     }
 }
 
 /// Converts an error such as `Failed to deserialize query string: status: unknown variant …`.
-fn told(text: &str) -> Problem {
+fn parse_problem(text: &str) -> Problem {
     let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
     let (field, message) = match text.split_once(": ") {
         Some((field, message)) => (field.to_owned(), message),
         None => (text.split('`').nth(1).unwrap_or("query").to_owned(), text),
     };
     let detail = "the request is not valid: see `errors`";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::beside(field, message)])
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+        .with_faults(vec![Fault::outside_body(field, message)])
 }
 
 /// Query parameters of a paged list.
@@ -118,7 +119,7 @@ pub struct PageParams {
     /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
-    /// `nextCursor` of the previous page.
+    /// `nextCursor` of the previous page. Default: the first page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     pub cursor: Option<String>,
 }

@@ -7,15 +7,15 @@ use postrider_hub::access::Role;
 use postrider_hub::page::Page;
 use postrider_hub::pool::{DispatchPool, NewPool, PoolChange};
 
-use super::admit::{ByOperator, Caller};
+use super::auth::{Caller, OperatorCaller};
 use super::body::Body;
-use super::once::{Keyed, Once, once};
+use super::idempotency::{Creation, IdempotentBody, create_once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
 /// List pools
 ///
-/// Newest first.
+/// Returns pools newest first.
 #[utoipa::path(get, path = "/dispatch-pools", tag = "dispatch pools", params(PageParams),
     responses((status = 200, description = "A page of pools", body = Page<DispatchPool>)))]
 pub async fn list(
@@ -27,6 +27,8 @@ pub async fn list(
 }
 
 /// Create a pool
+///
+/// Jobs and subscriptions refer to the pool by its id.
 #[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
@@ -34,17 +36,22 @@ pub async fn list(
         (status = 200, description = "The request was repeated: the first pool", body = DispatchPool)))]
 pub async fn create(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
-    Keyed { new, request }: Keyed<NewPool>,
+    OperatorCaller(caller): OperatorCaller,
+    IdempotentBody { new, request }: IdempotentBody<NewPool>,
 ) -> Result<(StatusCode, Json<DispatchPool>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
-    Ok(match once((hub, actor), "pool", request, hub.create_pool(actor, new), |made| &made.id).await? {
-        Once::Made(made) => (StatusCode::CREATED, Json(made)),
-        Once::Before(id) => (StatusCode::OK, Json(hub.pool(actor, &id).await?)),
-    })
+    Ok(
+        match create_once((hub, actor), "pool", request, hub.create_pool(actor, new), |made| &made.id).await?
+        {
+            Creation::Created(made) => (StatusCode::CREATED, Json(made)),
+            Creation::Repeated(id) => (StatusCode::OK, Json(hub.pool(actor, &id).await?)),
+        },
+    )
 }
 
 /// Get a pool
+///
+/// Returns the limits of the pool, and whether it is paused.
 #[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchPool>, Problem> {
@@ -58,7 +65,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     request_body = PoolChange, responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn put(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
+    OperatorCaller(caller): OperatorCaller,
     Id(id): Id,
     Body(what): Body<PoolChange>,
 ) -> Result<Json<DispatchPool>, Problem> {
@@ -77,7 +84,7 @@ pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Resul
 
 /// Pause a pool
 ///
-/// Its jobs wait and use no attempt.
+/// Jobs of the pool wait and use no attempt.
 #[utoipa::path(post, path = "/dispatch-pools/{id}/pause", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn pause(
@@ -90,7 +97,7 @@ pub async fn pause(
 
 /// Resume a pool
 ///
-/// Its jobs are delivered again.
+/// Jobs of the pool are delivered again.
 #[utoipa::path(post, path = "/dispatch-pools/{id}/resume", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn resume(

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use postrider_hub::{Error, Fault, NOT_YOURS};
+use postrider_hub::{CLIENT_NOT_ALLOWED, Error, Fault};
 use postrider_seams::store::Class;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -45,7 +45,7 @@ impl Problem {
 
     /// Sets the list of mistakes in the request.
     #[must_use]
-    pub fn at(mut self, faults: Vec<Fault>) -> Self {
+    pub fn with_faults(mut self, faults: Vec<Fault>) -> Self {
         self.errors = faults;
         self
     }
@@ -65,19 +65,19 @@ impl Problem {
     /// Returns 401, equal for a missing, a wrong and a revoked key.
     pub fn unauthorized() -> Self {
         let detail = "an API key is needed: send it as `Authorization: Bearer KEY`";
-        let fault = Fault::beside("Authorization", "must contain a valid API key");
-        Self::new(StatusCode::UNAUTHORIZED, detail).at(vec![fault])
+        let fault = Fault::outside_body("Authorization", "must contain a valid API key");
+        Self::new(StatusCode::UNAUTHORIZED, detail).with_faults(vec![fault])
     }
 
     /// Returns 403: the key lacks the permission.
     pub fn forbidden(detail: impl Into<String>) -> Self {
         let problem = Self::new(StatusCode::FORBIDDEN, detail);
-        let fault = Fault::beside("Authorization", problem.detail.clone());
-        problem.at(vec![fault])
+        let fault = Fault::outside_body("Authorization", problem.detail.clone());
+        problem.with_faults(vec![fault])
     }
 
     /// Returns 503: the database is not available.
-    pub fn away() -> Self {
+    pub fn unavailable() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is not available; try again later")
     }
 
@@ -103,26 +103,30 @@ impl From<Error> for Problem {
         match error {
             Error::Invalid(faults) => {
                 let detail = "the request is not valid: see `errors`";
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(faults)
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail).with_faults(faults)
             }
-            Error::Absent(_) => {
-                let fault = Fault::beside("id", text.clone());
-                Self::new(StatusCode::NOT_FOUND, text).at(vec![fault])
+            Error::NotFound(_) => {
+                let fault = Fault::outside_body("id", text.clone());
+                Self::new(StatusCode::NOT_FOUND, text).with_faults(vec![fault])
             }
             Error::Conflict { field, message } => {
-                let faults = field.map(|field| Fault::beside(field, message)).into_iter().collect();
-                Self::new(StatusCode::CONFLICT, text).at(faults)
+                let faults = field.map(|field| Fault::outside_body(field, message)).into_iter().collect();
+                Self::new(StatusCode::CONFLICT, text).with_faults(faults)
             }
             Error::Forbidden { field: "id", message } => {
-                Self::forbidden(text).at(vec![Fault::beside("id", message)])
+                Self::forbidden(text).with_faults(vec![Fault::outside_body("id", message)])
             }
-            Error::Forbidden { field, message } => Self::forbidden(text).at(vec![Fault::new(field, message)]),
-            Error::NotYours(field) => Self::forbidden(text).at(vec![Fault::new(field, NOT_YOURS)]),
+            Error::Forbidden { field, message } => {
+                Self::forbidden(text).with_faults(vec![Fault::new(field, message)])
+            }
+            Error::ClientNotAllowed(field) => {
+                Self::forbidden(text).with_faults(vec![Fault::new(field, CLIENT_NOT_ALLOWED)])
+            }
             Error::Store(error) => {
                 // The store's error names hosts and tables: it belongs in the log, not in the response.
                 tracing::error!(%error, "the database of the API failed");
                 match error.class {
-                    Class::Transient => Self::away(),
+                    Class::Transient => Self::unavailable(),
                     Class::Misconfigured => Self::new(
                         StatusCode::SERVICE_UNAVAILABLE,
                         "the database is not set up as expected: an operator finds the details in the log",

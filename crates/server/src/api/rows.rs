@@ -13,28 +13,29 @@ use postrider_seams::inspect::{Matching, Order, Query, Search, SearchBy, Standin
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::Caller;
-use super::lanes::{LaneMake, VerbView, verb_view};
+use super::auth::Caller;
+use super::lanes::{LaneDefinition, VerbView, verb_view};
 use super::params::{Form, Id, Params, RowId, check};
 use super::{Api, Problem};
 use crate::console::MAIL_POLICY;
-use crate::rows::{self, MessageView, Named, RowItem, TimelineEntry};
+use crate::rows::{self, MessageView, NameValue, RowItem, TimelineEntry};
 
 /// Maximum bytes of a mail that can be downloaded.
-const LARGEST_FILE: u64 = 64 << 20;
+const MAX_MAIL_BYTES: u64 = 64 << 20;
 
 /// Query parameters of the list of rows.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RowParams {
-    /// Only rows in this state of the lane's contract.
+    /// Only rows in this state of the lane's contract. Default: all.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     state: Option<String>,
     /// What to search by: `id`, `key`, `recipient`, `group` or `error`. `/lanes/{id}` lists what a lane supports.
+    /// Default: no search.
     #[param(value_type = Option<String>)]
     by: Option<SearchBy>,
-    /// What to search for. Needs `by`.
+    /// What to search for. Needs `by`. Default: no search.
     #[param(min_length = 1, max_length = 500, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     text: Option<String>,
     /// `exact` or `prefix`. Default: `exact`.
@@ -47,7 +48,7 @@ pub struct RowParams {
     /// Maximum number of rows. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the previous page.
+    /// `nextCursor` of the previous page. Default: the first page.
     #[param(min_length = 1, max_length = 1000, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -89,11 +90,11 @@ pub struct RowDetail {
     /// What would be sent.
     message: MessageView,
     /// The columns of the row.
-    columns: Vec<Named>,
+    columns: Vec<NameValue>,
 }
 
 /// Refuses producers: only callers that operate the lane may read rows, which others wrote.
-pub fn may_look(caller: &Caller) -> Result<(), Problem> {
+pub fn check_may_read_rows(caller: &Caller) -> Result<(), Problem> {
     let actor = caller.of_all_clients(Role::Viewer)?;
     if actor.role == Role::Producer {
         return Err(Problem::forbidden(
@@ -150,7 +151,7 @@ impl RowParams {
 
 /// List rows of a lane
 ///
-/// Optionally filtered by state, or searched.
+/// Returns the rows of the lane, optionally filtered by state or searched.
 #[utoipa::path(get, path = "/lanes/{id}/rows", tag = "lanes", params(("id" = String, Path, description = "Name of the lane"), RowParams),
     responses((status = 200, description = "A page of rows", body = RowPage)))]
 pub async fn list(
@@ -159,14 +160,14 @@ pub async fn list(
     Id(lane): Id,
     Params(params): Params<RowParams>,
 ) -> Result<Json<RowPage>, Problem> {
-    may_look(&caller)?;
-    let (make, table) = api.lane(&lane).await?;
-    let query = params.query(&make.contract)?;
+    check_may_read_rows(&caller)?;
+    let (definition, table) = api.lane(&lane).await?;
+    let query = params.query(&definition.contract)?;
     if let Some(search) = &query.search {
         offered(&table.searches(), search)?;
     }
     let page = table.browse(&query).await.map_err(Error::from)?;
-    let items = page.rows.iter().map(|row| rows::item(&make.contract, row)).collect();
+    let items = page.rows.iter().map(|row| rows::item(&definition.contract, row)).collect();
     Ok(Json(RowPage { items, next_cursor: page.next.as_deref().map(hex), note: page.note }))
 }
 
@@ -184,7 +185,7 @@ fn offered(known: &[postrider_seams::inspect::Searchable], search: &Search) -> R
 
 /// Get a row of a lane
 ///
-/// Why it waits, what happened to it, and what it would send.
+/// Returns why the row waits, what happened to it, and what would be sent.
 #[utoipa::path(get, path = "/lanes/{id}/rows/{row}", tag = "lanes",
     params(("id" = String, Path, description = "Name of the lane"), ("row" = String, Path, description = "Key of the row")),
     responses((status = 200, description = "The row", body = RowDetail)))]
@@ -193,20 +194,20 @@ pub async fn get(
     caller: Caller,
     RowId(lane, id): RowId,
 ) -> Result<Json<RowDetail>, Problem> {
-    may_look(&caller)?;
-    let (make, table) = api.lane(&lane).await?;
-    let row = table.show(&id).await.map_err(Error::from)?.ok_or(Error::Absent("row"))?;
+    check_may_read_rows(&caller)?;
+    let (definition, table) = api.lane(&lane).await?;
+    let row = table.show(&id).await.map_err(Error::from)?.ok_or(Error::NotFound("row"))?;
     let history = table.history(&row.id).await.map_err(Error::from)?;
     let mut standing = table.standing(&row).await.map_err(Error::from)?;
     name_pool(&api, &caller, &mut standing).await;
     let composed = api.lanes.compose(&lane, &row.id).await.map_err(Error::from)?;
     let hold = composed.as_ref().and_then(|made| api.lanes.hold(&lane, made.as_ref().ok()?));
-    let (contract, stage) = (&*make.contract, &make.contract.stages[make.stage]);
+    let (contract, stage) = (&*definition.contract, &definition.contract.stages[definition.stage]);
     let health = api.lanes.lanes().into_iter().find(|status| status.lane == lane).map(|status| status.health);
     let health = health.unwrap_or(Health::Stopped);
-    let around =
-        rows::Surroundings { contract, stage, health: &health, standing: &standing, hold: hold.as_ref() };
-    let waiting = rows::waiting(&row, &around);
+    let context =
+        rows::WaitContext { contract, stage, health: &health, standing: &standing, hold: hold.as_ref() };
+    let waiting = rows::waiting(&row, &context);
     let (waiting_behind, waiting_until) =
         waiting.as_ref().map(|waiting| (waiting.behind.clone(), waiting.until)).unwrap_or_default();
     let state = row.state.as_deref().and_then(|state| contract.state_named(state));
@@ -218,7 +219,7 @@ pub async fn get(
         waiting_behind,
         waiting_until,
         role: state.map(|state| rows::role_of(contract, state)),
-        verbs: verbs.map(|verb| verb_view(&make, verb)).collect(),
+        verbs: verbs.map(|verb| verb_view(&definition, verb)).collect(),
         timeline: rows::timeline(contract, &row, &history),
         message: rows::message(composed.unwrap_or_else(|| Err("the row no longer exists".to_owned()))),
         columns: rows::columns(contract, &row),
@@ -241,12 +242,12 @@ async fn name_pool(api: &Api, caller: &Caller, standing: &mut Standing) {
 }
 
 async fn mail(api: &Api, lane: &str, id: &str) -> Result<postrider_seams::Mail, Problem> {
-    let known: Option<LaneMake> = api.lanes.make(lane);
-    known.ok_or(Error::Absent("lane"))?;
-    let composed = api.lanes.compose(lane, id).await.map_err(Error::from)?.ok_or(Error::Absent("row"))?;
+    let known: Option<LaneDefinition> = api.lanes.definition(lane);
+    known.ok_or(Error::NotFound("lane"))?;
+    let composed = api.lanes.compose(lane, id).await.map_err(Error::from)?.ok_or(Error::NotFound("row"))?;
     let refused = |text: String| Problem::new(StatusCode::CONFLICT, text);
     match composed.map_err(refused)?.content {
-        Content::Mail(mail) if mail.size() <= LARGEST_FILE => {
+        Content::Mail(mail) if mail.size() <= MAX_MAIL_BYTES => {
             mail.loaded().await.map_err(|error| refused(format!("cannot read the file of the mail: {error}")))
         }
         Content::Mail(_) => Err(refused("the mail is too large to be shown".to_owned())),
@@ -265,7 +266,7 @@ pub async fn mail_html(
     caller: Caller,
     RowId(lane, id): RowId,
 ) -> Result<Response, Problem> {
-    may_look(&caller)?;
+    check_may_read_rows(&caller)?;
     let page = rows::html_of(&mail(&api, &lane, &id).await?);
     let head =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, MAIL_POLICY)];
@@ -274,7 +275,7 @@ pub async fn mail_html(
 
 /// Download the mail of a row
 ///
-/// The message as it would be sent.
+/// Returns the message as it would be sent.
 #[utoipa::path(get, path = "/lanes/{id}/rows/{row}/mail.eml", tag = "lanes",
     params(("id" = String, Path, description = "Name of the lane"), ("row" = String, Path, description = "Key of the row")),
     responses((status = 200, description = "The message", body = String, content_type = "message/rfc822")))]
@@ -283,7 +284,7 @@ pub async fn mail_eml(
     caller: Caller,
     RowId(lane, id): RowId,
 ) -> Result<Response, Problem> {
-    may_look(&caller)?;
+    check_may_read_rows(&caller)?;
     let mail = mail(&api, &lane, &id).await?;
     let name: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
     let mut answer = ([(header::CONTENT_TYPE, "message/rfc822")], mail.message).into_response();

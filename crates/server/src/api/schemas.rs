@@ -8,7 +8,7 @@ use postrider_hub::schema::PayloadSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::{ByOperatorOfAll, Caller};
+use super::auth::{Caller, GlobalOperatorCaller};
 use super::body::Body;
 use super::params::Id;
 use super::{Api, Problem};
@@ -30,6 +30,8 @@ pub struct NewSchema {
 }
 
 /// List payload schemas
+///
+/// Returns all schemas by id, at most 1000.
 #[utoipa::path(get, path = "/schemas", tag = "schemas",
     responses((status = 200, description = "All schemas", body = SchemaList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaList>, Problem> {
@@ -38,6 +40,8 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaL
 }
 
 /// Get a payload schema
+///
+/// Returns the JSON Schema that is registered with this id.
 #[utoipa::path(get, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path, description = "Id of the schema")),
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<PayloadSchema>, Problem> {
@@ -52,7 +56,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn put(
     State(api): State<Api>,
-    ByOperatorOfAll(caller): ByOperatorOfAll,
+    GlobalOperatorCaller(caller): GlobalOperatorCaller,
     Id(id): Id,
     Body(new): Body<NewSchema>,
 ) -> Result<Json<PayloadSchema>, Problem> {
@@ -61,7 +65,7 @@ pub async fn put(
 
 /// Delete a payload schema
 ///
-/// Payloads are no longer checked against it.
+/// Payloads are no longer checked against the schema.
 #[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path, description = "Id of the schema")),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {

@@ -4,19 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use postrider_hub::access::Role;
-use postrider_hub::event::Replayed;
+use postrider_hub::event::CreatedJobs;
 use postrider_hub::page::Page;
 use postrider_hub::subscription::{NewSubscription, Subscription};
 
-use super::admit::{ByOperator, Caller};
+use super::auth::{Caller, OperatorCaller};
 use super::body::Body;
-use super::once::{Key, Keyed, Once, once};
+use super::idempotency::{Creation, IdempotencyKey, IdempotentBody, create_once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
 /// List subscriptions
 ///
-/// Newest first.
+/// Returns subscriptions newest first.
 #[utoipa::path(get, path = "/subscriptions", tag = "subscriptions", params(PageParams),
     responses((status = 200, description = "A page of subscriptions", body = Page<Subscription>)))]
 pub async fn list(
@@ -28,6 +28,8 @@ pub async fn list(
 }
 
 /// Create a subscription
+///
+/// Events that are received from now on create jobs if they match.
 #[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
@@ -35,18 +37,20 @@ pub async fn list(
         (status = 200, description = "The request was repeated: the first subscription", body = Subscription)))]
 pub async fn create(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
-    Keyed { new, request }: Keyed<NewSubscription>,
+    OperatorCaller(caller): OperatorCaller,
+    IdempotentBody { new, request }: IdempotentBody<NewSubscription>,
 ) -> Result<(StatusCode, Json<Subscription>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
     let make = hub.create_subscription(actor, new);
-    Ok(match once((hub, actor), "subscription", request, make, |made| &made.id).await? {
-        Once::Made(made) => (StatusCode::CREATED, Json(made)),
-        Once::Before(id) => (StatusCode::OK, Json(hub.subscription(actor, &id).await?)),
+    Ok(match create_once((hub, actor), "subscription", request, make, |made| &made.id).await? {
+        Creation::Created(made) => (StatusCode::CREATED, Json(made)),
+        Creation::Repeated(id) => (StatusCode::OK, Json(hub.subscription(actor, &id).await?)),
     })
 }
 
 /// Get a subscription
+///
+/// Returns what the subscription matches, its target, and whether it is paused.
 #[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Subscription>, Problem> {
@@ -55,12 +59,12 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
 
 /// Replace a subscription
 ///
-/// Its code and client cannot be changed.
+/// Members that are left out get their defaults. Code and client cannot be changed.
 #[utoipa::path(put, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     request_body = NewSubscription, responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn put(
     State(api): State<Api>,
-    ByOperator(caller): ByOperator,
+    OperatorCaller(caller): OperatorCaller,
     Id(id): Id,
     Body(what): Body<NewSubscription>,
 ) -> Result<Json<Subscription>, Problem> {
@@ -79,7 +83,7 @@ pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Resul
 
 /// Pause a subscription
 ///
-/// Its jobs wait and use no attempt. Events still create jobs.
+/// Jobs of the subscription wait and use no attempt. Events still create jobs.
 #[utoipa::path(post, path = "/subscriptions/{id}/pause", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn pause(
@@ -92,7 +96,7 @@ pub async fn pause(
 
 /// Resume a subscription
 ///
-/// Its jobs are delivered again.
+/// Jobs of the subscription are delivered again.
 #[utoipa::path(post, path = "/subscriptions/{id}/resume", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn resume(
@@ -109,14 +113,14 @@ pub async fn resume(
 #[utoipa::path(post, path = "/subscriptions/{id}/test", tag = "subscriptions",
     params(("id" = String, Path, description = "Id of the subscription"), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first job.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
-    responses((status = 200, description = "The job", body = Replayed)))]
+    responses((status = 200, description = "The job", body = CreatedJobs)))]
 pub async fn test(
     State(api): State<Api>,
     caller: Caller,
-    key: Key,
+    key: IdempotencyKey,
     Id(id): Id,
-) -> Result<Json<Replayed>, Problem> {
+) -> Result<Json<CreatedJobs>, Problem> {
     let actor = caller.at_least(Role::Operator)?;
-    let request = key.told(&id);
+    let request = key.with_content(&id);
     Ok(Json(api.hub()?.test_subscription(actor, &id, request.as_ref()).await?))
 }

@@ -12,13 +12,13 @@ pub fn session(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Returns the value that sets the cookie: not readable by scripts, not sent from other sites, no expiry.
-pub fn made(token: &str, secure: bool) -> String {
+pub fn value(token: &str, secure: bool) -> String {
     let secure = if secure { "; Secure" } else { "" };
     format!("{NAME}={token}; Path=/; HttpOnly; SameSite=Strict{secure}")
 }
 
 /// Returns the value that deletes the cookie.
-pub fn taken_away() -> String {
+pub fn removed() -> String {
     format!("{NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
 }
 

@@ -22,21 +22,21 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use super::arriving::Arriving;
 use super::connections::{Connections, Place};
-use super::patient::Patient;
+use super::request_body::TrackedBody;
+use super::write_timeout::WriteTimeout;
 use crate::api::Problem;
 
 /// Time limit of a request's head, from the end of the previous request or the start of the connection.
-const HEAD_WITHIN: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of a head, and of one read.
 const BUFFER: usize = 64 << 10;
 /// The paths that spare places are for.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 /// Delay before the next accept if no descriptor was left.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Time limit of requests in flight at shutdown. Streams have no end of their own.
-const FAREWELL: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Answers requests until `shutdown` completes, then finishes those in flight.
 pub async fn serve(
@@ -63,7 +63,7 @@ pub async fn serve(
             Err(error) if postrider_seams::is_exhausted(&error) => {
                 tracing::warn!(%error, "cannot accept a connection: closing an idle one");
                 connections.close_one();
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
             // The client disconnected before it was accepted.
             Err(error) => tracing::debug!(%error, "cannot accept a connection"),
@@ -72,7 +72,7 @@ pub async fn serve(
     drop(socket);
     let _ = stop.send(true);
     let all = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(FAREWELL, all).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, all).await.is_err() {
         tracing::debug!("some requests were not finished in time");
     }
 }
@@ -98,8 +98,8 @@ async fn answer(
         return;
     }
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let underway = Arc::new(place.request());
-        let mut request = request.map(|body| Body::new(Arriving::new(body, Arc::clone(&underway))));
+        let in_flight = Arc::new(place.request());
+        let mut request = request.map(|body| Body::new(TrackedBody::new(body, Arc::clone(&in_flight))));
         request.extensions_mut().insert(ConnectInfo(peer));
         let refused = place.is_spare() && !HEALTH.contains(&request.uri().path());
         let answered = (!refused).then(|| routes.clone().call(request));
@@ -111,7 +111,7 @@ async fn answer(
             // The request ends with the last part of its response.
             Ok::<_, Infallible>(response.map(|body| {
                 body.map_frame(move |frame| {
-                    let _still = &underway;
+                    let _still = &in_flight;
                     frame
                 })
             }))
@@ -119,17 +119,17 @@ async fn answer(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
+        .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut connection = pin!(connection);
-    let mut told = false;
+    let mut shutting_down = false;
     let ended: Result<(), hyper::Error> = loop {
         tokio::select! {
             ended = connection.as_mut() => break ended,
             () = place.closed() => return,
-            _ = stopping.wait_for(|stop| *stop), if !told => {
-                told = true;
+            _ = stopping.wait_for(|stop| *stop), if !shutting_down => {
+                shutting_down = true;
                 connection.as_mut().graceful_shutdown();
             }
         }

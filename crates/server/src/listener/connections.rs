@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::guesses::network;
+use crate::guess_limit::counted_address;
 
 /// Places beyond the limits, for health checks only.
-const SPARE: usize = 8;
+const SPARE_CONNECTIONS: usize = 8;
 
 /// Limits of open connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Connections {
 
     /// Returns a place for a new connection; `None` if it must be refused.
     pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let address = network(address);
+        let address = counted_address(address);
         let mut counted = self.lock();
         let full = |counted: &mut Counted, limit: usize, among: &dyn Fn(&Open) -> bool| {
             counted.open.values().filter(|open| among(open)).count() >= limit
@@ -73,7 +73,7 @@ impl Connections {
         let spare =
             full(&mut counted, self.limits.per_address, &|open| !open.spare && open.address == address)
                 || full(&mut counted, self.limits.total, &|open| !open.spare);
-        if spare && full(&mut counted, SPARE, &|open| open.spare) {
+        if spare && full(&mut counted, SPARE_CONNECTIONS, &|open| open.spare) {
             return None;
         }
         counted.last += 1;
@@ -125,8 +125,8 @@ impl Place {
     }
 
     /// Records that the head of a request was received. The request is in flight until the result is dropped.
-    pub fn request(&self) -> Underway {
-        Underway { connections: Arc::clone(&self.connections), id: self.id }
+    pub fn request(&self) -> RequestInFlight {
+        RequestInFlight { connections: Arc::clone(&self.connections), id: self.id }
     }
 }
 
@@ -137,24 +137,24 @@ impl Drop for Place {
 }
 
 /// A request, from its head to the end of its response.
-pub struct Underway {
+pub struct RequestInFlight {
     connections: Arc<Connections>,
     id: u64,
 }
 
-impl Underway {
+impl RequestInFlight {
     /// Records that a part of the body was received and more follows.
-    pub fn sent_a_part(&self) {
+    pub fn mark_progress(&self) {
         self.connections.set_waiting(self.id, Some(Instant::now()));
     }
 
     /// Records that the request was received completely, or that no more of it is read.
-    pub fn came_whole(&self) {
+    pub fn mark_received(&self) {
         self.connections.set_waiting(self.id, None);
     }
 }
 
-impl Drop for Underway {
+impl Drop for RequestInFlight {
     fn drop(&mut self) {
         self.connections.set_waiting(self.id, Some(Instant::now()));
     }
@@ -170,14 +170,14 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn whole(place: &Place) -> Underway {
+    fn whole(place: &Place) -> RequestInFlight {
         let request = place.request();
-        request.came_whole();
+        request.mark_received();
         request
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_longest_waiting_makes_room_and_requests_are_left_alone() {
+    async fn the_longest_idle_connection_is_closed_first() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 2 });
         let first = connections.admit(address(1)).expect("room");
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -199,28 +199,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_without_its_body_makes_room() {
+    async fn a_request_with_an_incomplete_body_can_be_closed() {
         let connections = Connections::new(ConnectionLimits { total: 2, per_address: 2 });
         let (silent, sending) = (connections.admit(address(1)).expect("room"), connections.admit(address(1)));
         let sending = sending.expect("room");
         let (_stalled, active) = (silent.request(), sending.request());
         tokio::time::advance(Duration::from_secs(1)).await;
-        active.sent_a_part();
+        active.mark_progress();
         let next = connections.admit(address(1)).expect("the silent one makes room");
         assert!(!next.is_spare());
         silent.closed().await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn spare_places_are_few_and_are_passed_on() {
+    async fn spare_connections_are_limited_and_reused() {
         let connections = Connections::new(ConnectionLimits { total: 1, per_address: 1 });
         let place = connections.admit(address(1)).expect("room");
         let _busy = whole(&place);
         let spare: Vec<Place> =
-            (0..SPARE).map(|_| connections.admit(address(1)).expect("a spare place")).collect();
+            (0..SPARE_CONNECTIONS).map(|_| connections.admit(address(1)).expect("a spare place")).collect();
         let next = connections.admit(address(1)).expect("the first spare one makes room");
         spare[0].closed().await;
-        let _requests: Vec<Underway> = spare[1..].iter().chain([&next]).map(whole).collect();
+        let _requests: Vec<RequestInFlight> = spare[1..].iter().chain([&next]).map(whole).collect();
         assert!(connections.admit(address(1)).is_none(), "all are busy");
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let connections = Connections::new(ConnectionLimits { total: 9, per_address: 2 });
         let one = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, last]);
         let places: Vec<Place> = (1..3).map(|last| connections.admit(one(last)).expect("room")).collect();
-        let _busy: Vec<Underway> = places.iter().map(whole).collect();
+        let _busy: Vec<RequestInFlight> = places.iter().map(whole).collect();
         assert!(connections.admit(one(3)).expect("a spare place").is_spare());
         let elsewhere = connections.admit(IpAddr::from([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1]));
         assert!(!elsewhere.expect("room").is_spare());

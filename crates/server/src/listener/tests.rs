@@ -49,13 +49,13 @@ async fn served(
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
     let address = listener.address();
     let (stop, stopped) = oneshot::channel::<()>();
-    let (figures, _recorder) = Figures::apart();
+    let (recorder, _installed) = MetricsRecorder::separate();
     let source: Arc<dyn Lanes> = Arc::new(move || lanes.lock().unwrap().clone());
     let running = tokio::spawn(async move {
         let shutdown = async move {
             let _ = stopped.await;
         };
-        listener.serve(source, figures, None, Metrics::Open, shutdown).await;
+        listener.serve(source, recorder, None, MetricsAccess::Open, shutdown).await;
     });
     (address, stop, running)
 }
@@ -95,19 +95,19 @@ async fn no_lane_at_all_is_ready() {
 
 #[test]
 fn histograms_of_seconds_have_buckets() {
-    let (figures, recorder) = Figures::apart();
+    let (metrics, recorder) = MetricsRecorder::separate();
     metrics::with_local_recorder(&recorder, || {
         metrics::counter!("postrider_delivered_total", "lane" => "mail").increment(3);
         metrics::histogram!("postrider_deliver_seconds", "lane" => "mail").record(0.004);
     });
-    let text = figures.render();
+    let text = metrics.render();
     assert!(text.contains("postrider_delivered_total{lane=\"mail\"} 3"), "{text}");
     assert!(text.contains("postrider_deliver_seconds_bucket{lane=\"mail\",le=\"0.0025\"} 0"), "{text}");
     assert!(text.contains("postrider_deliver_seconds_bucket{lane=\"mail\",le=\"0.005\"} 1"), "{text}");
 }
 
 #[tokio::test]
-async fn a_taken_port_says_what_to_do() {
+async fn a_port_in_use_is_reported_with_advice() {
     let first = Listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
     let error = Listener::bind(first.address()).await.unwrap_err();
     assert!(error.to_string().contains("--listen"), "{error}");
@@ -123,7 +123,7 @@ async fn shutdown_ends_the_listener() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_as_a_problem() {
+async fn unknown_paths_get_a_problem_response() {
     let (address, stop, running) = served(Arc::default()).await;
     for path in ["/nothing", "/api/v2/dispatch-jobs", "/metrics/more"] {
         let answer = get(address, path).await;

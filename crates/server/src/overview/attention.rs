@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::counts::{Counts, Failed};
 
 /// Seconds after which a due row is reported as late.
-const LATE: f64 = 300.0;
+const LATE_SECONDS: f64 = 300.0;
 
 /// A message about a lane that needs attention.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -19,7 +19,7 @@ pub struct Attention {
     pub level: &'static str,
     /// The message. Times in it are UTC.
     pub text: String,
-    /// Since when, if the message says so.
+    /// Start of the condition, if the message names it. Null: unknown.
     pub since: Option<Moment>,
     /// What stands still comes before what failed.
     #[serde(skip)]
@@ -54,7 +54,7 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
     for failed in &counts.failed {
         note(1, "bad", failed_text(failed), failed.since);
     }
-    let late = counts.lag.oldest_due_seconds.filter(|late| *late > LATE);
+    let late = counts.lag.oldest_due_seconds.filter(|late| *late > LATE_SECONDS);
     if let (Some(late), Health::Running) = (late, &lane.health) {
         note(2, "warn", format!("the oldest due row has waited for {}", span(late)), None);
     }

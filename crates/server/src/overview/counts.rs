@@ -11,13 +11,13 @@ use postrider_seams::inspect::{Count, Lag, Order, Query, RowView};
 use postrider_seams::store::Error;
 
 use crate::LaneControl;
-use crate::api::LaneMake;
-use crate::rows::error_words;
+use crate::api::LaneDefinition;
+use crate::rows::error_text;
 
 /// Maximum characters of an error's text in a message.
-const WORDS: usize = 200;
+const MAX_ERROR_CHARS: usize = 200;
 /// Number of the newest failed rows that are searched for an error text.
-const NEWEST: u32 = 10;
+const SEARCHED_ROWS: u32 = 10;
 
 /// The counts of a lane.
 #[derive(Debug, Clone, Default)]
@@ -40,25 +40,26 @@ pub struct Failed {
 }
 
 /// A query that has not returned yet.
-pub type Question = tokio::task::JoinHandle<Counts>;
+pub type PendingQuery = tokio::task::JoinHandle<Counts>;
 
 /// Queries the counts, or waits for the previous query: one that hangs on a lock then uses one connection, not one
 /// more each time. A query that does not return in time stays in `open`.
-pub async fn ask(
+pub async fn query(
     lanes: &Arc<dyn LaneControl>,
     name: &str,
-    open: &Mutex<BTreeMap<String, Question>>,
-    patience: Duration,
+    open: &Mutex<BTreeMap<String, PendingQuery>>,
+    timeout: Duration,
 ) -> Counts {
     let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
     let earlier = lock().remove(name);
-    let mut question = earlier.unwrap_or_else(|| tokio::spawn(asked(Arc::clone(lanes), name.to_owned())));
-    match tokio::time::timeout(patience, &mut question).await {
+    let mut question =
+        earlier.unwrap_or_else(|| tokio::spawn(query_counts(Arc::clone(lanes), name.to_owned())));
+    match tokio::time::timeout(timeout, &mut question).await {
         Ok(Ok(counts)) => counts,
         Ok(Err(error)) => away(error.to_string()),
         Err(_) => {
             lock().insert(name.to_owned(), question);
-            away(format!("no answer within {} s", patience.as_secs()))
+            away(format!("no answer within {} s", timeout.as_secs()))
         }
     }
 }
@@ -67,42 +68,42 @@ fn away(text: String) -> Counts {
     Counts { away: Some(text), ..Counts::default() }
 }
 
-async fn asked(lanes: Arc<dyn LaneControl>, name: String) -> Counts {
-    let Some(make) = lanes.make(&name) else { return Counts::default() };
+async fn query_counts(lanes: Arc<dyn LaneControl>, name: String) -> Counts {
+    let Some(definition) = lanes.definition(&name) else { return Counts::default() };
     let found = match lanes.table(&name).await {
-        Ok(Some(table)) => counted(&make, &*table).await,
+        Ok(Some(table)) => read_counts(&definition, &*table).await,
         Ok(None) => Ok(Counts::default()),
         Err(error) => Err(error),
     };
     found.unwrap_or_else(|error| away(error.to_string()))
 }
 
-async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> {
+async fn read_counts(definition: &LaneDefinition, table: &dyn Inspect) -> Result<Counts, Error> {
     let states = table.census().await?;
     let lag = table.lag().await?;
     let mut failed = Vec::new();
-    for state in failed_states(make) {
-        let name = &make.contract.state(state).name;
+    for state in failed_states(definition) {
+        let name = &definition.contract.state(state).name;
         let Some(count) = states.iter().find(|count| count.state == *name && count.rows > 0) else {
             continue;
         };
         let some =
             |order, limit| Query { state: Some(name.clone()), limit, order, brief: true, ..Query::default() };
-        let newest = table.browse(&some(Order::Newest, NEWEST)).await?.rows;
+        let newest = table.browse(&some(Order::Newest, SEARCHED_ROWS)).await?.rows;
         let oldest = table.browse(&some(Order::Oldest, 1)).await?.rows.into_iter().next();
-        let last_error = newest.iter().find_map(|row| error_of(&make.contract, row));
+        let last_error = newest.iter().find_map(|row| error_of(&definition.contract, row));
         failed.push(Failed { count: count.clone(), since: oldest.and_then(|row| changed(&row)), last_error });
     }
     Ok(Counts { states, lag, failed, away: None })
 }
 
 /// Returns the final states of this stage's rows that cannot be delivered.
-fn failed_states(make: &LaneMake) -> Vec<StateId> {
-    let stage = &make.contract.stages[make.stage];
+fn failed_states(definition: &LaneDefinition) -> Vec<StateId> {
+    let stage = &definition.contract.stages[definition.stage];
     let mut states = vec![stage.dead, stage.rejected];
     states.sort_unstable();
     states.dedup();
-    states.retain(|state| make.contract.is_final(*state));
+    states.retain(|state| definition.contract.is_final(*state));
     states
 }
 
@@ -113,7 +114,8 @@ fn changed(row: &RowView) -> Option<Moment> {
 
 fn error_of(contract: &Contract, row: &RowView) -> Option<String> {
     let column = contract.column(Role::Error)?;
-    let text = error_words(row.column(column)?)?;
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WORDS).collect();
+    let text = error_text(row.column(column)?)?;
+    let line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_ERROR_CHARS).collect();
     Some(line)
 }

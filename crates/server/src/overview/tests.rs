@@ -42,12 +42,12 @@ async fn a_change_of_health_is_due_at_once_and_the_rest_every_few_seconds() {
     assert!(!shown.is_due(Instant::now(), &fine));
     let away = [status(0, 0, Health::StoreAway { reason: "gone".to_owned() })];
     assert!(shown.is_due(Instant::now(), &away));
-    tokio::time::advance(PICTURE_EVERY).await;
+    tokio::time::advance(OVERVIEW_INTERVAL).await;
     assert!(shown.is_due(Instant::now(), &away));
 }
 
 #[test]
-fn what_needs_attention_is_said_in_words() {
+fn attention_messages_are_sentences() {
     use postrider_seams::inspect::{Count, Lag};
     let since = postrider_hub::Moment::parse("2026-01-31T14:05:09Z").expect("a time");
     let count = |rows, more| Count { state: "failed".to_owned(), rows, more };

@@ -13,7 +13,7 @@ use super::attention::{self, Attention};
 use super::counts::Counts;
 use super::rates::{Rates, STEP};
 use crate::LaneControl;
-use crate::api::{LaneMake, health_words};
+use crate::api::{LaneDefinition, health_text};
 
 /// The state of every lane. Rates and history are those of this instance; counts and lag come from the database.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,9 +46,9 @@ pub struct LaneOverview {
     /// Rows that this instance holds now.
     pub held: u64,
     /// Rows that wait for delivery.
-    pub backlog: Bounded,
+    pub backlog: RowCount,
     /// Rows that any instance has claimed.
-    pub in_flight: Bounded,
+    pub in_flight: RowCount,
     /// Deliveries of this instance, in rows per second.
     pub delivered_per_second: f64,
     /// Failures of this instance, in rows per second.
@@ -60,9 +60,9 @@ pub struct LaneOverview {
     /// Seconds since the oldest claimed row was claimed. Null: no row is claimed.
     pub oldest_claim_seconds: Option<f64>,
     /// The database of the lane.
-    pub store: Side,
+    pub store: Endpoint,
     /// The target of the lane.
-    pub transport: Side,
+    pub transport: Endpoint,
     /// Rates of the last hour.
     pub history: History,
     /// Number of rows by state. Empty while the database is not available.
@@ -71,7 +71,7 @@ pub struct LaneOverview {
 
 /// A number of rows, counted up to 10,000.
 #[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
-pub struct Bounded {
+pub struct RowCount {
     /// Number of rows, at most 10,000.
     pub rows: u64,
     /// Whether there are more rows than were counted.
@@ -91,7 +91,7 @@ pub struct StateCount {
 
 /// The database or the target of a lane.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Side {
+pub struct Endpoint {
     /// Its name in the settings.
     pub name: String,
     /// `ok` or `trouble`.
@@ -113,7 +113,7 @@ pub struct History {
 }
 
 /// Builds the overview from the lanes' status, rates and counts.
-pub fn drawn(
+pub fn build_overview(
     lanes: &dyn LaneControl,
     statuses: &[LaneStatus],
     rates: &Rates,
@@ -126,18 +126,23 @@ pub fn drawn(
     attention.sort_by_key(|sentence| sentence.rank);
     let lanes = statuses
         .iter()
-        .map(|lane| lane_drawn(lanes.make(&lane.lane).as_ref(), lane, rates, of(lane)))
+        .map(|lane| lane_overview(lanes.definition(&lane.lane).as_ref(), lane, rates, of(lane)))
         .collect();
     Overview { at: Moment::now(), attention, lanes }
 }
 
-fn lane_drawn(make: Option<&LaneMake>, lane: &LaneStatus, rates: &Rates, counts: &Counts) -> LaneOverview {
-    let (health, reason) = health_words(&lane.health);
+fn lane_overview(
+    definition: Option<&LaneDefinition>,
+    lane: &LaneStatus,
+    rates: &Rates,
+    counts: &Counts,
+) -> LaneOverview {
+    let (health, reason) = health_text(&lane.health);
     let (delivered_per_second, failed_per_second) = rates.now(&lane.lane);
     let (delivered, failed) = rates.history(&lane.lane);
-    let stage = make.map(|make| &make.contract.stages[make.stage]);
+    let stage = definition.map(|definition| &definition.contract.stages[definition.stage]);
     let names = |states: &[postrider_contract::StateId]| -> Vec<&str> {
-        let contract = make.map(|make| &make.contract);
+        let contract = definition.map(|definition| &definition.contract);
         states
             .iter()
             .filter_map(|state| contract.map(|contract| contract.state(*state).name.as_str()))
@@ -146,9 +151,9 @@ fn lane_drawn(make: Option<&LaneMake>, lane: &LaneStatus, rates: &Rates, counts:
     let backlog = summed(&counts.states, &stage.map(|stage| names(&stage.ready)).unwrap_or_default());
     let in_flight = match stage.map(|stage| stage.claimed) {
         Some(Claimed::State(state)) => summed(&counts.states, &names(&[state])),
-        _ => Bounded { rows: lane.held, more: false },
+        _ => RowCount { rows: lane.held, more: false },
     };
-    let side = |name: Option<String>, reason: Option<String>| Side {
+    let side = |name: Option<String>, reason: Option<String>| Endpoint {
         name: name.unwrap_or_default(),
         state: if reason.is_some() { "trouble" } else { "ok" },
         reason,
@@ -169,20 +174,23 @@ fn lane_drawn(make: Option<&LaneMake>, lane: &LaneStatus, rates: &Rates, counts:
         oldest_due_seconds: counts.lag.oldest_due_seconds,
         lag_seconds: counts.lag.oldest_due_seconds.unwrap_or(0.0).max(0.0),
         oldest_claim_seconds: counts.lag.oldest_claim_seconds,
-        store: side(make.map(|make| make.store.clone()), store_trouble),
-        transport: side(make.map(|make| make.transport.clone()), lane.target_trouble.clone()),
+        store: side(definition.map(|definition| definition.store.clone()), store_trouble),
+        transport: side(
+            definition.map(|definition| definition.transport.clone()),
+            lane.target_trouble.clone(),
+        ),
         history: History { step_seconds: STEP.as_secs(), delivered, failed },
-        states: counts.states.iter().map(shown).collect(),
+        states: counts.states.iter().map(state_count).collect(),
     }
 }
 
-fn shown(count: &Count) -> StateCount {
+fn state_count(count: &Count) -> StateCount {
     StateCount { state: count.state.clone(), rows: count.rows, more: count.more }
 }
 
-fn summed(counts: &[Count], states: &[&str]) -> Bounded {
+fn summed(counts: &[Count], states: &[&str]) -> RowCount {
     let chosen = counts.iter().filter(|count| states.contains(&count.state.as_str()));
-    chosen.fold(Bounded::default(), |sum, count| Bounded {
+    chosen.fold(RowCount::default(), |sum, count| RowCount {
         rows: sum.rows + count.rows,
         more: sum.more || count.more,
     })

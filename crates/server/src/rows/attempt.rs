@@ -5,11 +5,11 @@ use postrider_hub::Moment;
 use postrider_seams::inspect::Recorded;
 
 use super::cut;
-use super::timeline::{SHOWN, Story, TimelineEntry, facts, value};
+use super::timeline::{MAX_TEXT_CHARS, RowContext, TimelineEntry, facts, value};
 use crate::overview::span;
 
 /// Fields that the sentence and the response already show.
-const TOLD: [&str; 9] = [
+const SHOWN_ELSEWHERE: [&str; 9] = [
     "id",
     "job_id",
     "attempt_number",
@@ -26,24 +26,25 @@ pub(super) fn is_attempt(record: &Recorded) -> bool {
 }
 
 /// Describes an attempt; `next` is the attempt after it.
-pub(super) fn attempt(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
+pub(super) fn attempt(story: &RowContext<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
     let number = value(record, "attempt_number").unwrap_or("?");
     let is_good = value(record, "status") == Some("SUCCESS");
     let took = value(record, "duration_millis").map(|millis| format!("{millis} ms"));
-    let why = value(record, "error_message").filter(|_| !is_good).map(|why| cut(why, SHOWN).0);
-    let parts: Vec<String> = [took, why, then(story, record, next, is_good)].into_iter().flatten().collect();
+    let why = value(record, "error_message").filter(|_| !is_good).map(|why| cut(why, MAX_TEXT_CHARS).0);
+    let parts: Vec<String> =
+        [took, why, next_step(story, record, next, is_good)].into_iter().flatten().collect();
     TimelineEntry {
         at: record.at.map(Moment::from_micros),
-        what: format!("Attempt {number}: {}", came_to(story, record)),
+        what: format!("Attempt {number}: {}", result_text(story, record)),
         detail: (!parts.is_empty()).then(|| parts.join(" · ")),
         tone: if is_good { "good" } else { "bad" },
-        body: value(record, "response_body").map(|body| cut(body, SHOWN).0),
-        facts: facts(record, &TOLD),
+        body: value(record, "response_body").map(|body| cut(body, MAX_TEXT_CHARS).0),
+        facts: facts(record, &SHOWN_ELSEWHERE),
     }
 }
 
 /// Returns the result, such as `503 Service Unavailable from shop.example`.
-fn came_to(story: &Story<'_>, record: &Recorded) -> String {
+fn result_text(story: &RowContext<'_>, record: &Recorded) -> String {
     let host = story.host().unwrap_or("its target");
     if let Some(code) = value(record, "response_code") {
         let known = code.parse::<u16>().ok().and_then(|code| StatusCode::from_u16(code).ok());
@@ -63,7 +64,12 @@ fn came_to(story: &Story<'_>, record: &Recorded) -> String {
 }
 
 /// Returns what came after a failure.
-fn then(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>, is_good: bool) -> Option<String> {
+fn next_step(
+    story: &RowContext<'_>,
+    record: &Recorded,
+    next: Option<&Recorded>,
+    is_good: bool,
+) -> Option<String> {
     if is_good {
         return None;
     }

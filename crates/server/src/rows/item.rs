@@ -6,7 +6,7 @@ use postrider_seams::inspect::{RowView, SearchBy};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{cut, error_words};
+use super::{cut, error_text};
 
 /// Maximum characters of a cell.
 const CELL: usize = 300;
@@ -57,7 +57,7 @@ pub fn item(contract: &Contract, row: &RowView) -> RowItem {
         created_at: row.times.get(&Role::Created).copied().map(Moment::from_micros),
         error: contract
             .column(Role::Error)
-            .and_then(|column| error_words(row.column(column)?))
+            .and_then(|column| error_text(row.column(column)?))
             .map(|text| cut(&text, CELL).0),
     }
 }

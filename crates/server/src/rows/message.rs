@@ -5,13 +5,13 @@ use postrider_seams::{Content, Envelope, Mail, Record, Webhook};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::columns::{MASK, NameValue, is_secret};
 use super::cut;
-use super::mask::{MASK, Named, is_secret};
 
 /// Maximum characters of a payload or a text.
-const SHOWN: usize = 128 * 1024;
+const MAX_TEXT_CHARS: usize = 128 * 1024;
 /// Maximum bytes of a mail that are parsed.
-const LOOKED_AT: usize = 8 << 20;
+const MAX_PARSED_BYTES: usize = 8 << 20;
 
 /// The message that would be sent if the row were delivered now.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,9 +24,9 @@ pub struct MessageView {
     /// Subject of a mail.
     pub subject: Option<String>,
     /// The envelope: sender and recipients, method and URL, topic and key.
-    pub facts: Vec<Named>,
+    pub facts: Vec<NameValue>,
     /// Headers of the message.
-    pub headers: Vec<Named>,
+    pub headers: Vec<NameValue>,
     /// Plain text of a mail.
     pub text: Option<String>,
     /// Whether `mail.html` has an HTML body to show.
@@ -53,13 +53,13 @@ impl MessageView {
     }
 }
 
-fn fact(name: &str, value: impl Into<String>) -> Named {
-    Named { name: name.to_owned(), value: Some(value.into()) }
+fn fact(name: &str, value: impl Into<String>) -> NameValue {
+    NameValue { name: name.to_owned(), value: Some(value.into()) }
 }
 
-fn headers(pairs: &[(String, String)]) -> Vec<Named> {
+fn headers(pairs: &[(String, String)]) -> Vec<NameValue> {
     let shown = |(name, value): &(String, String)| {
-        fact(name, if is_secret(name) { MASK.to_owned() } else { cut(value, SHOWN).0 })
+        fact(name, if is_secret(name) { MASK.to_owned() } else { cut(value, MAX_TEXT_CHARS).0 })
     };
     pairs.iter().map(shown).collect()
 }
@@ -78,13 +78,14 @@ pub fn message(composed: Result<Envelope, String>) -> MessageView {
 }
 
 fn of_mail(mail: &Mail) -> MessageView {
-    let bytes = &mail.message[..mail.message.len().min(LOOKED_AT)];
+    let bytes = &mail.message[..mail.message.len().min(MAX_PARSED_BYTES)];
     let parsed = MessageParser::default().parse(bytes);
     let subject = parsed.as_ref().and_then(|message| message.subject()).map(str::to_owned);
     let lines = parsed
         .as_ref()
         .map(|message| message.headers_raw().map(|(name, value)| fact(name, value.trim())).collect());
-    let text = parsed.as_ref().and_then(|message| message.body_text(0)).map(|text| cut(&text, SHOWN));
+    let text =
+        parsed.as_ref().and_then(|message| message.body_text(0)).map(|text| cut(&text, MAX_TEXT_CHARS));
     let html = parsed.as_ref().is_some_and(|message| message.html_body_count() > 0);
     let (text, was_cut) = text.map_or((None, false), |(text, cut)| (Some(text), cut));
     MessageView {
@@ -104,7 +105,7 @@ fn of_mail(mail: &Mail) -> MessageView {
 }
 
 fn of_record(record: &Record) -> MessageView {
-    let (payload, cut) = cut(&String::from_utf8_lossy(&record.payload), SHOWN);
+    let (payload, cut) = cut(&String::from_utf8_lossy(&record.payload), MAX_TEXT_CHARS);
     let mut facts = vec![fact("topic", record.topic.clone())];
     facts.extend(record.key.iter().map(|key| fact("key", key.clone())));
     facts.push(fact("bytes", record.payload.len().to_string()));
@@ -118,7 +119,7 @@ fn of_record(record: &Record) -> MessageView {
 }
 
 fn of_webhook(webhook: &Webhook, id: &str) -> MessageView {
-    let (payload, cut) = cut(&String::from_utf8_lossy(&webhook.body), SHOWN);
+    let (payload, cut) = cut(&String::from_utf8_lossy(&webhook.body), MAX_TEXT_CHARS);
     let facts = vec![
         fact("method", "POST"),
         fact("url", webhook.url.clone()),
@@ -138,7 +139,7 @@ fn of_webhook(webhook: &Webhook, id: &str) -> MessageView {
 
 /// Returns the mail as HTML: its HTML body, or its text as a page.
 pub fn html_of(mail: &Mail) -> String {
-    let bytes = &mail.message[..mail.message.len().min(LOOKED_AT)];
+    let bytes = &mail.message[..mail.message.len().min(MAX_PARSED_BYTES)];
     let Some(message) = MessageParser::default().parse(bytes) else { return String::new() };
     message.body_html(0).map(std::borrow::Cow::into_owned).unwrap_or_default()
 }

@@ -30,12 +30,12 @@ fn row(state: &str, columns: &[(&str, &str)]) -> RowView {
 fn why(row: &RowView, health: &Health, standing: &Standing) -> Option<String> {
     let contract = contract("dispatch_jobs");
     let stage = &contract.stages[0];
-    let around = Surroundings { contract: &contract, stage, health, standing, hold: None };
-    waiting(row, &around).map(|waiting| waiting.text)
+    let context = WaitContext { contract: &contract, stage, health, standing, hold: None };
+    waiting(row, &context).map(|waiting| waiting.text)
 }
 
 #[test]
-fn why_a_row_waits_is_said_in_words() {
+fn the_reason_for_waiting_is_a_sentence() {
     let none = Standing::default();
     let mut later = row("RETRYING", &[("last_error", "breaker open for shop.example")]);
     later.due_in = Some(240_000_000);
@@ -84,7 +84,7 @@ fn why_a_row_waits_is_said_in_words() {
 
 /// A state that only a maintenance sweep ends: the row has the time, in its database's format.
 #[test]
-fn a_row_for_later_says_when_it_is_let_in() {
+fn a_scheduled_row_shows_when_it_becomes_ready() {
     let none = Standing::default();
     for at in ["1970-01-01 01:16:40+00", "1970-01-01 01:16:40.000000", "1970-01-01T01:16:40.000Z", "4600000"]
     {
@@ -109,7 +109,7 @@ fn a_claimed_row_is_not_due() {
 }
 
 #[test]
-fn an_open_breaker_is_told_with_its_end() {
+fn an_open_circuit_breaker_is_shown_with_its_end() {
     use postrider_seams::transport::{Hold, HoldReason};
     let contract = contract("dispatch_jobs");
     let hold = |why| Hold {
@@ -117,20 +117,20 @@ fn an_open_breaker_is_told_with_its_end() {
         why,
         left: std::time::Duration::from_secs(40),
     };
-    let told = |row: &RowView, hold: &Hold| {
+    let waiting_text = |row: &RowView, hold: &Hold| {
         let (stage, standing) = (&contract.stages[0], Standing::default());
         let health = &Health::Running;
-        let around =
-            Surroundings { contract: &contract, stage, health, standing: &standing, hold: Some(hold) };
-        waiting(row, &around).expect("it waits")
+        let context =
+            WaitContext { contract: &contract, stage, health, standing: &standing, hold: Some(hold) };
+        waiting(row, &context).expect("it waits")
     };
     let mut row = row("RETRYING", &[("last_error", "503")]);
-    let open = told(&row, &hold(HoldReason::Breaker));
+    let open = waiting_text(&row, &hold(HoldReason::Breaker));
     assert!(open.text.starts_with("Circuit breaker open for https://shop.example after"), "{open:?}");
     assert!(open.text.ends_with("another 40 s"), "{open:?}");
     assert_eq!(open.until, Some(postrider_hub::Moment::from_micros(row.read_at + 40_000_000)));
     row.due_in = Some(240_000_000);
-    let both = told(&row, &hold(HoldReason::Asked));
+    let both = waiting_text(&row, &hold(HoldReason::Asked));
     assert_eq!(
         both.text,
         "Due in 4 min; https://shop.example asked for a pause (Retry-After); nothing is sent for another 40 s"
@@ -156,7 +156,7 @@ fn states_have_a_role() {
 }
 
 #[test]
-fn what_opens_something_is_masked() {
+fn secrets_are_masked() {
     let contract = contract("dispatch_jobs");
     let row = row(
         "QUEUED",
@@ -165,19 +165,19 @@ fn what_opens_something_is_masked() {
     let shown = columns(&contract, &row);
     let headers = shown[0].value.as_deref().expect("headers");
     assert!(
-        !headers.contains("abc") && headers.contains("X-Shop") && headers.contains(mask::MASK),
+        !headers.contains("abc") && headers.contains("X-Shop") && headers.contains(columns::MASK),
         "{headers}"
     );
     assert_eq!(shown[1].value.as_deref(), Some("{}"));
 }
 
 #[test]
-fn an_error_that_is_an_object_is_told_by_its_message() {
-    assert_eq!(error_words(r#"{"code":"x","message":"550 no"}"#).as_deref(), Some("550 no"));
-    assert_eq!(error_words(r#"{"provider":"ses","status":"sent"}"#), None);
-    assert_eq!(error_words(" 503 busy ").as_deref(), Some("503 busy"));
-    assert_eq!(error_words("{broken").as_deref(), Some("{broken"));
-    assert_eq!(error_words(""), None);
+fn a_json_error_is_shown_by_its_message() {
+    assert_eq!(error_text(r#"{"code":"x","message":"550 no"}"#).as_deref(), Some("550 no"));
+    assert_eq!(error_text(r#"{"provider":"ses","status":"sent"}"#), None);
+    assert_eq!(error_text(" 503 busy ").as_deref(), Some("503 busy"));
+    assert_eq!(error_text("{broken").as_deref(), Some("{broken"));
+    assert_eq!(error_text(""), None);
 }
 
 fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> Recorded {
@@ -188,7 +188,7 @@ fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> Recorded {
 }
 
 #[test]
-fn attempts_are_told_as_sentences_in_order() {
+fn attempts_are_described_in_order() {
     let contract = contract("dispatch_jobs");
     let mut row = row("RETRYING", &[("target_url", "https://shop.example/hook?token=t0p")]);
     row.times.insert(Role::Created, 1_000_000);
@@ -203,8 +203,8 @@ fn attempts_are_told_as_sentences_in_order() {
     ];
     let lost = [("status", "CONNECTION_ERROR"), ("error_message", "worker lost")];
     let history = [attempt_record("1", 2_000_000, &busy), attempt_record("2", 32_120_000, &lost)];
-    let told = timeline(&contract, &row, &history);
-    let whats: Vec<&str> = told.iter().map(|entry| entry.what.as_str()).collect();
+    let entries = timeline(&contract, &row, &history);
+    let whats: Vec<&str> = entries.iter().map(|entry| entry.what.as_str()).collect();
     assert_eq!(
         whats,
         [
@@ -214,32 +214,35 @@ fn attempts_are_told_as_sentences_in_order() {
             "Next attempt",
         ]
     );
-    assert_eq!(told[1].detail.as_deref(), Some("120 ms · answered 503 · retried 30 s later"));
-    assert_eq!((told[1].tone, told[1].body.as_deref()), ("bad", Some("come back later")));
-    assert_eq!(told[1].facts, [Named { name: "error_type".to_owned(), value: Some("TRANSIENT".to_owned()) }]);
-    assert_eq!(told[2].detail.as_deref(), Some("worker lost · next attempt in 4 min"));
-    assert_eq!(told[3].at, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
+    assert_eq!(entries[1].detail.as_deref(), Some("120 ms · answered 503 · retried 30 s later"));
+    assert_eq!((entries[1].tone, entries[1].body.as_deref()), ("bad", Some("come back later")));
+    assert_eq!(
+        entries[1].facts,
+        [NameValue { name: "error_type".to_owned(), value: Some("TRANSIENT".to_owned()) }]
+    );
+    assert_eq!(entries[2].detail.as_deref(), Some("worker lost · next attempt in 4 min"));
+    assert_eq!(entries[3].at, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
     row.state = Some("DEAD".to_owned());
     row.due_in = None;
-    let told = timeline(&contract, &row, &history);
-    assert_eq!(told.last().and_then(|last| last.detail.as_deref()), Some("worker lost · not retried"));
+    let entries = timeline(&contract, &row, &history);
+    assert_eq!(entries.last().and_then(|last| last.detail.as_deref()), Some("worker lost · not retried"));
 }
 
 #[test]
-fn a_row_without_records_tells_what_its_columns_know() {
+fn a_row_without_history_uses_its_columns() {
     let contract = contract("mail_outbox");
     let mut failed = row("failed", &[("retry_count", "5"), ("last_error", "550 no such mailbox")]);
     failed.times.insert(Role::Created, 1_000_000);
     failed.times.insert(Role::ClaimedAt, 2_000_000);
-    let told = timeline(&contract, &failed, &[]);
-    assert_eq!((told[1].what.as_str(), told[1].tone), ("Last attempt failed", "bad"));
-    assert_eq!(told[1].detail.as_deref(), Some("550 no such mailbox · 5 attempts so far"));
+    let entries = timeline(&contract, &failed, &[]);
+    assert_eq!((entries[1].what.as_str(), entries[1].tone), ("Last attempt failed", "bad"));
+    assert_eq!(entries[1].detail.as_deref(), Some("550 no such mailbox · 5 attempts so far"));
     let mut sent = row("sent", &[("retry_count", "0"), ("provider_message_id", "m-17")]);
     sent.times = failed.times;
     sent.times.insert(Role::Finished, 3_000_000);
-    let told = timeline(&contract, &sent, &[]);
-    assert_eq!((told.len(), told[1].what.as_str(), told[1].tone), (2, "Delivered", "good"));
-    assert_eq!(told[1].detail.as_deref(), Some("receipt m-17"));
+    let entries = timeline(&contract, &sent, &[]);
+    assert_eq!((entries.len(), entries[1].what.as_str(), entries[1].tone), (2, "Delivered", "good"));
+    assert_eq!(entries[1].detail.as_deref(), Some("receipt m-17"));
 }
 
 fn envelope(content: Content) -> Envelope {
@@ -254,7 +257,7 @@ fn envelope(content: Content) -> Envelope {
 }
 
 #[test]
-fn a_request_is_shown_without_what_it_is_signed_with() {
+fn a_request_is_shown_without_secrets() {
     let webhook = Webhook {
         url: "https://example.com/hook".to_owned(),
         headers: vec![("X-Token".to_owned(), "t0p".to_owned()), ("X-Shop".to_owned(), "1".to_owned())],

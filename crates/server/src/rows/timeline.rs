@@ -7,16 +7,16 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::attempt::{attempt, is_attempt};
-use super::mask::{MASK, Named, is_secret};
-use super::{cut, error_words, role_of};
+use super::columns::{MASK, NameValue, is_secret};
+use super::{cut, error_text, role_of};
 
 /// Maximum characters of a response's body, or of any other text.
-pub(super) const SHOWN: usize = 4_000;
+pub(super) const MAX_TEXT_CHARS: usize = 4_000;
 
 /// Something that happened to a row, or that is to happen.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct TimelineEntry {
-    /// When. It is in the future for the next attempt.
+    /// When it happened; in the future for the next attempt. Null: unknown.
     pub at: Option<Moment>,
     /// What happened: `Written`, `Attempt 2: 503 Service Unavailable from shop.example`, a new state.
     pub what: String,
@@ -27,13 +27,13 @@ pub struct TimelineEntry {
     /// Response of the receiver.
     pub body: Option<String>,
     /// Everything that was recorded.
-    pub facts: Vec<Named>,
+    pub facts: Vec<NameValue>,
 }
 
 /// Returns the timeline of a row.
 pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec<TimelineEntry> {
     let role = row.state.as_deref().and_then(|state| contract.state_named(state));
-    let story = Story { contract, row, role: role.map_or("", |state| role_of(contract, state)) };
+    let story = RowContext { contract, row, role: role.map_or("", |state| role_of(contract, state)) };
     let attempts: Vec<&Recorded> = history.iter().filter(|record| is_attempt(record)).collect();
     let mut entries = Vec::new();
     for record in history {
@@ -52,14 +52,14 @@ pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec
 }
 
 /// The row with the meaning of its columns.
-pub(super) struct Story<'a> {
+pub(super) struct RowContext<'a> {
     pub contract: &'a Contract,
     pub row: &'a RowView,
     /// Meaning of its state.
     pub role: &'static str,
 }
 
-impl Story<'_> {
+impl RowContext<'_> {
     /// Returns the column with this role, `None` if the contract has none or it is NULL or empty.
     pub fn column(&self, role: Role) -> Option<&str> {
         let text = self.contract.column(role).and_then(|column| self.row.column(column));
@@ -88,13 +88,13 @@ impl Story<'_> {
             let by = self.column(Role::Owner).map(|owner| format!("by {owner}"));
             return self.past(Role::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
         }
-        let told = history.iter().any(is_attempt);
+        let has_attempts = history.iter().any(is_attempt);
         // A column that every change writes says nothing about attempts.
         let moves = self.contract.column(Role::Updated);
         let role = [Role::Attempted, Role::ClaimedAt].into_iter();
         let mut role =
             role.filter(|role| self.contract.column(*role).is_some_and(|name| Some(name) != moves));
-        let at = role.find_map(|role| self.past(role)).filter(|_| !told)?;
+        let at = role.find_map(|role| self.past(role)).filter(|_| !has_attempts)?;
         let number = self.column(Role::Attempts).filter(|number| *number != "0");
         let spent = number.map(|number| match number {
             "1" => "1 attempt so far".to_owned(),
@@ -103,7 +103,7 @@ impl Story<'_> {
         if self.role == "delivered" {
             return None;
         }
-        let error = self.column(Role::Error).and_then(error_words).map(|error| cut(&error, SHOWN).0);
+        let error = self.column(Role::Error).and_then(error_text).map(|error| cut(&error, MAX_TEXT_CHARS).0);
         let (what, tone) =
             if error.is_some() { ("Last attempt failed", "bad") } else { ("Last attempt", "") };
         let words: Vec<String> = [error, spent].into_iter().flatten().collect();
@@ -113,8 +113,9 @@ impl Story<'_> {
     fn finished(&self) -> Option<TimelineEntry> {
         let at = self.past(Role::Finished)?;
         if self.role == "delivered" {
-            let receipt =
-                self.column(Role::Receipt).map(|receipt| format!("receipt {}", cut(receipt, SHOWN).0));
+            let receipt = self
+                .column(Role::Receipt)
+                .map(|receipt| format!("receipt {}", cut(receipt, MAX_TEXT_CHARS).0));
             return Some(entry(at, "Delivered", receipt, "good"));
         }
         let state = self.row.state.as_deref().unwrap_or("finished");
@@ -139,12 +140,12 @@ pub(super) fn value<'a>(record: &'a Recorded, name: &str) -> Option<&'a str> {
 }
 
 /// Returns everything that was recorded, except the fields in `shown`.
-pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<Named> {
+pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<NameValue> {
     let left = record.columns.iter().filter(|(name, _)| !shown.contains(&name.as_str()));
     let fact = |(name, value): &(String, Option<String>)| {
         let value = value.as_deref().filter(|value| !value.is_empty())?;
-        let value = if is_secret(name) { MASK.to_owned() } else { cut(value, SHOWN).0 };
-        Some(Named { name: name.clone(), value: Some(value) })
+        let value = if is_secret(name) { MASK.to_owned() } else { cut(value, MAX_TEXT_CHARS).0 };
+        Some(NameValue { name: name.clone(), value: Some(value) })
     };
     left.filter_map(fact).collect()
 }
@@ -164,7 +165,7 @@ fn reached(record: &Recorded) -> TimelineEntry {
     TimelineEntry {
         at: record.at.map(Moment::from_micros),
         what: state.to_owned(),
-        detail: value(record, "reason").map(|reason| cut(reason, SHOWN).0),
+        detail: value(record, "reason").map(|reason| cut(reason, MAX_TEXT_CHARS).0),
         tone,
         body: None,
         facts: facts(record, &["status", "state", "event_type", "reason"]),

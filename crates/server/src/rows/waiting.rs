@@ -6,14 +6,14 @@ use postrider_hub::Moment;
 use postrider_seams::inspect::{PoolStanding, RowView, Standing};
 use postrider_seams::transport::{Hold, HoldReason};
 
-use super::{cut, error_words};
+use super::{cut, error_text};
 use crate::overview::span;
 
 /// Maximum characters of an error in a sentence.
-const WORDS: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// The facts outside a row that decide why it waits.
-pub struct Surroundings<'a> {
+pub struct WaitContext<'a> {
     pub contract: &'a Contract,
     pub stage: &'a Stage,
     pub health: &'a Health,
@@ -44,21 +44,21 @@ impl Waiting {
 }
 
 /// Returns why a row waits, `None` if it does not.
-pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
-    let contract = around.contract;
+pub fn waiting(row: &RowView, context: &WaitContext<'_>) -> Option<Waiting> {
+    let contract = context.contract;
     let Some(state) = row.state.as_deref().and_then(|state| contract.state_named(state)) else {
         let text = "its columns hold no state of the contract: no worker claims it until they are corrected";
         return Some(Waiting::of(text));
     };
     if contract.is_claimed(state) {
-        return Some(claimed(row, around));
+        return Some(claimed(row, context));
     }
     if contract.is_ready(state) {
-        return Some(ready(row, around));
+        return Some(ready(row, context));
     }
     (!contract.is_final(state)).then(|| match due(row).or_else(|| swept_in(row, contract, state)) {
-        Some(micros) => Waiting::of(due_words(micros)).until(row, micros),
-        None => Waiting::of(sweep_words(around, state)),
+        Some(micros) => Waiting::of(due_text(micros)).until(row, micros),
+        None => Waiting::of(sweep_text(context, state)),
     })
 }
 
@@ -67,7 +67,7 @@ fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
     let lets_in =
         contract.sweeps.iter().filter(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
     let mut times = lets_in.filter_map(|sweep| match &sweep.when {
-        When::At { column } => Moment::found(row.column(column)?),
+        When::At { column } => Moment::from_database(row.column(column)?),
         When::Always | When::OlderThan { .. } | When::Before { .. } => None,
     });
     let left = Moment::from_micros(row.read_at).micros_until(times.next()?);
@@ -75,49 +75,49 @@ fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
 }
 
 /// Explains a row whose time has come: a sweep moves it on, unless something prevents that.
-fn sweep_words(around: &Surroundings<'_>, state: StateId) -> String {
-    let contract = around.contract;
+fn sweep_text(context: &WaitContext<'_>, state: StateId) -> String {
+    let contract = context.contract;
     let next =
         contract.sweeps.iter().find(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
-    match (around.health, next) {
+    match (context.health, next) {
         (Health::Running, Some(sweep)) => {
             format!("due now: the next sweep moves it to {}", contract.state(sweep.to).name)
         }
         (Health::Running, None) => "waits for its next step".to_owned(),
-        _ => health_words(around),
+        _ => health_text(context),
     }
 }
 
-fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {
-    if let Some(head) = &around.standing.behind {
+fn ready(row: &RowView, context: &WaitContext<'_>) -> Waiting {
+    if let Some(head) = &context.standing.behind {
         let group =
-            around.contract.group.as_ref().and_then(|group| row.column(&group.by)).unwrap_or("its group");
+            context.contract.group.as_ref().and_then(|group| row.column(&group.by)).unwrap_or("its group");
         let words = Waiting::of(format!("waits behind {head} in {group}"));
         return Waiting { behind: Some(head.clone()), ..words };
     }
-    let left = around.hold.map(|hold| i64::try_from(hold.left.as_micros()).unwrap_or(i64::MAX));
-    match (due(row), around.hold.zip(left)) {
+    let left = context.hold.map(|hold| i64::try_from(hold.left.as_micros()).unwrap_or(i64::MAX));
+    match (due(row), context.hold.zip(left)) {
         (Some(micros), Some((hold, left))) => {
-            let words = format!("{}; {}", due_words(micros), hold_words(hold));
+            let words = format!("{}; {}", due_text(micros), hold_text(hold));
             return Waiting::of(words).until(row, micros.max(left));
         }
-        (None, Some((hold, left))) => return Waiting::of(hold_words(hold)).until(row, left),
-        (Some(micros), None) => return later(row, around, micros),
+        (None, Some((hold, left))) => return Waiting::of(hold_text(hold)).until(row, left),
+        (Some(micros), None) => return later(row, context, micros),
         (None, None) => {}
     }
-    let pool = around.standing.pool.as_ref().and_then(pool_words);
-    pool.map_or_else(|| Waiting::of(health_words(around)), Waiting::of)
+    let pool = context.standing.pool.as_ref().and_then(pool_text);
+    pool.map_or_else(|| Waiting::of(health_text(context)), Waiting::of)
 }
 
 /// Explains a row that is due later, with the error of the last attempt.
-fn later(row: &RowView, around: &Surroundings<'_>, micros: i64) -> Waiting {
-    let due = due_words(micros);
-    let why = around.contract.column(Role::Error).and_then(|column| error_words(row.column(column)?));
+fn later(row: &RowView, context: &WaitContext<'_>, micros: i64) -> Waiting {
+    let due = due_text(micros);
+    let why = context.contract.column(Role::Error).and_then(|column| error_text(row.column(column)?));
     // The lane retries every few seconds; that time means nothing to a reader.
     if let Some(why) = why.as_deref().filter(|why| is_paused_subscription(why)) {
         return Waiting::of(format!("{why}. Nothing is sent until you resume it."));
     }
-    let text = why.map_or_else(|| due.clone(), |why| format!("{due}: {}", cut(&why, WORDS).0));
+    let text = why.map_or_else(|| due.clone(), |why| format!("{due}: {}", cut(&why, MAX_ERROR_CHARS).0));
     Waiting::of(text).until(row, micros)
 }
 
@@ -132,7 +132,7 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn hold_words(hold: &Hold) -> String {
+fn hold_text(hold: &Hold) -> String {
     let left = span(hold.left.as_secs_f64());
     match hold.why {
         HoldReason::Breaker => {
@@ -148,7 +148,7 @@ fn hold_words(hold: &Hold) -> String {
 }
 
 /// Returns why the pool holds a row back, `None` if it does not.
-fn pool_words(pool: &PoolStanding) -> Option<String> {
+fn pool_text(pool: &PoolStanding) -> Option<String> {
     let name = &pool.name;
     if pool.paused {
         return Some(format!("its pool {name} is paused"));
@@ -161,8 +161,8 @@ fn pool_words(pool: &PoolStanding) -> Option<String> {
     Some(format!("due now: waits for the rate limit of pool {name}, {rate} rows per minute"))
 }
 
-fn health_words(around: &Surroundings<'_>) -> String {
-    match around.health {
+fn health_text(context: &WaitContext<'_>) -> String {
+    match context.health {
         Health::Paused => "the lane is paused".to_owned(),
         Health::Unreachable { reason } => format!("the target cannot be reached: {reason}"),
         Health::Misconfigured { reason } => format!("the lane is stopped: {reason}"),
@@ -181,14 +181,14 @@ fn due(row: &RowView) -> Option<i64> {
     row.due_in.filter(|micros| *micros > 0)
 }
 
-fn due_words(micros: i64) -> String {
+fn due_text(micros: i64) -> String {
     format!("due in {}", span(seconds(micros)))
 }
 
-fn claimed(row: &RowView, around: &Surroundings<'_>) -> Waiting {
-    let owner = around.contract.column(Role::Owner).and_then(|column| row.column(column));
+fn claimed(row: &RowView, context: &WaitContext<'_>) -> Waiting {
+    let owner = context.contract.column(Role::Owner).and_then(|column| row.column(column));
     let by = owner.map(|owner| format!(" by {owner}")).unwrap_or_default();
-    let lease = i64::try_from(around.stage.lease.duration.as_micros()).unwrap_or(i64::MAX);
+    let lease = i64::try_from(context.stage.lease.duration.as_micros()).unwrap_or(i64::MAX);
     let until = row.times.get(&Role::LeaseUntil).copied();
     let until = until.or_else(|| row.times.get(&Role::ClaimedAt).map(|at| at.saturating_add(lease)));
     match until.map(|until| until - row.read_at) {

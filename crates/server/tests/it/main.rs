@@ -1,23 +1,23 @@
 //! Tests of the API over real databases, called like a client does.
 
-#[path = "../../../hub/testing/site.rs"]
+#[path = "../../../hub/testing/fixture.rs"]
 #[expect(dead_code, reason = "the hub's own tests use the rest")]
-mod site;
+mod fixture;
 
-mod access;
-mod changes;
+mod audit_log;
 mod console;
-mod descriptions;
-mod desk;
-mod document;
-mod doors;
-mod forms;
-mod nul;
+mod invalid_input;
+mod limits;
+mod nul_characters;
+mod openapi_descriptions;
+mod openapi_document;
+mod operations;
+mod optional_members;
 mod overview;
-mod refusals;
+mod permissions;
+mod request_bodies;
 mod routes;
 mod rows;
-mod subsets;
+mod test_api;
 mod traces;
-mod unknown;
-mod walk;
+mod unknown_values;

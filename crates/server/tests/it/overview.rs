@@ -6,28 +6,28 @@ use http_body_util::BodyExt as _;
 use postrider_hub::access::Role;
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::fixture::{Fixture, on_every_database};
 use crate::routes::job;
-use crate::site::{Site, on_every_database};
+use crate::test_api::TestApi;
 
 on_every_database!(
-    the_overview_counts_rows_by_state_and_says_what_failed,
-    the_stream_tells_at_once_and_ends_with_its_key,
+    the_overview_counts_rows_by_state_and_reports_failures,
+    the_stream_sends_at_once_and_ends_with_its_key,
 );
 
-async fn the_overview_counts_rows_by_state_and_says_what_failed(site: &Site) {
-    let desk = Desk::new(site);
-    let (key, _) = site.key(Role::Admin, &[]).await;
+async fn the_overview_counts_rows_by_state_and_reports_failures(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (key, _) = fixture.key(Role::Admin, &[]).await;
     for _ in 0..3 {
-        desk.post(&key, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
+        api.post(&key, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
     }
-    site.run(
+    fixture.run(
         "UPDATE dispatch_jobs SET status = 'ERROR', next_attempt_at = NULL, last_error = '410 gone' WHERE id = \
          (SELECT id FROM (SELECT min(id) AS id FROM dispatch_jobs) AS first)",
     )
     .await;
-    let (viewer, _) = site.key(Role::Viewer, &[]).await;
-    let seen = desk.get(&viewer, "/overview").await.expect(200);
+    let (viewer, _) = fixture.key(Role::Viewer, &[]).await;
+    let seen = api.get(&viewer, "/overview").await.expect(200);
     let lane = &seen["lanes"][0];
     assert_eq!((&lane["name"], &lane["health"]), (&json!("dispatch_jobs"), &json!("running")));
     assert_eq!(lane["backlog"], json!({"rows": 2, "more": false}));
@@ -36,22 +36,22 @@ async fn the_overview_counts_rows_by_state_and_says_what_failed(site: &Site) {
     assert_eq!(dead.expect("the state")["rows"], 1);
     let text = seen["attention"][0]["text"].as_str().expect("a sentence");
     assert!(text.starts_with("1 row ") && text.contains("410 gone"), "{text}");
-    let (scoped, _) = site.key(Role::Admin, &["acme"]).await;
-    desk.get(&scoped, "/overview").await.expect(403);
-    desk.get(&scoped, "/overview/stream").await.expect(403);
+    let (scoped, _) = fixture.key(Role::Admin, &["acme"]).await;
+    api.get(&scoped, "/overview").await.expect(403);
+    api.get(&scoped, "/overview/stream").await.expect(403);
 }
 
-async fn the_stream_tells_at_once_and_ends_with_its_key(site: &Site) {
-    let desk = Desk::new(site);
-    let (key, _) = site.key(Role::Viewer, &[]).await;
+async fn the_stream_sends_at_once_and_ends_with_its_key(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (key, _) = fixture.key(Role::Viewer, &[]).await;
     let request = Request::get("/api/v1/overview/stream").header("authorization", format!("Bearer {key}"));
-    let answer = desk.answer(request.body(Body::empty()).expect("a request")).await;
+    let answer = api.answer(request.body(Body::empty()).expect("a request")).await;
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/event-stream");
     let mut body = answer.into_body();
     let first = body.frame().await.expect("a frame").expect("no error").into_data().expect("data");
     let text = String::from_utf8(first.to_vec()).expect("text");
     assert!(text.starts_with("event: overview\ndata: {\"at\":"), "{text}");
-    site.run("UPDATE postrider_api_keys SET revoked_at = created_at").await;
+    fixture.run("UPDATE postrider_api_keys SET revoked_at = created_at").await;
     // The stream checks its key every ten seconds and then ends.
     while body.frame().await.is_some() {}
 }

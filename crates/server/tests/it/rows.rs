@@ -4,26 +4,26 @@ use postrider_hub::access::Role;
 use postrider_seams::transport::{Hold, HoldReason};
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::fixture::{Fixture, on_every_database};
 use crate::routes::job;
-use crate::site::{Site, on_every_database};
+use crate::test_api::TestApi;
 
 on_every_database!(
     rows_are_listed_searched_and_paged,
-    a_row_tells_its_story,
+    a_row_shows_its_timeline,
     rows_are_moved_by_operators_after_a_preview,
-    rows_are_not_for_producers_and_clients,
+    producers_and_client_keys_cannot_read_rows,
 );
 
 const MINUTE: std::time::Duration = std::time::Duration::from_mins(1);
 const LANE: &str = "/lanes/dispatch_jobs";
 
-async fn filled(desk: &Desk, site: &Site, jobs: usize) -> (String, Vec<String>) {
-    let (key, _) = site.key(Role::Operator, &[]).await;
+async fn filled(api: &TestApi, fixture: &Fixture, jobs: usize) -> (String, Vec<String>) {
+    let (key, _) = fixture.key(Role::Operator, &[]).await;
     let mut ids = Vec::new();
     for number in 0..jobs {
         let made = job(&json!({"payload": format!("{{\"n\":{number}}}")}));
-        let made = desk.post(&key, "/dispatch-jobs", &made).await.expect(201);
+        let made = api.post(&key, "/dispatch-jobs", &made).await.expect(201);
         ids.push(made["id"].as_str().expect("an id").to_owned());
     }
     (key, ids)
@@ -34,30 +34,30 @@ fn ids(page: &Value) -> Vec<&str> {
     items.iter().map(|item| item["id"].as_str().expect("an id")).collect()
 }
 
-async fn dead(site: &Site, id: &str, error: &str) {
-    site.run(&format!(
+async fn dead(fixture: &Fixture, id: &str, error: &str) {
+    fixture.run(&format!(
         "UPDATE dispatch_jobs SET status = 'ERROR', next_attempt_at = NULL, last_error = '{error}' WHERE id = '{id}'"
     ))
     .await;
 }
 
-async fn rows_are_listed_searched_and_paged(site: &Site) {
-    let desk = Desk::new(site);
-    let (key, made) = filled(&desk, site, 5).await;
-    let first = desk.get(&key, &format!("{LANE}/rows?limit=3")).await.expect(200);
+async fn rows_are_listed_searched_and_paged(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (key, made) = filled(&api, fixture, 5).await;
+    let first = api.get(&key, &format!("{LANE}/rows?limit=3")).await.expect(200);
     assert_eq!(ids(&first), [&made[4], &made[3], &made[2]]);
     let cursor = first["nextCursor"].as_str().expect("a cursor");
-    let second = desk.get(&key, &format!("{LANE}/rows?limit=3&cursor={cursor}")).await.expect(200);
+    let second = api.get(&key, &format!("{LANE}/rows?limit=3&cursor={cursor}")).await.expect(200);
     assert_eq!((ids(&second), &second["nextCursor"]), (vec![&*made[1], &*made[0]], &Value::Null));
-    let oldest = desk.get(&key, &format!("{LANE}/rows?limit=2&order=oldest")).await.expect(200);
+    let oldest = api.get(&key, &format!("{LANE}/rows?limit=2&order=oldest")).await.expect(200);
     assert_eq!(ids(&oldest), [&made[0], &made[1]]);
     let item = &oldest["items"][0];
     assert_eq!((&item["state"], &item["attempts"]), (&json!("QUEUED"), &json!(0)));
     assert!(item["target"].as_str().is_some_and(|target| target.starts_with("https://")), "{item}");
     assert!(item["createdAt"].as_str().is_some_and(|at| at.ends_with('Z')), "{item}");
-    dead(site, &made[1], "HTTP 500: Oops").await;
-    dead(site, &made[3], "HTTP 410: gone").await;
-    let state = desk.get(&key, &format!("{LANE}/rows?state=DEAD")).await.expect(200);
+    dead(fixture, &made[1], "HTTP 500: Oops").await;
+    dead(fixture, &made[3], "HTTP 410: gone").await;
+    let state = api.get(&key, &format!("{LANE}/rows?state=DEAD")).await.expect(200);
     assert_eq!(ids(&state), [&made[3], &made[1]]);
     for (search, found) in [
         (format!("by=id&text={}", made[2]), vec![&*made[2]]),
@@ -67,7 +67,7 @@ async fn rows_are_listed_searched_and_paged(site: &Site) {
         ("by=error&text=%25".to_owned(), vec![]),
         ("by=recipient&text=nowhere".to_owned(), vec![]),
     ] {
-        let page = desk.get(&key, &format!("{LANE}/rows?{search}")).await.expect(200);
+        let page = api.get(&key, &format!("{LANE}/rows?{search}")).await.expect(200);
         let mut all = ids(&page);
         all.retain(|id| !search.contains("prefix") || **id == made[2]);
         assert_eq!(all, found, "{search}");
@@ -83,16 +83,16 @@ async fn rows_are_listed_searched_and_paged(site: &Site) {
         ("limit=0", "limit"),
         ("order=up", "order"),
     ] {
-        desk.get(&key, &format!("{LANE}/rows?{wrong}")).await.problem(422, field);
+        api.get(&key, &format!("{LANE}/rows?{wrong}")).await.problem(422, field);
     }
-    desk.get(&key, "/lanes/nope/rows").await.expect(404);
+    api.get(&key, "/lanes/nope/rows").await.expect(404);
 }
 
-async fn a_row_tells_its_story(site: &Site) {
-    let desk = Desk::new(site);
-    let (key, made) = filled(&desk, site, 1).await;
+async fn a_row_shows_its_timeline(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (key, made) = filled(&api, fixture, 1).await;
     let id = &made[0];
-    let row = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
+    let row = api.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     assert_eq!((&row["state"], &row["role"]), (&json!("QUEUED"), &json!("ready")));
     assert!(row["waiting"].as_str().is_some_and(|text| text.starts_with("Due now")), "{row}");
     assert_eq!(row["timeline"][0]["what"], "Written");
@@ -102,27 +102,27 @@ async fn a_row_tells_its_story(site: &Site) {
     };
     assert_eq!(names(&row["verbs"]), [json!("cancel")]);
     let hold = Hold { target: "https://shop.example".to_owned(), why: HoldReason::Breaker, left: MINUTE };
-    *desk.lanes.held.lock().unwrap() = Some(hold);
-    let held = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
-    let told = held["waiting"].as_str().expect("words");
-    assert!(told.starts_with("Circuit breaker open for https://shop.example"), "{told}");
+    *api.lanes.held.lock().unwrap() = Some(hold);
+    let held = api.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
+    let text = held["waiting"].as_str().expect("words");
+    assert!(text.starts_with("Circuit breaker open for https://shop.example"), "{text}");
     assert!(held["waitingUntil"].as_str().is_some_and(|until| until.ends_with('Z')), "{held}");
-    *desk.lanes.held.lock().unwrap() = None;
+    *api.lanes.held.lock().unwrap() = None;
     assert!(row["columns"].as_array().expect("columns").iter().any(|column| column["name"] == "payload"));
-    site.run(&format!(
+    fixture.run(&format!(
         "INSERT INTO dispatch_attempts (id, job_id, attempt_number, status, response_code, response_body, error_message) \
          VALUES ('0000000000001', '{id}', 1, 'HTTP_ERROR', 500, 'oops', 'HTTP 500')"
     ))
     .await;
-    dead(site, id, "HTTP 500").await;
-    let row = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
+    dead(fixture, id, "HTTP 500").await;
+    let row = api.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     assert_eq!((&row["role"], &row["waiting"]), (&json!("failed"), &Value::Null));
     let attempt = row["timeline"].as_array().expect("entries").iter().find(|entry| entry["body"] == "oops");
     let what = attempt.expect("the attempt")["what"].as_str().expect("words");
     assert!(what.starts_with("Attempt 1: 500 Internal Server Error from "), "{what}");
     assert_eq!(names(&row["verbs"]), [json!("requeue"), json!("cancel")]);
-    desk.get(&key, &format!("{LANE}/rows/0000000000000")).await.expect(404);
-    let lane = desk.get(&key, LANE).await.expect(200);
+    api.get(&key, &format!("{LANE}/rows/0000000000000")).await.expect(404);
+    let lane = api.get(&key, LANE).await.expect(200);
     assert!(lane["moves"].as_array().is_some_and(|moves| moves.iter().any(|one| one["verb"] == "claimed")));
     assert_eq!(lane["settings"], json!([{"key": "concurrency", "value": "8"}]));
     assert!(
@@ -132,63 +132,63 @@ async fn a_row_tells_its_story(site: &Site) {
     );
 }
 
-async fn rows_are_moved_by_operators_after_a_preview(site: &Site) {
-    let desk = Desk::new(site);
-    let (key, made) = filled(&desk, site, 4).await;
+async fn rows_are_moved_by_operators_after_a_preview(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (key, made) = filled(&api, fixture, 4).await;
     for id in &made[..3] {
-        dead(site, id, "x").await;
+        dead(fixture, id, "x").await;
     }
     let path = format!("{LANE}/requeue");
-    let seen = desk.post(&key, &path, &json!({"state": "DEAD", "preview": true})).await.expect(200);
+    let seen = api.post(&key, &path, &json!({"state": "DEAD", "preview": true})).await.expect(200);
     assert_eq!(seen, json!({"matched": 3, "more": false, "moved": 0}));
-    assert_eq!(site.count("dispatch_jobs WHERE status = 'ERROR' AND next_attempt_at IS NULL").await, 3);
+    assert_eq!(fixture.count("dispatch_jobs WHERE status = 'ERROR' AND next_attempt_at IS NULL").await, 3);
     let some = json!({"ids": [made[0], made[3], "0000000000000"], "preview": true});
-    assert_eq!(desk.post(&key, &path, &some).await.expect(200)["matched"], 1);
-    let done = desk.post(&key, &path, &json!({"ids": [made[0], made[3]]})).await.expect(200);
+    assert_eq!(api.post(&key, &path, &some).await.expect(200)["matched"], 1);
+    let done = api.post(&key, &path, &json!({"ids": [made[0], made[3]]})).await.expect(200);
     assert_eq!(done, json!({"matched": 1, "more": false, "moved": 1}));
-    let done = desk.post(&key, &path, &json!({"state": "DEAD"})).await.expect(200);
+    let done = api.post(&key, &path, &json!({"state": "DEAD"})).await.expect(200);
     assert_eq!(done["moved"], 2);
-    assert_eq!(site.count("dispatch_jobs WHERE status = 'ERROR' AND next_attempt_at IS NULL").await, 0);
-    let lane = site.lane.as_ref().expect("a lane");
+    assert_eq!(fixture.count("dispatch_jobs WHERE status = 'ERROR' AND next_attempt_at IS NULL").await, 0);
+    let lane = fixture.lane.as_ref().expect("a lane");
     let want = postrider_seams::Want { limit: 1 };
     assert_eq!(lane.claim(&want).await.expect("a claim").len(), 1);
-    assert_eq!(site.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await, 1);
+    assert_eq!(fixture.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await, 1);
     let release = format!("{LANE}/release");
-    let done = desk.post(&key, &release, &json!({"state": "IN_PROGRESS"})).await.expect(200);
+    let done = api.post(&key, &release, &json!({"state": "IN_PROGRESS"})).await.expect(200);
     assert_eq!(done["moved"], 1);
-    assert_eq!(site.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await, 0);
+    assert_eq!(fixture.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await, 0);
     let cancel = format!("{LANE}/cancel");
-    assert_eq!(desk.post(&key, &cancel, &json!({"ids": made})).await.expect(200)["moved"], 4);
-    assert_eq!(site.count("postrider_audit WHERE entity = 'lane'").await, 4);
-    desk.post(&key, &path, &json!({})).await.problem(422, "ids");
-    desk.post(&key, &path, &json!({"state": "QUEUED"})).await.problem(422, "state");
-    desk.post(&key, &path, &json!({"ids": [], "state": "DEAD"})).await.problem(422, "ids");
+    assert_eq!(api.post(&key, &cancel, &json!({"ids": made})).await.expect(200)["moved"], 4);
+    assert_eq!(fixture.count("postrider_audit WHERE entity = 'lane'").await, 4);
+    api.post(&key, &path, &json!({})).await.problem(422, "ids");
+    api.post(&key, &path, &json!({"state": "QUEUED"})).await.problem(422, "state");
+    api.post(&key, &path, &json!({"ids": [], "state": "DEAD"})).await.problem(422, "ids");
 }
 
-async fn rows_are_not_for_producers_and_clients(site: &Site) {
-    let desk = Desk::new(site);
-    let (_, made) = filled(&desk, site, 1).await;
+async fn producers_and_client_keys_cannot_read_rows(fixture: &Fixture) {
+    let api = TestApi::new(fixture);
+    let (_, made) = filled(&api, fixture, 1).await;
     let row = format!("{LANE}/rows/{}", made[0]);
     let paths = [format!("{LANE}/rows"), row.clone(), format!("{row}/mail.eml"), format!("{row}/mail.html")];
-    let (viewer, _) = site.key(Role::Viewer, &[]).await;
-    desk.get(&viewer, &row).await.expect(200);
+    let (viewer, _) = fixture.key(Role::Viewer, &[]).await;
+    api.get(&viewer, &row).await.expect(200);
     for verb in ["requeue", "cancel", "release", "pause", "resume"] {
-        let answer = desk.post(&viewer, &format!("{LANE}/{verb}"), &json!({"ids": [made[0]]})).await;
+        let answer = api.post(&viewer, &format!("{LANE}/{verb}"), &json!({"ids": [made[0]]})).await;
         assert_eq!(answer.status, 403, "{verb}");
     }
-    let (producer, _) = site.key(Role::Producer, &[]).await;
-    let (scoped, _) = site.key(Role::Admin, &["acme"]).await;
+    let (producer, _) = fixture.key(Role::Producer, &[]).await;
+    let (scoped, _) = fixture.key(Role::Admin, &["acme"]).await;
     for path in &paths {
-        desk.get(&producer, path).await.expect(403);
-        desk.get(&scoped, path).await.expect(403);
+        api.get(&producer, path).await.expect(403);
+        api.get(&scoped, path).await.expect(403);
     }
     for key in [&producer, &scoped] {
-        let answer = desk.post(key, &format!("{LANE}/cancel"), &json!({"ids": [made[0]]})).await;
+        let answer = api.post(key, &format!("{LANE}/cancel"), &json!({"ids": [made[0]]})).await;
         assert_eq!(answer.status, 403);
     }
-    desk.get(&scoped, "/check").await.expect(403);
-    desk.get(&viewer, "/check").await.expect(200);
-    assert_eq!(site.count("dispatch_jobs WHERE status = 'QUEUED'").await, 1);
+    api.get(&scoped, "/check").await.expect(403);
+    api.get(&viewer, "/check").await.expect(200);
+    assert_eq!(fixture.count("dispatch_jobs WHERE status = 'QUEUED'").await, 1);
     // A webhook's row has no mail.
-    desk.get(&viewer, &format!("{row}/mail.html")).await.expect(409);
+    api.get(&viewer, &format!("{row}/mail.html")).await.expect(409);
 }

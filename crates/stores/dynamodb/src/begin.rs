@@ -10,11 +10,11 @@ use postrider_seams::row::Detail;
 use postrider_seams::store::{Error, Held, Reclaimed};
 use postrider_seams::{Claimed, Lease, RowId, Value};
 
-use crate::ask::{BRIEFLY, Item, patiently};
 use crate::error::classify;
 use crate::layout::{ID, STATUS};
-use crate::locks::OURS;
+use crate::locks::INTERNAL_ID;
 use crate::record::Record;
+use crate::requests::{Item, RETRY_TIME, retry_throttled};
 use crate::statement::text;
 use crate::store::DynamoStore;
 
@@ -24,14 +24,14 @@ const AT: &str = "At";
 
 /// Microseconds after which the list of a worker that wrote nothing is ignored: it cannot concern a row that is claimed
 /// now.
-const FORGOTTEN: i64 = 24 * 3600 * 1_000_000;
+const LIST_MAX_AGE: i64 = 24 * 3600 * 1_000_000;
 
 /// Seconds after its last crash at which DynamoDB deletes the crash count of a row.
-const REMEMBERED: i64 = 30 * 24 * 3600;
+const CRASH_COUNT_TTL: i64 = 30 * 24 * 3600;
 
 /// Consecutive crashes of one row, and the time of the last one.
 #[derive(Debug, Clone, Copy)]
-struct Crashes {
+struct CrashCount {
     count: u32,
     at: i64,
 }
@@ -40,7 +40,7 @@ fn number(item: &Item, name: &str) -> Option<i64> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-fn mark(id: &str, fence: Option<&str>) -> String {
+fn lease_mark(id: &str, fence: Option<&str>) -> String {
     format!("{id} {}", fence.unwrap_or_default())
 }
 
@@ -48,89 +48,89 @@ impl DynamoStore {
     /// Replaces the list of begun rows by these; returns which of `begun` still hold their lease.
     pub(crate) async fn begin_records(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let fence = |lease: &Lease| lease.fence.first().and_then(Value::as_text).map(str::to_owned);
-        let mark = |lease: &Lease| mark(&lease.id.to_string(), fence(lease).as_deref());
+        let mark = |lease: &Lease| lease_mark(&lease.id.to_string(), fence(lease).as_deref());
         let marks: Vec<String> = begun.iter().chain(others).map(mark).collect();
-        let standing = begun.iter().map(|lease| self.is_standing(lease)).collect();
-        let (written, standing) =
-            tokio::join!(biased; self.write_marks(marks), self.database.several(standing));
+        let valid = begun.iter().map(|lease| self.is_lease_valid(lease)).collect();
+        let (written, valid) =
+            tokio::join!(biased; self.write_marks(marks), self.database.in_parallel(valid));
         written?;
-        let standing = standing.into_iter().collect::<Result<Vec<bool>, Error>>()?;
-        if standing.contains(&false) {
+        let valid = valid.into_iter().collect::<Result<Vec<bool>, Error>>()?;
+        if valid.contains(&false) {
             // Rows that lost their lease are not sent, so a crash must not be charged to them.
-            let held = begun.iter().zip(&standing).filter(|(_, is_held)| **is_held).map(|(lease, _)| lease);
+            let held = begun.iter().zip(&valid).filter(|(_, is_held)| **is_held).map(|(lease, _)| lease);
             self.write_marks(held.chain(others).map(mark).collect()).await?;
         }
         let held = |is_held: bool| if is_held { Held::Held } else { Held::Lost };
-        Ok(standing.into_iter().map(held).collect())
+        Ok(valid.into_iter().map(held).collect())
     }
 
     /// Whether the lease still holds, read from the table because the copy in memory may be out of date.
-    async fn is_standing(&self, lease: &Lease) -> Result<bool, Error> {
+    async fn is_lease_valid(&self, lease: &Lease) -> Result<bool, Error> {
         let RowId::Text(id) = &lease.id else { return Ok(false) };
-        self.held.forget(id);
-        let Some(record) = self.leased(lease).await? else { return Ok(false) };
+        self.held.remove(id);
+        let Some(record) = self.record_of_lease(lease).await? else { return Ok(false) };
         let end = lease_end(&self.contract, self.stage(), &record.row);
-        let stands = end.is_some_and(|end| end >= self.database.clock.now());
-        self.held.keep(record);
-        Ok(stands)
+        let is_valid = end.is_some_and(|end| end >= self.database.clock.now());
+        self.held.insert(record);
+        Ok(is_valid)
     }
 
     fn list_of(&self, worker: &str) -> String {
-        format!("{}{worker}", self.lists())
+        format!("{}{worker}", self.list_prefix())
     }
 
-    fn lists(&self) -> String {
+    fn list_prefix(&self) -> String {
         format!("begun:{}:", self.stage().name)
     }
 
-    fn counts(&self) -> String {
+    fn crash_prefix(&self) -> String {
         format!("crashes:{}:", self.stage().name)
     }
 
     async fn write_marks(&self, marks: Vec<String>) -> Result<(), Error> {
         let place = self.database.settings.place();
-        let status = self.list_of(&self.marks);
+        let status = self.list_of(&self.worker);
         if marks.is_empty() {
-            return self.remove_own(&status).await;
+            return self.delete_internal(&status).await;
         }
         let list = AttributeValue::L(marks.into_iter().map(AttributeValue::S).collect());
-        patiently(BRIEFLY, || async {
-            let asked = self.database.client().await.put_item().table_name(&self.target.table);
+        retry_throttled(RETRY_TIME, || async {
+            let request = self.database.client().await.put_item().table_name(&self.target.table);
             let now = AttributeValue::N(self.database.clock.now().to_string());
-            let asked = asked.item(ID, text(OURS)).item(STATUS, text(&status)).item(AT, now);
-            let sent = asked.item(LEASES, list.clone()).send().await;
+            let request = request.item(ID, text(INTERNAL_ID)).item(STATUS, text(&status)).item(AT, now);
+            let sent = request.item(LEASES, list.clone()).send().await;
             sent.map(|_| ()).map_err(|cause| classify(&place, "mark rows as begun", cause))
         })
         .await
     }
 
-    async fn remove_own(&self, status: &str) -> Result<(), Error> {
+    async fn delete_internal(&self, status: &str) -> Result<(), Error> {
         let place = self.database.settings.place();
-        patiently(BRIEFLY, || async {
-            let asked = self.database.client().await.delete_item().table_name(&self.target.table);
-            let sent = asked.key(ID, text(OURS)).key(STATUS, text(status)).send().await;
+        retry_throttled(RETRY_TIME, || async {
+            let request = self.database.client().await.delete_item().table_name(&self.target.table);
+            let sent = request.key(ID, text(INTERNAL_ID)).key(STATUS, text(status)).send().await;
             sent.map(|_| ()).map_err(|cause| classify(&place, "remove a mark", cause))
         })
         .await
     }
 
     /// Returns the internal records whose `Status` begins with `begins`, by the rest of it.
-    async fn own_records(&self, begins: &str) -> Result<HashMap<String, Item>, Error> {
+    async fn internal_records(&self, begins: &str) -> Result<HashMap<String, Item>, Error> {
         let place = self.database.settings.place();
         let mut found = HashMap::new();
         let mut start = None;
         loop {
-            let page = patiently(BRIEFLY, || async {
-                let asked = self.database.client().await.query().table_name(&self.target.table);
-                let asked = asked
+            let page = retry_throttled(RETRY_TIME, || async {
+                let request = self.database.client().await.query().table_name(&self.target.table);
+                let request = request
                     .key_condition_expression("#id = :ours AND begins_with(#status, :begins)")
                     .expression_attribute_names("#id", ID)
                     .expression_attribute_names("#status", STATUS)
-                    .expression_attribute_values(":ours", text(OURS))
+                    .expression_attribute_values(":ours", text(INTERNAL_ID))
                     .expression_attribute_values(":begins", text(begins))
                     .consistent_read(true)
                     .set_exclusive_start_key(start.clone());
-                asked.send().await.map_err(|cause| classify(&place, "read our own records", cause))
+                request.send().await.map_err(|cause| classify(&place, "read our own records", cause))
             })
             .await?;
             for item in page.items.unwrap_or_default() {
@@ -148,9 +148,9 @@ impl DynamoStore {
     async fn begun(&self) -> Result<HashSet<String>, Error> {
         let now = self.database.clock.now();
         let mut begun = HashSet::new();
-        for (worker, item) in self.own_records(&self.lists()).await? {
-            if number(&item, AT).unwrap_or(0) < now - FORGOTTEN {
-                self.remove_own(&self.list_of(&worker)).await?;
+        for (worker, item) in self.internal_records(&self.list_prefix()).await? {
+            if number(&item, AT).unwrap_or(0) < now - LIST_MAX_AGE {
+                self.delete_internal(&self.list_of(&worker)).await?;
                 continue;
             }
             let marks = item.get(LEASES).and_then(|list| list.as_l().ok()).into_iter().flatten();
@@ -159,9 +159,9 @@ impl DynamoStore {
         Ok(begun)
     }
 
-    async fn crashes(&self) -> Result<HashMap<String, Crashes>, Error> {
-        let records = self.own_records(&self.counts()).await?;
-        let read = |item: &Item| Crashes {
+    async fn crashes(&self) -> Result<HashMap<String, CrashCount>, Error> {
+        let records = self.internal_records(&self.crash_prefix()).await?;
+        let read = |item: &Item| CrashCount {
             count: number(item, CRASHES).and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
             at: number(item, AT).unwrap_or(0),
         };
@@ -170,7 +170,7 @@ impl DynamoStore {
 
     /// Sets the crash counts of claimed rows. If the counts cannot be read, the rows are delivered as if they were
     /// zero.
-    pub(crate) async fn note_crashes(&self, claimed: &mut [Claimed]) {
+    pub(crate) async fn add_crash_counts(&self, claimed: &mut [Claimed]) {
         if claimed.is_empty() {
             return;
         }
@@ -178,8 +178,8 @@ impl DynamoStore {
             Ok(crashes) => {
                 let now = self.database.clock.now();
                 for row in claimed {
-                    if let Some(known) = crashes.get(&row.lease.id.to_string()) {
-                        (row.crashes, row.since_crash) = (known.count, now - known.at);
+                    if let Some(counted) = crashes.get(&row.lease.id.to_string()) {
+                        (row.crashes, row.since_crash) = (counted.count, now - counted.at);
                         self.crashed().insert(row.lease.id.to_string());
                     }
                 }
@@ -189,10 +189,10 @@ impl DynamoStore {
     }
 
     /// Clears the row's crashes after a completed delivery attempt.
-    pub(crate) async fn forgive(&self, id: &str, transition: Transition) -> Result<(), Error> {
-        let known = self.crashed().remove(id);
-        if known && transition.ends_a_try() {
-            return self.remove_own(&format!("{}{id}", self.counts())).await;
+    pub(crate) async fn clear_crashes(&self, id: &str, transition: Transition) -> Result<(), Error> {
+        let counted = self.crashed().remove(id);
+        if counted && transition.ends_attempt() {
+            return self.delete_internal(&format!("{}{id}", self.crash_prefix())).await;
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl DynamoStore {
         let now = self.database.clock.now();
         // A claim without a readable time counts as expired; otherwise it would be held for ever.
         let expired = |record: &Record| lease_end(contract, stage, &record.row).is_none_or(|end| end < now);
-        let found = self.choose("reclaim", &self.claimed_states(), limit, expired).await?;
+        let found = self.find_records("reclaim", &self.claimed_states(), limit, expired).await?;
         let mut reclaimed = Reclaimed::default();
         if found.is_empty() {
             return Ok(reclaimed);
@@ -210,12 +210,12 @@ impl DynamoStore {
         let (begun, crashes) = (self.begun().await?, self.crashes().await?);
         for record in &found {
             let one = std::slice::from_ref(record);
-            if !begun.contains(&mark(&record.id, record.fence())) {
+            if !begun.contains(&lease_mark(&record.id, record.fence())) {
                 let back = contract.lease_move(stage, Transition::Released);
-                reclaimed.free += self.make_each(one, &back, None).await?;
+                reclaimed.free += self.apply_each(one, &back, None).await?;
                 continue;
             }
-            if let Some(is_dead) = self.charge(record, crashes.get(&record.id)).await? {
+            if let Some(is_dead) = self.reclaim_begun(record, crashes.get(&record.id)).await? {
                 *(if is_dead { &mut reclaimed.dead } else { &mut reclaimed.retried }) += 1;
             }
         }
@@ -224,26 +224,35 @@ impl DynamoStore {
 
     /// Reclaims a begun row and counts the crash in the same transaction. Returns whether it is dead now; `None` if it
     /// has moved since.
-    async fn charge(&self, record: &Record, known: Option<&Crashes>) -> Result<Option<bool>, Error> {
+    async fn reclaim_begun(
+        &self,
+        record: &Record,
+        counted: Option<&CrashCount>,
+    ) -> Result<Option<bool>, Error> {
         let (contract, stage) = (&self.contract, self.stage());
-        let crashed = known.map_or(0, |known| known.count);
+        let crashed = counted.map_or(0, |counted| counted.count);
         let crash = crash(contract, stage, &record.row, crashed);
         let (step, reason) = match crash {
-            Crash::Charged => (contract.reclaim_move(stage, stage.retry), Some(LEASE_EXPIRED)),
+            Crash::Charged => (contract.reclaim_move(stage, stage.retryable), Some(LEASE_EXPIRED)),
             Crash::Spared => (contract.lease_move(stage, Transition::Released), None),
             Crash::Dead => (contract.reclaim_move(stage, stage.dead), Some(CRASHED)),
         };
-        let nothing = Detail::new();
-        let given = self.given(&nothing, reason);
-        let status = format!("{}{}", self.counts(), record.id);
+        let no_detail = Detail::new();
+        let input = self.transition_input(&no_detail, reason);
+        let status = format!("{}{}", self.crash_prefix(), record.id);
         let count = if crash == Crash::Dead {
             // A row that an operator requeues starts without crashes.
-            self.target.delete(OURS, &status)
+            self.target.delete(INTERNAL_ID, &status)
         } else {
-            let numbers = [(CRASHES, i64::from(crashed) + 1), (AT, given.now)];
-            self.target.put_own(known.is_none(), &status, numbers, given.now / 1_000_000 + REMEMBERED)
+            let numbers = [(CRASHES, i64::from(crashed) + 1), (AT, input.now)];
+            self.target.put_internal(
+                counted.is_none(),
+                &status,
+                numbers,
+                input.now / 1_000_000 + CRASH_COUNT_TTL,
+            )
         };
-        let made = self.make_with(&step, record, &given, Some(&count)).await?;
+        let made = self.apply_move_with(&step, record, &input, Some(&count)).await?;
         Ok(made.map(|_| crash == Crash::Dead))
     }
 }

@@ -4,30 +4,32 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use postrider_contract::{Role, StateId, Transition};
-use postrider_rows::{counters, due_at, extended, has_attempts_left, is_barred, is_ours, state_of};
+use postrider_rows::{
+    counters, due_at, extend_lease, has_attempts_left, is_blocked_by_sweep, matches_filter, state_of,
+};
 use postrider_seams::row::Detail;
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Claimed, Fields, Lease, RowId, Value};
 use rand::seq::SliceRandom as _;
 
-use crate::ask::Written;
 use crate::record::Record;
+use crate::requests::WriteResult;
 use crate::store::DynamoStore;
 
 impl DynamoStore {
     pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<Claimed>, Error> {
         // Some claims of the last call failed although others succeeded, and may have been made: return that error now,
         // so that the caller releases them.
-        self.missed().take().map_or(Ok(()), Err)?;
-        let mut taken = Vec::new();
+        self.claim_error().take().map_or(Ok(()), Err)?;
+        let mut claimed_rows = Vec::new();
         let mut next = Some(i64::MAX);
         for status in self.statuses(&self.stage().ready) {
-            let earliest = self.claim_in(&status, limit, &mut taken).await?;
+            let earliest = self.claim_in(&status, limit, &mut claimed_rows).await?;
             next = next.zip(earliest).map(|(next, earliest)| next.min(earliest));
         }
-        self.keep_next_due(next);
-        self.note_crashes(&mut taken).await;
-        Ok(taken)
+        self.remember_next_due(next);
+        self.add_crash_counts(&mut claimed_rows).await;
+        Ok(claimed_rows)
     }
 
     /// Claims rows in one state. Returns when the first of the remaining ones is due, if it has seen all of them.
@@ -35,14 +37,14 @@ impl DynamoStore {
         &self,
         status: &str,
         limit: usize,
-        taken: &mut Vec<Claimed>,
+        claimed_rows: &mut Vec<Claimed>,
     ) -> Result<Option<i64>, Error> {
-        let mut walk = self.claim_walk(status);
+        let mut scan = self.claim_scan(status);
         let mut tried = HashSet::new();
         let mut earliest = i64::MAX;
-        while taken.len() < limit {
-            let Some(page) = self.turn("claim", &mut walk).await? else {
-                return Ok(walk.saw_all().then_some(earliest));
+        while claimed_rows.len() < limit {
+            let Some(page) = self.next_page("claim", &mut scan).await? else {
+                return Ok(scan.saw_all().then_some(earliest));
             };
             let now = self.database.clock.now();
             let (mut due, later): (Vec<Record>, Vec<Record>) = self
@@ -52,13 +54,13 @@ impl DynamoStore {
                 .filter(|record| self.is_ready(record) && tried.insert(record.id.clone()))
                 .partition(|record| self.due_of(record) <= now);
             earliest = later.iter().map(|record| self.due_of(record)).fold(earliest, i64::min);
-            self.arrange(&mut due);
-            let room = limit - taken.len();
-            let left = due.len() > room;
-            due.truncate(room);
-            taken.extend(self.claim_each(due).await?);
-            if taken.len() >= limit {
-                self.stop(&walk, left);
+            self.sort_or_shuffle(&mut due);
+            let remaining = limit - claimed_rows.len();
+            let has_more = due.len() > remaining;
+            due.truncate(remaining);
+            claimed_rows.extend(self.claim_each(due).await?);
+            if claimed_rows.len() >= limit {
+                self.stop(&scan, has_more);
             }
         }
         Ok(None)
@@ -67,13 +69,13 @@ impl DynamoStore {
     async fn claim_each(&self, records: Vec<Record>) -> Result<Vec<Claimed>, Error> {
         let wanted = records.len();
         let claims = records.into_iter().map(|record| self.claim_one(record)).collect();
-        let claimed = self.database.several(claims).await;
+        let claimed = self.database.in_parallel(claims).await;
         // Keep the rows that were claimed if other claims failed.
         let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
         let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
         match failed.into_iter().find_map(Result::err) {
             Some(error) if claimed.is_empty() => return Err(error),
-            Some(error) if error.class == Class::Transient => *self.missed() = Some(error),
+            Some(error) if error.class == Class::Transient => *self.claim_error() = Some(error),
             Some(_) | None => {}
         }
         self.contended.store(claimed.len() < wanted, Relaxed);
@@ -82,7 +84,7 @@ impl DynamoStore {
 
     /// Sorts the records, oldest first; shuffles them if other workers were faster last time, to avoid the same
     /// contention.
-    fn arrange(&self, due: &mut [Record]) {
+    fn sort_or_shuffle(&self, due: &mut [Record]) {
         if self.contended.load(Relaxed) {
             due.shuffle(&mut rand::rng());
         } else {
@@ -91,10 +93,10 @@ impl DynamoStore {
     }
 
     async fn claim_one(&self, before: Record) -> Result<Option<Claimed>, Error> {
-        let nothing = Detail::new();
-        let given = self.given(&nothing, None);
+        let no_detail = Detail::new();
+        let input = self.transition_input(&no_detail, None);
         let step = self.contract.lease_move(self.stage(), Transition::Claimed);
-        let Some(after) = self.make(&step, &before, &given).await? else { return Ok(None) };
+        let Some(after) = self.apply_move(&step, &before, &input).await? else { return Ok(None) };
         let since = match due_at(&self.contract, self.stage(), &before.row) {
             Some(i64::MIN) | None => {
                 self.time(&before, Role::Created).or_else(|| self.time(&before, Role::Updated))
@@ -110,11 +112,11 @@ impl DynamoStore {
             share: None,
             crashes: 0,
             since_crash: 0,
-            waited_micros: (given.now - since.unwrap_or(given.now)).max(0),
+            waited_micros: (input.now - since.unwrap_or(input.now)).max(0),
             size: 0,
             fields: Some(self.fields(&after)),
         };
-        self.held.keep(after);
+        self.held.insert(after);
         Ok(Some(claimed))
     }
 
@@ -122,8 +124,8 @@ impl DynamoStore {
     fn is_ready(&self, record: &Record) -> bool {
         let state = state_of(&self.contract, &record.row);
         state.is_some_and(|state| self.stage().ready.contains(&state))
-            && is_ours(&self.contract, &record.row)
-            && !is_barred(&self.contract, &record.row, self.database.clock.now())
+            && matches_filter(&self.contract, &record.row)
+            && !is_blocked_by_sweep(&self.contract, &record.row, self.database.clock.now())
             && has_attempts_left(&self.contract, self.stage(), &record.row)
     }
 
@@ -138,14 +140,14 @@ impl DynamoStore {
         }
         let wanted: Vec<Record> = page.into_iter().filter(|record| self.is_ready(record)).collect();
         let read = wanted.iter().map(|record| self.current(&record.id)).collect();
-        self.database.several(read).await.into_iter().filter_map(Result::transpose).collect()
+        self.database.in_parallel(read).await.into_iter().filter_map(Result::transpose).collect()
     }
 
     /// Returns the values of `Latest` in these states, each once.
     pub(crate) fn statuses(&self, states: &[StateId]) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for status in states.iter().map(|state| self.status_of(*state)) {
-            if !found.iter().any(|known| known == status) {
+            if !found.iter().any(|held_record| held_record == status) {
                 found.push(status.to_owned());
             }
         }
@@ -161,15 +163,15 @@ impl DynamoStore {
     }
 
     /// Returns the record of a lease if the lease still holds.
-    pub(crate) async fn leased(&self, lease: &Lease) -> Result<Option<Record>, Error> {
+    pub(crate) async fn record_of_lease(&self, lease: &Lease) -> Result<Option<Record>, Error> {
         let RowId::Text(id) = &lease.id else { return Ok(None) };
         let holds = |record: &Record| {
             let state = state_of(&self.contract, &record.row);
             record.fence() == lease.fence.first().and_then(Value::as_text)
                 && self.claimed_states().iter().any(|claimed| state == Some(*claimed))
         };
-        if let Some(known) = self.held.get(id).filter(holds) {
-            return Ok(Some(known));
+        if let Some(held_record) = self.held.get(id).filter(holds) {
+            return Ok(Some(held_record));
         }
         Ok(self.current(id).await?.filter(holds))
     }
@@ -180,21 +182,21 @@ impl DynamoStore {
     }
 
     pub(crate) async fn extend_one(&self, held: &Lease) -> Result<Option<Lease>, Error> {
-        let Some(before) = self.leased(held).await? else { return Ok(None) };
-        let nothing = Detail::new();
-        let given = self.given(&nothing, None);
-        let mut row = extended(&self.contract, self.stage(), &before.row, &given);
-        self.move_time_on(&before.row, &mut row, given.now);
+        let Some(before) = self.record_of_lease(held).await? else { return Ok(None) };
+        let no_detail = Detail::new();
+        let input = self.transition_input(&no_detail, None);
+        let mut row = extend_lease(&self.contract, self.stage(), &before.row, &input);
+        self.advance_updated_at(&before.row, &mut row, input.now);
         let statement = self.target.update_meta(&self.layout, &before, &row, before.ttl);
         let within = self.stage().lease.duration / 4;
         match self.database.write("extend a lease", &[statement], within).await? {
-            Written::Done => {
+            WriteResult::Done => {
                 let after = self.after(&before, row, before.ttl);
-                let prolonged = lease(&after);
-                self.held.keep(after);
-                Ok(Some(prolonged))
+                let extended_lease = lease(&after);
+                self.held.insert(after);
+                Ok(Some(extended_lease))
             }
-            Written::Refused(_) => Ok(None),
+            WriteResult::Refused(_) => Ok(None),
         }
     }
 

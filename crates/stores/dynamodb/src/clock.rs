@@ -12,30 +12,30 @@ use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 
 /// Microseconds by which the clocks may differ and still agree: a `Date` has whole seconds, and answers take time.
-const AGREES: i64 = 2_000_000;
+const MAX_DIFFERENCE: i64 = 2_000_000;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock {
     /// The service's time minus ours, in microseconds; 0 while they agree.
-    ahead: Arc<AtomicI64>,
+    offset: Arc<AtomicI64>,
 }
 
 impl Clock {
     /// Returns the current time in microseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
-        own() + self.ahead.load(Relaxed)
+        local_now() + self.offset.load(Relaxed)
     }
 
     /// Returns by how many microseconds the service's clock is ahead of ours, by its last answer.
-    pub(crate) fn ahead(&self) -> i64 {
-        self.ahead.load(Relaxed)
+    pub(crate) fn offset(&self) -> i64 {
+        self.offset.load(Relaxed)
     }
 
-    fn told(&self, date: &str) {
+    fn record_date(&self, date: &str) {
         let Ok(date) = DateTime::from_str(date, DateTimeFormat::HttpDate) else { return };
         // Assume the middle of the second.
-        let ahead = date.secs() * 1_000_000 + 500_000 - own();
-        self.ahead.store(if ahead.abs() > AGREES { ahead } else { 0 }, Relaxed);
+        let offset = date.secs() * 1_000_000 + 500_000 - local_now();
+        self.offset.store(if offset.abs() > MAX_DIFFERENCE { offset } else { 0 }, Relaxed);
     }
 }
 
@@ -43,7 +43,7 @@ impl Clock {
     clippy::disallowed_methods,
     reason = "this is the clock: DynamoDB has none that a statement could name"
 )]
-fn own() -> i64 {
+fn local_now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
@@ -60,7 +60,7 @@ impl Intercept for Clock {
         _config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         if let Some(date) = context.response().headers().get("date") {
-            self.told(date);
+            self.record_date(date);
         }
         Ok(())
     }
@@ -76,12 +76,12 @@ mod tests {
         let text = |micros: i64| {
             DateTime::from_secs(micros / 1_000_000).fmt(DateTimeFormat::HttpDate).expect("a date of today")
         };
-        clock.told(&text(own()));
-        assert_eq!(clock.ahead.load(Relaxed), 0);
-        clock.told(&text(own() - 600_000_000));
-        assert!((clock.now() - own() + 600_000_000).abs() < AGREES, "ten minutes slow");
-        clock.told(&text(own()));
-        assert!((clock.now() - own()).abs() < 1000, "right again");
-        clock.told("no date");
+        clock.record_date(&text(local_now()));
+        assert_eq!(clock.offset.load(Relaxed), 0);
+        clock.record_date(&text(local_now() - 600_000_000));
+        assert!((clock.now() - local_now() + 600_000_000).abs() < MAX_DIFFERENCE, "ten minutes slow");
+        clock.record_date(&text(local_now()));
+        assert!((clock.now() - local_now()).abs() < 1000, "right again");
+        clock.record_date("no date");
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use postrider_broker::{Address, Secret};
+use postrider_seams::Secret;
+use postrider_target_options::Address;
 
 /// Invalid settings: all mistakes at once, without secrets.
-pub use postrider_broker::Mistakes;
+pub use postrider_target_options::InvalidOptions;
 
 const SERVICE: &str = "DynamoDB";
 
@@ -45,7 +46,7 @@ impl Settings {
     }
 
     /// Parses `dynamodb://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region are optional: `dynamodb://`.
-    pub fn from_url(url: &str) -> Result<Self, Mistakes> {
+    pub fn from_url(url: &str) -> Result<Self, InvalidOptions> {
         let mut address = Address::parse(url, &[], 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "dynamodb" {
@@ -68,7 +69,7 @@ impl Settings {
         options.read("requests", "a whole number", &mut settings.requests);
         let mut mistakes = options.finish();
         mistakes.extend(settings.mistakes());
-        Mistakes::check(SERVICE, mistakes).map(|()| settings)
+        InvalidOptions::check(SERVICE, mistakes).map(|()| settings)
     }
 
     fn mistakes(&self) -> Vec<String> {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn every_mistake_is_reported_at_once() {
         let url = "dynamodb://key@a,b/emails?endpoint=ftp://x&timeout=1h&colour=red";
         let mistakes = Settings::from_url(url).unwrap_err().mistakes.join("; ");
         for word in ["nothing after", "secret key", "endpoint", "timeout", "colour"] {

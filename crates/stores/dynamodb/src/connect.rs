@@ -3,11 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use postrider_aws::Registering;
+use postrider_aws::ClientConfig;
 use postrider_contract::{Contract, Role};
 use postrider_seams::store::{Class, Error};
 use tokio::sync::OnceCell;
@@ -16,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::migrate::Migration;
 use crate::store::DynamoStore;
-use crate::verify::Shape;
+use crate::verify::TableShape;
 
 /// The only record layout that this store supports.
 const LAYOUT: &str = "meta_and_history";
@@ -56,7 +53,7 @@ impl Database {
         };
         let table = &contract.table.name;
         // The SDK's futures are large: box them to keep the caller's small.
-        let shape = Box::pin(Shape::read(self, &contract))
+        let shape = Box::pin(TableShape::read(self, &contract))
             .await?
             .ok_or_else(|| refused(format!("there is no table {table}: run `postrider migrate`")))?;
         if let Some(mistake) = shape.mistakes(&contract).into_iter().next() {
@@ -75,7 +72,7 @@ impl Database {
     pub async fn clock_offset(&self) -> Result<i64, String> {
         match self.client().await.list_tables().limit(1).send().await {
             Err(error) if error.raw_response().is_none() => Err(error.to_string()),
-            Ok(_) | Err(_) => Ok(self.clock.ahead()),
+            Ok(_) | Err(_) => Ok(self.clock.offset()),
         }
     }
 
@@ -86,32 +83,15 @@ impl Database {
 
 /// Creates the client; AWS's default chain supplies the settings that are not given.
 async fn make_client(settings: &Settings, clock: &Clock) -> Client {
-    let http = postrider_aws::http_client();
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(settings.connect_timeout)
-        .operation_attempt_timeout(settings.timeout)
-        .build();
-    // Retries are implemented in `ask.rs` only.
-    let mut loader = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(http)
-        .retry_config(RetryConfig::disabled())
-        .timeout_config(timeouts);
-    if let Some(region) = &settings.region {
-        loader = loader.region(Region::new(region.clone()));
-    }
-    if let Some(endpoint) = &settings.endpoint {
-        loader = loader.endpoint_url(endpoint);
-    }
-    if let Some((access, secret)) = &settings.credentials {
-        let keys =
-            aws_sdk_dynamodb::config::Credentials::new(access, secret.reveal(), None, None, "settings");
-        loader = loader.credentials_provider(keys);
-    }
-    let shared = loader.load().await;
-    let mut config = aws_sdk_dynamodb::config::Builder::from(&shared).interceptor(clock.clone());
-    if let Some(provider) = shared.credentials_provider() {
-        config = config.credentials_provider(Registering(provider));
-    }
+    // Retries are implemented in `requests.rs` only.
+    let config = ClientConfig {
+        region: settings.region.as_deref(),
+        endpoint: settings.endpoint.as_deref(),
+        keys: settings.credentials.as_ref().map(|(access, secret)| (access.as_str(), secret.reveal())),
+        connect_timeout: settings.connect_timeout,
+        request_timeout: settings.timeout,
+    };
+    let config = aws_sdk_dynamodb::config::Builder::from(&config.load().await).interceptor(clock.clone());
     Client::from_conf(config.build())
 }
 

@@ -8,7 +8,7 @@ use postrider_seams::store::{Class, Error};
 
 /// A failed request: the error, and whether the service only throttled it.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct RequestError {
     pub error: Error,
     pub throttled: bool,
     /// Whether no answer came, so that the request may have taken effect.
@@ -34,7 +34,7 @@ pub(crate) fn is_throttling(code: &str) -> bool {
     )
 }
 
-fn is_ours_to_mend(code: &str) -> bool {
+fn is_misconfiguration(code: &str) -> bool {
     matches!(
         code,
         "ResourceNotFoundException"
@@ -52,28 +52,28 @@ fn is_ours_to_mend(code: &str) -> bool {
 }
 
 /// Classifies an error. `what` is the operation, such as "claim"; `place` names the service without credentials.
-pub(crate) fn classify<E>(place: &str, what: &str, cause: SdkError<E>) -> Trouble
+pub(crate) fn classify<E>(place: &str, what: &str, cause: SdkError<E>) -> RequestError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     let code = cause.code().unwrap_or_default().to_owned();
     let (class, text) = match &cause {
         SdkError::TimeoutError(_) => (Class::Transient, "no answer in time".to_owned()),
-        SdkError::DispatchFailure(failure) if failure.is_other() && !is_cut(failure) => {
-            let text = format!("the request could not be made: {}", chain(&cause));
+        SdkError::DispatchFailure(failure) if failure.is_other() && !is_connection_lost(failure) => {
+            let text = format!("the request could not be made: {}", cause_chain(&cause));
             (Class::Misconfigured, text)
         }
         SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
-            (Class::Transient, format!("it can't be reached: {}", chain(&cause)))
+            (Class::Transient, format!("it can't be reached: {}", cause_chain(&cause)))
         }
         SdkError::ConstructionFailure(_) => {
-            (Class::Misconfigured, format!("the request could not be made: {}", chain(&cause)))
+            (Class::Misconfigured, format!("the request could not be made: {}", cause_chain(&cause)))
         }
         _ => {
             let message = cause.message().unwrap_or("no message");
             let class = match code.as_str() {
                 code if is_throttling(code) => Class::Transient,
-                code if is_ours_to_mend(code) => Class::Misconfigured,
+                code if is_misconfiguration(code) => Class::Misconfigured,
                 "" => Class::Transient,
                 _ => Class::Permanent,
             };
@@ -83,26 +83,26 @@ where
     let error = Error::new(class, format!("{place}: could not {what}: {text}"));
     let unanswered = match &cause {
         SdkError::TimeoutError(_) | SdkError::ResponseError(_) => true,
-        SdkError::DispatchFailure(failure) => is_cut(failure),
+        SdkError::DispatchFailure(failure) => is_connection_lost(failure),
         _ => false,
     };
-    Trouble { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
+    RequestError { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
 }
 
 /// Whether the connection ended during the request, so that it may have taken effect.
-fn is_cut(failure: &DispatchFailure) -> bool {
-    failure.as_connector_error().is_some_and(postrider_aws::is_cut)
+fn is_connection_lost(failure: &DispatchFailure) -> bool {
+    failure.as_connector_error().is_some_and(postrider_aws::is_connection_lost)
 }
 
 /// Returns the causes, outermost first; the SDK's messages hold no credentials.
-fn chain<E: std::error::Error + 'static>(cause: &SdkError<E>) -> String {
-    let mut words = Vec::new();
+fn cause_chain<E: std::error::Error + 'static>(cause: &SdkError<E>) -> String {
+    let mut texts = Vec::new();
     let mut source = cause.source();
     while let Some(error) = source {
-        words.push(error.to_string());
+        texts.push(error.to_string());
         source = error.source();
     }
-    words.join(": ")
+    texts.join(": ")
 }
 
 pub(crate) fn no_such_move(name: &str) -> Error {

@@ -22,22 +22,22 @@ use crate::store::DynamoStore;
 use crate::verify;
 
 /// Minimum time between two measurements of the lag: each reads the index page by page.
-const LAG_EVERY: Duration = Duration::from_mins(1);
+const LAG_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum of requests for one page of a list, if few records match.
-const MOST_REQUESTS: usize = 100;
+const MAX_REQUESTS: usize = 100;
 
 impl DynamoStore {
     fn view(&self, record: &Record) -> RowView {
         let state =
             state_of(&self.contract, &record.row).map(|state| self.contract.state(state).name.clone());
-        let shown = |(column, value): (&String, &Value)| {
+        let display_text = |(column, value): (&String, &Value)| {
             let text = match value {
                 Value::Int(time) if self.layout.is_time(column) => Some(layout::time(*time)),
-                other => shown(other),
+                other => display_text(other),
             };
             (column.clone(), text)
         };
-        let mut columns: Vec<_> = record.row.iter().map(shown).collect();
+        let mut columns: Vec<_> = record.row.iter().map(display_text).collect();
         // Show the same columns for an e-mail on every database: here its version is 0.
         columns.push(("version".to_owned(), Some("0".to_owned())));
         columns.push((self.target.ttl.clone(), record.ttl.map(|ttl| ttl.to_string())));
@@ -56,7 +56,7 @@ impl DynamoStore {
         self.contract.state_named(name).ok_or_else(|| error::unknown_state(name))
     }
 
-    async fn which(&self, which: &Which) -> Result<Vec<Record>, Error> {
+    async fn matching_records(&self, which: &Which) -> Result<Vec<Record>, Error> {
         match which {
             Which::Ids(ids) => {
                 let mut found = Vec::new();
@@ -66,41 +66,42 @@ impl DynamoStore {
                 Ok(found)
             }
             Which::State { state, since, limit } => {
-                let oldest = since.map(|since| self.database.clock.now() - micros(since));
+                let measure_lag = since.map(|since| self.database.clock.now() - micros(since));
                 let young = |record: &Record| {
-                    oldest
-                        .is_none_or(|oldest| self.time(record, Role::Updated).is_some_and(|at| at >= oldest))
+                    measure_lag.is_none_or(|measure_lag| {
+                        self.time(record, Role::Updated).is_some_and(|at| at >= measure_lag)
+                    })
                 };
-                self.choose("operate", &[self.state_named(state)?], *limit as usize, young).await
+                self.find_records("operate", &[self.state_named(state)?], *limit as usize, young).await
             }
         }
     }
 
-    async fn operate(
+    async fn operator_move_records(
         &self,
         which: &Which,
         rule: &OperatorMove,
         transition: Transition,
     ) -> Result<u64, Error> {
-        let chosen = self.which(which).await?;
+        let chosen = self.matching_records(which).await?;
         let mut made = 0;
         for pair in &rule.moves {
             let step = self.contract.operator_move(self.stage(), transition, pair);
             let is_in = |record: &&Record| state_of(&self.contract, &record.row) == Some(pair.0);
             let records: Vec<Record> = chosen.iter().filter(is_in).cloned().collect();
-            made += self.make_each(&records, &step, None).await?;
+            made += self.apply_each(&records, &step, None).await?;
         }
         Ok(made)
     }
 
-    async fn oldest(&self) -> Result<Lag, Error> {
+    async fn measure_lag(&self) -> Result<Lag, Error> {
         let now = self.database.clock.now();
         let since = |record: &Record| match self.due_of(record) {
             i64::MIN => self.time(record, Role::Created).or_else(|| self.time(record, Role::Updated)),
             due => Some(due),
         };
-        let ready = self.choose("lag", &self.stage().ready, usize::MAX, |_| true).await?;
-        let claimed = self.choose("lag", &self.claimed_states(), usize::MAX, |_| true).await?;
+        let ready = self.find_records("lag", &self.stage().ready, usize::MAX, |_| true).await?;
+        let claimed = self.find_records("lag", &self.claimed_states(), usize::MAX, |_| true).await?;
         let due = ready.iter().filter_map(since).filter(|due| *due <= now).min();
         let claim = claimed.iter().filter_map(|record| self.time(record, Role::ClaimedAt)).min();
         #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
@@ -109,7 +110,7 @@ impl DynamoStore {
     }
 }
 
-fn shown(value: &Value) -> Option<String> {
+fn display_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Bool(value) => Some(value.to_string()),
@@ -121,7 +122,7 @@ fn shown(value: &Value) -> Option<String> {
 }
 
 /// Formats the record of one state as a line: time and reason.
-fn line(attributes: &std::collections::HashMap<String, AttributeValue>) -> String {
+fn history_line(attributes: &std::collections::HashMap<String, AttributeValue>) -> String {
     let text =
         |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str);
     format!("{} {}", text(UPDATED_AT), text(REASON)).trim_end().to_owned()
@@ -133,24 +134,24 @@ impl Inspect for DynamoStore {
         verify::findings(self).await
     }
 
-    async fn strange(&self) -> Result<Vec<String>, Error> {
-        verify::strange_records(self).await
+    async fn unknown_states(&self) -> Result<Vec<String>, Error> {
+        verify::unknown_records(self).await
     }
 
     /// Counts the records by state, in one bounded walk over the index.
     async fn census(&self) -> Result<Vec<Count>, Error> {
         let mut rows = vec![0_u64; self.contract.states.len()];
-        let mut walk = self.walk("census", None);
+        let mut scan = self.scan("census", None);
         let mut seen = 0;
         while seen < COUNT_LIMIT
-            && let Some(page) = self.turn("census", &mut walk).await?
+            && let Some(page) = self.next_page("census", &mut scan).await?
         {
             seen += page.len() as u64;
             for state in page.iter().filter_map(|record| state_of(&self.contract, &record.row)) {
                 rows[state.0] += 1;
             }
         }
-        let more = !walk.saw_all();
+        let more = !scan.saw_all();
         let count = |(state, rows): (&postrider_contract::State, u64)| Count {
             state: state.name.clone(),
             rows,
@@ -179,7 +180,7 @@ impl Inspect for DynamoStore {
         let now = self.database.clock.now();
         let mut rows = Vec::new();
         let mut next = query.after.clone();
-        for _ in 0..MOST_REQUESTS {
+        for _ in 0..MAX_REQUESTS {
             let room = (query.limit as usize).saturating_sub(rows.len());
             let limit = i32::try_from(room).unwrap_or(i32::MAX).max(1);
             let (items, token) =
@@ -201,9 +202,9 @@ impl Inspect for DynamoStore {
 
     /// Returns the record, and a line for each state reached.
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
-        let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
+        let (items, _) = self.database.select("show", &self.target.all_records(id), None, None).await?;
         let status =
-            |item: &crate::ask::Item| item.get(STATUS).and_then(|status| status.as_s().ok()).cloned();
+            |item: &crate::requests::Item| item.get(STATUS).and_then(|status| status.as_s().ok()).cloned();
         let Some(meta) = items
             .iter()
             .find(|item| status(item).as_deref() == Some(META))
@@ -215,7 +216,7 @@ impl Inspect for DynamoStore {
         let reached = items.iter().filter_map(|item| {
             let state = status(item).filter(|state| state != META)?;
             let attributes = item.get(ATTRIBUTES)?.as_m().ok()?;
-            Some((format!("history.{state}"), Some(line(attributes))))
+            Some((format!("history.{state}"), Some(history_line(attributes))))
         });
         let mut reached: Vec<(String, Option<String>)> = reached.collect();
         reached.sort_by(|a, b| a.1.cmp(&b.1));
@@ -225,8 +226,8 @@ impl Inspect for DynamoStore {
 
     /// Returns the record of each state reached.
     async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
-        let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
-        let recorded = |item: &crate::ask::Item| {
+        let (items, _) = self.database.select("show", &self.target.all_records(id), None, None).await?;
+        let recorded = |item: &crate::requests::Item| {
             let state = item.get(STATUS)?.as_s().ok().filter(|state| *state != META)?.clone();
             let attributes = item.get(ATTRIBUTES)?.as_m().ok()?;
             let text = |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).cloned();
@@ -247,7 +248,7 @@ impl Inspect for DynamoStore {
     async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
         let from: Vec<StateId> =
             verb.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
-        let chosen = self.which(which).await?;
+        let chosen = self.matching_records(which).await?;
         let fits = |record: &&Record| {
             state_of(&self.contract, &record.row).is_some_and(|state| from.contains(&state))
         };
@@ -259,25 +260,25 @@ impl Inspect for DynamoStore {
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
         }
-        self.operate(which, &OperatorMove { moves }, Transition::Released).await
+        self.operator_move_records(which, &OperatorMove { moves }, Transition::Released).await
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {
         let rule = self.contract.requeue.as_ref().ok_or_else(|| error::no_such_move("requeue"))?;
-        self.operate(which, rule, Transition::Requeued).await
+        self.operator_move_records(which, rule, Transition::Requeued).await
     }
 
     async fn cancel(&self, which: &Which) -> Result<u64, Error> {
         let rule = self.contract.cancel.as_ref().ok_or_else(|| error::no_such_move("cancel"))?;
-        self.operate(which, rule, Transition::Cancelled).await
+        self.operator_move_records(which, rule, Transition::Cancelled).await
     }
 
     async fn lag(&self) -> Result<Lag, Error> {
         let known = *self.lag.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, lag)) = known.filter(|(at, _)| at.elapsed() < LAG_EVERY) {
+        if let Some((_, lag)) = known.filter(|(at, _)| at.elapsed() < LAG_INTERVAL) {
             return Ok(lag);
         }
-        let lag = self.oldest().await?;
+        let lag = self.measure_lag().await?;
         *self.lag.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), lag));
         Ok(lag)
     }

@@ -30,11 +30,11 @@ pub(crate) const REACHED_AT: &str = "ReachedAt";
 pub(crate) const RECIPIENTS: &str = "Recipients";
 
 /// Alternative attribute names of other programs; read if ours is absent.
-const OTHER_NAMES: [(&str, &str); 1] = [("EmlFilePath", "EMLFilePath")];
+const ALTERNATIVE_NAMES: [(&str, &str); 1] = [("EmlFilePath", "EMLFilePath")];
 
 /// The mapping between columns and attributes.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct RecordLayout {
     /// Column, and its attribute in `Attributes`.
     pairs: Vec<(String, String)>,
     times: BTreeSet<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Layout {
     pub(crate) error: String,
 }
 
-impl Layout {
+impl RecordLayout {
     pub(crate) fn new(contract: &Contract) -> Self {
         let mut layout = Self {
             pairs: Vec::new(),
@@ -60,7 +60,7 @@ impl Layout {
             if role.is_time() {
                 layout.times.insert(column.to_owned());
             }
-            layout.put(column, attribute_of(role).unwrap_or(column));
+            layout.map_column(column, attribute_of(role).unwrap_or(column));
         }
         for (field, column) in contract.message_columns() {
             let attribute = match field.as_str() {
@@ -69,17 +69,17 @@ impl Layout {
                 "traceparent" => "Traceparent",
                 _ => &column,
             };
-            layout.put(&column, attribute);
+            layout.map_column(&column, attribute);
         }
-        if contract.history.as_ref().is_some_and(|history| !history.tells.is_empty()) {
+        if contract.history.as_ref().is_some_and(|history| !history.reached_for.is_empty()) {
             layout.times.insert(REACHED_AT.to_owned());
-            layout.put(REACHED_AT, REACHED_AT);
+            layout.map_column(REACHED_AT, REACHED_AT);
         }
         layout
     }
 
     /// Maps a column to an attribute, unless it is mapped already.
-    fn put(&mut self, column: &str, attribute: &str) {
+    fn map_column(&mut self, column: &str, attribute: &str) {
         if !self.pairs.iter().any(|(known, _)| known == column) {
             self.pairs.push((column.to_owned(), attribute.to_owned()));
         }
@@ -98,7 +98,7 @@ impl Layout {
         self.pairs().find(|(_, known)| *known == attribute).map_or(attribute, |(column, _)| column)
     }
 
-    pub(crate) fn written(&self, column: &str, value: &Value) -> AttributeValue {
+    pub(crate) fn to_attribute(&self, column: &str, value: &Value) -> AttributeValue {
         match value {
             Value::Int(micros) if self.is_time(column) => AttributeValue::S(time(*micros)),
             Value::Int(int) => AttributeValue::N(int.to_string()),
@@ -144,12 +144,12 @@ fn attribute_of(role: Role) -> Option<&'static str> {
 }
 
 /// Returns the alternative name of an attribute.
-pub(crate) fn other_name(attribute: &str) -> Option<&'static str> {
-    OTHER_NAMES.iter().find(|(ours, _)| *ours == attribute).map(|(_, other)| *other)
+pub(crate) fn alternative_name(attribute: &str) -> Option<&'static str> {
+    ALTERNATIVE_NAMES.iter().find(|(ours, _)| *ours == attribute).map(|(_, other)| *other)
 }
 
-pub(crate) fn is_other_name(attribute: &str) -> bool {
-    OTHER_NAMES.iter().any(|(_, other)| *other == attribute)
+pub(crate) fn is_alternative_name(attribute: &str) -> bool {
+    ALTERNATIVE_NAMES.iter().any(|(_, other)| *other == attribute)
 }
 
 /// Formats a time as RFC 3339 in UTC with microseconds.

@@ -5,22 +5,22 @@
 //! move writes. Invariant: a record changes only by a transaction whose condition names the state and the `UpdatedAt`
 //! that the worker read; the index is only a hint.
 
-mod ask;
+mod apply_move;
 mod begin;
 mod claim;
 mod clock;
 mod config;
 mod connect;
 mod error;
+mod index_scan;
 mod inspect;
 mod layout;
 mod locks;
-mod make;
 mod migrate;
-mod pages;
 mod produce;
-mod reached;
+mod reached_at;
 mod record;
+mod requests;
 mod settle;
 mod statement;
 mod store;
@@ -28,9 +28,9 @@ mod suppressions;
 mod sweep;
 mod verify;
 
-pub use ask::Usage;
-pub use config::{Mistakes, Settings};
+pub use config::{InvalidOptions, Settings};
 pub use connect::{Database, adapted};
 pub use migrate::Migration;
+pub use requests::Usage;
 pub use store::DynamoStore;
 pub use suppressions::SuppressionList;

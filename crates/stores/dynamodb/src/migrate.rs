@@ -14,17 +14,17 @@ use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::{Class, Error};
 use tokio::time::Instant;
 
-use crate::ask::{BRIEFLY, patiently};
 use crate::connect::{Database, adapted};
 use crate::error::classify;
 use crate::layout::{ATTRIBUTES, ID, STATUS};
-use crate::statement::Target;
+use crate::requests::{RETRY_TIME, retry_throttled};
+use crate::statement::TableTarget;
 use crate::store::DynamoStore;
-use crate::verify::Shape;
+use crate::verify::TableShape;
 
 /// Time limit for the table and its index to become active: a table takes seconds, an index over a large table minutes.
-const LONGEST_WAIT: Duration = Duration::from_mins(10);
-const BETWEEN: Duration = Duration::from_millis(500);
+const MAX_WAIT: Duration = Duration::from_mins(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The migration of a contract's table, which need not exist.
 pub struct Migration {
@@ -33,36 +33,38 @@ pub struct Migration {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum MigrationStep {
     Table,
     Index,
     TimeToLive,
 }
 
 impl Migration {
-    fn target(&self) -> Target {
-        Target::new(&self.contract, true)
+    fn target(&self) -> TableTarget {
+        TableTarget::new(&self.contract, true)
     }
 
-    async fn steps(&self) -> Result<Vec<Step>, Error> {
-        let misfit = |what: String| {
+    async fn steps(&self) -> Result<Vec<MigrationStep>, Error> {
+        let misconfigured = |what: String| {
             Error::new(Class::Misconfigured, format!("{}: {what}", self.database.settings.place()))
         };
-        adapted(self.contract.clone()).map_err(misfit)?;
-        let Some(shape) = Shape::read(&self.database, &self.contract).await? else {
-            return Ok(vec![Step::Table, Step::TimeToLive]);
+        adapted(self.contract.clone()).map_err(misconfigured)?;
+        let Some(shape) = TableShape::read(&self.database, &self.contract).await? else {
+            return Ok(vec![MigrationStep::Table, MigrationStep::TimeToLive]);
         };
         if let Some(mistake) = shape.key_mistakes(&self.target()).into_iter().next() {
-            return Err(misfit(format!("{mistake}; a table's key can't be changed: name another table")));
+            return Err(misconfigured(format!(
+                "{mistake}; a table's key can't be changed: name another table"
+            )));
         }
-        let index = (!shape.has_index()).then_some(Step::Index);
-        let ttl = shape.ttl.is_none().then_some(Step::TimeToLive);
+        let index = (!shape.has_index()).then_some(MigrationStep::Index);
+        let ttl = shape.ttl.is_none().then_some(MigrationStep::TimeToLive);
         Ok(index.into_iter().chain(ttl).collect())
     }
 
     /// Returns the AWS CLI command for a step, for operators who run it themselves.
-    fn command(&self, step: Step) -> String {
-        let Target { table, index, ttl, .. } = self.target();
+    fn command(&self, step: MigrationStep) -> String {
+        let TableTarget { table, index, ttl, .. } = self.target();
         let index = format!(
             "{{\"IndexName\":\"{index}\",\"KeySchema\":[{{\"AttributeName\":\"{STATUS}\",\"KeyType\":\"HASH\"}},\
              {{\"AttributeName\":\"{ID}\",\"KeyType\":\"RANGE\"}}],\"Projection\":{{\"ProjectionType\":\"INCLUDE\",\
@@ -72,39 +74,43 @@ impl Migration {
             "--attribute-definitions AttributeName={ID},AttributeType=S AttributeName={STATUS},AttributeType=S"
         );
         match step {
-            Step::Table => format!(
+            MigrationStep::Table => format!(
                 "aws dynamodb create-table --table-name {table} --billing-mode PAY_PER_REQUEST {names} --key-schema \
                  AttributeName={ID},KeyType=HASH AttributeName={STATUS},KeyType=RANGE \
                  --global-secondary-indexes '[{index}]'"
             ),
-            Step::Index => format!(
+            MigrationStep::Index => format!(
                 "aws dynamodb update-table --table-name {table} {names} \
                  --global-secondary-index-updates '[{{\"Create\":{index}}}]'"
             ),
-            Step::TimeToLive => format!(
+            MigrationStep::TimeToLive => format!(
                 "aws dynamodb update-time-to-live --table-name {table} \
                  --time-to-live-specification Enabled=true,AttributeName={ttl}"
             ),
         }
     }
 
-    async fn make(&self, step: Step) -> Result<(), Error> {
+    async fn run_step(&self, step: MigrationStep) -> Result<(), Error> {
         let place = self.database.settings.place();
         let target = self.target();
-        patiently(BRIEFLY, || async {
+        retry_throttled(RETRY_TIME, || async {
             let client = self.database.client().await;
             match step {
-                Step::Table => {
-                    let asked = client
+                MigrationStep::Table => {
+                    let request = client
                         .create_table()
                         .table_name(&target.table)
                         .billing_mode(BillingMode::PayPerRequest)
                         .set_attribute_definitions(Some(definitions()))
                         .set_key_schema(Some(key(ID, STATUS)))
                         .global_secondary_indexes(index(&target));
-                    asked.send().await.map(drop).map_err(|cause| classify(&place, "create the table", cause))
+                    request
+                        .send()
+                        .await
+                        .map(drop)
+                        .map_err(|cause| classify(&place, "create the table", cause))
                 }
-                Step::Index => {
+                MigrationStep::Index => {
                     let GlobalSecondaryIndex { index_name, key_schema, projection, .. } = index(&target);
                     let create = CreateGlobalSecondaryIndexAction::builder()
                         .index_name(index_name)
@@ -112,24 +118,28 @@ impl Migration {
                         .set_projection(projection)
                         .build()
                         .expect("an index has a name, a key and a projection");
-                    let asked = client
+                    let request = client
                         .update_table()
                         .table_name(&target.table)
                         .set_attribute_definitions(Some(definitions()))
                         .global_secondary_index_updates(
                             GlobalSecondaryIndexUpdate::builder().create(create).build(),
                         );
-                    asked.send().await.map(drop).map_err(|cause| classify(&place, "create the index", cause))
+                    request
+                        .send()
+                        .await
+                        .map(drop)
+                        .map_err(|cause| classify(&place, "create the index", cause))
                 }
-                Step::TimeToLive => {
+                MigrationStep::TimeToLive => {
                     let specification = TimeToLiveSpecification::builder()
                         .enabled(true)
                         .attribute_name(&target.ttl)
                         .build()
                         .expect("it has a name and is on");
-                    let asked = client.update_time_to_live().table_name(&target.table);
-                    let asked = asked.time_to_live_specification(specification);
-                    asked
+                    let request = client.update_time_to_live().table_name(&target.table);
+                    let request = request.time_to_live_specification(specification);
+                    request
                         .send()
                         .await
                         .map(drop)
@@ -138,14 +148,14 @@ impl Migration {
             }
         })
         .await?;
-        self.wait().await
+        self.wait_until_active().await
     }
 
     /// Waits until table and index are active.
-    async fn wait(&self) -> Result<(), Error> {
-        let until = Instant::now() + LONGEST_WAIT;
+    async fn wait_until_active(&self) -> Result<(), Error> {
+        let until = Instant::now() + MAX_WAIT;
         loop {
-            if Shape::read(&self.database, &self.contract).await?.is_some_and(|shape| shape.ready) {
+            if TableShape::read(&self.database, &self.contract).await?.is_some_and(|shape| shape.ready) {
                 return Ok(());
             }
             if Instant::now() > until {
@@ -155,7 +165,7 @@ impl Migration {
                 );
                 return Err(Error::new(Class::Transient, text));
             }
-            tokio::time::sleep(BETWEEN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
@@ -182,7 +192,7 @@ fn key(partition: &str, sort: &str) -> Vec<KeySchemaElement> {
     vec![part(partition, KeyType::Hash), part(sort, KeyType::Range)]
 }
 
-fn index(target: &Target) -> GlobalSecondaryIndex {
+fn index(target: &TableTarget) -> GlobalSecondaryIndex {
     let projection = Projection::builder()
         .projection_type(ProjectionType::Include)
         .non_key_attributes(ATTRIBUTES)
@@ -204,7 +214,7 @@ impl Migrate for Migration {
     async fn apply(&self, _options: Options) -> Result<Vec<String>, Error> {
         let steps = self.steps().await?;
         for step in &steps {
-            self.make(*step).await?;
+            self.run_step(*step).await?;
         }
         Ok(steps.into_iter().map(|step| self.command(step)).collect())
     }

@@ -10,13 +10,13 @@ use postrider_seams::produce::{KEY, Produce};
 use postrider_seams::row::Detail;
 use postrider_seams::store::{Class, Error};
 
-use crate::ask::Written;
 use crate::layout::{LATEST, META};
 use crate::record::Record;
+use crate::requests::WriteResult;
 use crate::statement::text;
 use crate::store::DynamoStore;
 
-const WITHIN: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[async_trait]
 impl Produce for DynamoStore {
@@ -36,22 +36,24 @@ impl Produce for DynamoStore {
                 row.insert(column.to_owned(), Value::Int(now));
             }
         }
-        let id = fields.get(KEY).and_then(Value::as_text).map_or_else(fresh_key, str::to_owned);
+        let id = fields.get(KEY).and_then(Value::as_text).map_or_else(random_uuid, str::to_owned);
         let status = self.status_of(self.stage().ready[0]);
         let history = Record::history(&self.layout, &row, None);
         let mut meta = history.clone();
         meta.insert(LATEST.to_owned(), text(status));
         let statements =
             [self.target.insert(&id, META, meta, None), self.target.insert(&id, status, history, None)];
-        match self.database.write("write a row", &statements, WITHIN).await? {
-            Written::Done => Ok(id),
-            Written::Refused(_) => Err(Error::new(Class::Permanent, format!("there is a row {id} already"))),
+        match self.database.write("write a row", &statements, WRITE_TIMEOUT).await? {
+            WriteResult::Done => Ok(id),
+            WriteResult::Refused(_) => {
+                Err(Error::new(Class::Permanent, format!("there is a row {id} already")))
+            }
         }
     }
 }
 
 /// Returns a random UUID (version 4, RFC 9562).
-fn fresh_key() -> String {
+fn random_uuid() -> String {
     let random: u128 = rand::random();
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let hex = format!("{bits:032x}");

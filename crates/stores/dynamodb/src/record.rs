@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use postrider_rows::Row;
 use postrider_seams::Value;
 
-use crate::ask::Item;
-use crate::layout::{self, ATTRIBUTES, ID, LATEST, Layout, UPDATED_AT};
+use crate::layout::{self, ATTRIBUTES, ID, LATEST, RecordLayout, UPDATED_AT};
+use crate::requests::Item;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
@@ -23,7 +23,7 @@ pub(crate) struct Record {
 
 impl Record {
     /// Reads a record; `None` if it is not an e-mail: no `Attributes`, or no `Latest` in them.
-    pub(crate) fn read(layout: &Layout, ttl: &str, item: &Item) -> Option<Self> {
+    pub(crate) fn read(layout: &RecordLayout, ttl: &str, item: &Item) -> Option<Self> {
         let (Some(AttributeValue::S(id)), Some(AttributeValue::M(attributes))) =
             (item.get(ID), item.get(ATTRIBUTES))
         else {
@@ -31,7 +31,7 @@ impl Record {
         };
         attributes.get(LATEST)?.as_s().ok()?;
         let mut row = Row::from([(layout.id.clone(), Value::Text(id.clone()))]);
-        for (name, value) in attributes.iter().filter(|(name, _)| !layout::is_other_name(name)) {
+        for (name, value) in attributes.iter().filter(|(name, _)| !layout::is_alternative_name(name)) {
             let column = layout.column(name);
             row.insert(column.to_owned(), layout.read(column, value));
         }
@@ -39,7 +39,8 @@ impl Record {
         row.retain(|column, value| *column != layout.error || value.as_text() != Some(""));
         for (column, attribute) in layout.pairs() {
             if !row.contains_key(column)
-                && let Some(value) = layout::other_name(attribute).and_then(|other| attributes.get(other))
+                && let Some(value) =
+                    layout::alternative_name(attribute).and_then(|other| attributes.get(other))
             {
                 row.insert(column.to_owned(), layout.read(column, value));
             }
@@ -66,7 +67,7 @@ impl Record {
 
     /// Returns the attributes of a state's record, from the row of the `_META` record.
     pub(crate) fn history(
-        layout: &Layout,
+        layout: &RecordLayout,
         row: &Row,
         reason: Option<&str>,
     ) -> HashMap<String, AttributeValue> {
@@ -77,7 +78,7 @@ impl Record {
             match row.get(column) {
                 None | Some(Value::Null) => {}
                 Some(value) => {
-                    attributes.insert(attribute.to_owned(), layout.written(column, value));
+                    attributes.insert(attribute.to_owned(), layout.to_attribute(column, value));
                 }
             }
         }
@@ -96,13 +97,13 @@ pub(crate) fn ttl_of(ttl: &str, item: &Item) -> Option<i64> {
 /// Converts an attribute to Unix seconds.
 fn seconds(value: &AttributeValue) -> Option<i64> {
     match value {
-        AttributeValue::N(number) => number.parse().ok().or_else(|| whole(number)),
+        AttributeValue::N(number) => number.parse().ok().or_else(|| integer_part(number)),
         _ => None,
     }
 }
 
 /// Parses a number without its fraction; `None` if it is out of range for a time.
-fn whole(number: &str) -> Option<i64> {
+fn integer_part(number: &str) -> Option<i64> {
     let number: f64 = number.parse().ok()?;
     #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
     (number.abs() < 1e15).then(|| number.floor() as i64)

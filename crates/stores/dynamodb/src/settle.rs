@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use postrider_rows::Given;
+use postrider_rows::TransitionInput;
 use postrider_seams::Lease;
 use postrider_seams::store::{Class, Error, Held, Settlement};
 
@@ -11,10 +11,10 @@ use crate::store::DynamoStore;
 
 /// Moves that were made in a call that failed as a whole: the engine will request them again.
 #[derive(Debug, Default)]
-pub(crate) struct Made(Mutex<HashSet<String>>);
+pub(crate) struct SettledBefore(Mutex<HashSet<String>>);
 
-impl Made {
-    fn keep(&self, leases: impl Iterator<Item = String>) {
+impl SettledBefore {
+    fn add(&self, leases: impl Iterator<Item = String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
     }
 
@@ -23,24 +23,24 @@ impl Made {
     }
 }
 
-fn name(lease: &Lease) -> String {
+fn lease_key(lease: &Lease) -> String {
     format!("{} {:?}", lease.id, lease.fence)
 }
 
 impl DynamoStore {
     pub(crate) async fn settle_all(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let moving = moves.iter().map(|settlement| self.settle_one(settlement)).collect();
-        let settled: Vec<Result<Held, Error>> = self.database.several(moving).await;
+        let settled: Vec<Result<Held, Error>> = self.database.in_parallel(moving).await;
         if settled.iter().all(Result::is_ok) {
             return settled.into_iter().collect();
         }
-        let done = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(Held::Held)));
-        self.made.keep(done.map(|(settlement, _)| name(&settlement.lease)));
+        let succeeded = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(Held::Held)));
+        self.settled_before.add(succeeded.map(|(settlement, _)| lease_key(&settlement.lease)));
         settled.into_iter().collect()
     }
 
     async fn settle_one(&self, settlement: &Settlement) -> Result<Held, Error> {
-        if self.made.take(&name(&settlement.lease)) {
+        if self.settled_before.take(&lease_key(&settlement.lease)) {
             return Ok(Held::Held);
         }
         match self.settle_fenced(settlement).await {
@@ -54,18 +54,18 @@ impl DynamoStore {
     }
 
     async fn settle_fenced(&self, settlement: &Settlement) -> Result<Held, Error> {
-        let Some(before) = self.leased(&settlement.lease).await? else { return Ok(Held::Lost) };
-        let given = Given {
+        let Some(before) = self.record_of_lease(&settlement.lease).await? else { return Ok(Held::Lost) };
+        let input = TransitionInput {
             delay: settlement.delay,
             receipt: settlement.receipt.as_deref(),
             outcome: &settlement.outcome,
-            ..self.given(&settlement.envelope, settlement.reason.as_deref())
+            ..self.transition_input(&settlement.envelope, settlement.reason.as_deref())
         };
         let step = self.contract.lease_move(self.stage(), settlement.transition);
-        let made = self.make(&step, &before, &given).await?;
-        self.held.forget(&before.id);
+        let made = self.apply_move(&step, &before, &input).await?;
+        self.held.remove(&before.id);
         if made.is_some() {
-            self.forgive(&before.id, settlement.transition).await?;
+            self.clear_crashes(&before.id, settlement.transition).await?;
         }
         Ok(if made.is_some() { Held::Held } else { Held::Lost })
     }

@@ -9,19 +9,19 @@ use postrider_contract::Contract;
 use postrider_rows::Row;
 use postrider_seams::Value;
 
-use crate::layout::{ATTRIBUTES, LATEST, Layout, META, REASON};
-use crate::locks::OURS;
+use crate::layout::{ATTRIBUTES, LATEST, META, REASON, RecordLayout};
+use crate::locks::INTERNAL_ID;
 use crate::record::Record;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Statement {
+pub(crate) struct PartiqlStatement {
     pub text: String,
     values: Vec<AttributeValue>,
     /// Whether to read consistently; only for reads of the table itself.
     pub consistent: bool,
 }
 
-impl Statement {
+impl PartiqlStatement {
     pub(crate) fn new(text: String, values: Vec<AttributeValue>) -> Self {
         Self { text, values, consistent: false }
     }
@@ -34,7 +34,7 @@ impl Statement {
 
 /// The table and index that the statements use.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct TableTarget {
     pub table: String,
     pub index: String,
     /// The attribute with the time at which DynamoDB may delete a record.
@@ -51,7 +51,7 @@ fn number(number: i64) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-impl Target {
+impl TableTarget {
     pub(crate) fn new(contract: &Contract, projects_ttl: bool) -> Self {
         let dynamodb = contract.dynamodb.as_ref();
         let table = match &contract.table.schema {
@@ -68,7 +68,7 @@ impl Target {
     }
 
     /// Selects the `_META` records in one state, or in all, from the index.
-    pub(crate) fn by_state(&self, status: Option<&str>) -> Statement {
+    pub(crate) fn by_state(&self, status: Option<&str>) -> PartiqlStatement {
         let Self { table, index, ttl, .. } = self;
         let ttl = if self.projects_ttl { format!(", \"{ttl}\"") } else { String::new() };
         let mut query = format!(
@@ -79,29 +79,29 @@ impl Target {
             query.push_str(" AND \"Attributes\".\"Latest\"=?");
             values.push(text(status));
         }
-        Statement::new(query, values)
+        PartiqlStatement::new(query, values)
     }
 
     /// Selects one `_META` record, with a consistent read.
-    pub(crate) fn meta(&self, id: &str) -> Statement {
+    pub(crate) fn meta(&self, id: &str) -> PartiqlStatement {
         let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
-        Statement { consistent: true, ..Statement::new(query, vec![text(id), text(META)]) }
+        PartiqlStatement { consistent: true, ..PartiqlStatement::new(query, vec![text(id), text(META)]) }
     }
 
     /// Selects all records of one e-mail, with a consistent read.
-    pub(crate) fn all_of(&self, id: &str) -> Statement {
+    pub(crate) fn all_records(&self, id: &str) -> PartiqlStatement {
         let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=?", self.table);
-        Statement { consistent: true, ..Statement::new(query, vec![text(id)]) }
+        PartiqlStatement { consistent: true, ..PartiqlStatement::new(query, vec![text(id)]) }
     }
 
     /// Moves the `_META` record, if its state and time are still those that we read.
     pub(crate) fn update_meta(
         &self,
-        layout: &Layout,
+        layout: &RecordLayout,
         before: &Record,
         after: &Row,
         ttl: Option<i64>,
-    ) -> Statement {
+    ) -> PartiqlStatement {
         let (mut sets, mut removes, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (column, attribute) in layout.pairs() {
             let (old, new) = (before.row.get(column), after.get(column));
@@ -116,7 +116,7 @@ impl Target {
                 None | Some(Value::Null) => removes.push(path),
                 Some(value) if old != new || column == layout.updated => {
                     sets.push(format!("{path}=?"));
-                    values.push(layout.written(column, value));
+                    values.push(layout.to_attribute(column, value));
                 }
                 Some(_) => {}
             }
@@ -154,7 +154,7 @@ impl Target {
             }
             None => query += " AND \"Attributes\".\"UpdatedAt\" IS MISSING",
         }
-        Statement::new(query, values)
+        PartiqlStatement::new(query, values)
     }
 
     /// Inserts the record of a state that is reached for the first time, or the `_META` record of a new e-mail.
@@ -164,38 +164,38 @@ impl Target {
         status: &str,
         attributes: HashMap<String, AttributeValue>,
         ttl: Option<i64>,
-    ) -> Statement {
+    ) -> PartiqlStatement {
         let mut members = "'Id': ?, 'Status': ?, 'Attributes': ?".to_owned();
         let mut values = vec![text(id), text(status), AttributeValue::M(attributes)];
         if let Some(ttl) = ttl {
             members = format!("{members}, '{}': ?", self.ttl);
             values.push(number(ttl));
         }
-        Statement::new(format!("INSERT INTO \"{}\" VALUE {{{members}}}", self.table), values)
+        PartiqlStatement::new(format!("INSERT INTO \"{}\" VALUE {{{members}}}", self.table), values)
     }
 
     /// Inserts or replaces an internal record; `ttl` is when DynamoDB may delete it.
-    pub(crate) fn put_own(
+    pub(crate) fn put_internal(
         &self,
         is_new: bool,
         status: &str,
         numbers: [(&str, i64); 2],
         ttl: i64,
-    ) -> Statement {
+    ) -> PartiqlStatement {
         let [first, second] = numbers;
         let numbers = [first, second, (self.ttl.as_str(), ttl)];
         let values = numbers.iter().map(|(_, value)| number(*value));
-        let keys = [text(OURS), text(status)];
+        let keys = [text(INTERNAL_ID), text(status)];
         if is_new {
             let members: Vec<String> = numbers.iter().map(|(name, _)| format!("'{name}': ?")).collect();
             let members = members.join(", ");
             let query = format!("INSERT INTO \"{}\" VALUE {{'Id': ?, 'Status': ?, {members}}}", self.table);
-            return Statement::new(query, keys.into_iter().chain(values).collect());
+            return PartiqlStatement::new(query, keys.into_iter().chain(values).collect());
         }
         let sets: Vec<String> = numbers.iter().map(|(name, _)| format!("\"{name}\"=?")).collect();
         let query =
             format!("UPDATE \"{}\" SET {} WHERE \"Id\"=? AND \"Status\"=?", self.table, sets.join(", "));
-        Statement::new(query, values.chain(keys).collect())
+        PartiqlStatement::new(query, values.chain(keys).collect())
     }
 
     /// Updates the record of a state to which the e-mail returns.
@@ -205,7 +205,7 @@ impl Target {
         status: &str,
         attributes: HashMap<String, AttributeValue>,
         ttl: Option<i64>,
-    ) -> Statement {
+    ) -> PartiqlStatement {
         let root = format!("\"{}\"", self.ttl);
         let mut values = vec![AttributeValue::M(attributes)];
         let ttl = if let Some(ttl) = ttl {
@@ -217,22 +217,25 @@ impl Target {
         values.extend([text(id), text(status)]);
         let query =
             format!("UPDATE \"{}\" SET \"{ATTRIBUTES}\"=?{ttl} WHERE \"Id\"=? AND \"Status\"=?", self.table);
-        Statement::new(query, values)
+        PartiqlStatement::new(query, values)
     }
 
     /// Sets only the time to live of a record.
-    pub(crate) fn set_ttl(&self, id: &str, status: &str, ttl: Option<i64>) -> Statement {
+    pub(crate) fn set_ttl(&self, id: &str, status: &str, ttl: Option<i64>) -> PartiqlStatement {
         let root = format!("\"{}\"", self.ttl);
         let (change, mut values) = match ttl {
             Some(ttl) => (format!("SET {root}=?"), vec![number(ttl)]),
             None => (format!("REMOVE {root}"), Vec::new()),
         };
         values.extend([text(id), text(status)]);
-        Statement::new(format!("UPDATE \"{}\" {change} WHERE \"Id\"=? AND \"Status\"=?", self.table), values)
+        PartiqlStatement::new(
+            format!("UPDATE \"{}\" {change} WHERE \"Id\"=? AND \"Status\"=?", self.table),
+            values,
+        )
     }
 
-    pub(crate) fn delete(&self, id: &str, status: &str) -> Statement {
+    pub(crate) fn delete(&self, id: &str, status: &str) -> PartiqlStatement {
         let query = format!("DELETE FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
-        Statement::new(query, vec![text(id), text(status)])
+        PartiqlStatement::new(query, vec![text(id), text(status)])
     }
 }

@@ -14,37 +14,37 @@ use postrider_seams::{Claimed, Fields, Lease, Store, Want};
 use tokio::time::Instant;
 
 use crate::connect::Database;
-use crate::layout::{Layout, RECIPIENTS};
-use crate::pages::Cursors;
+use crate::index_scan::ScanPositions;
+use crate::layout::{RECIPIENTS, RecordLayout};
 use crate::record::Record;
-use crate::settle::Made;
-use crate::statement::Target;
+use crate::settle::SettledBefore;
+use crate::statement::TableTarget;
 
 /// The number of records per settle; each is its own transaction.
-const BATCH: usize = 100;
+const SETTLE_BATCH: usize = 100;
 /// Maximum of records in memory, even if many leases were lost.
 const HELD_LIMIT: usize = 10_000;
 /// Time for which the last claim's result is used for the next due time.
-const FRESH: Duration = Duration::from_secs(1);
+const VALID_FOR: Duration = Duration::from_secs(1);
 
 /// One stage of one contract on one table.
 pub struct DynamoStore {
     pub(crate) database: Database,
     pub(crate) contract: Contract,
     stage: usize,
-    pub(crate) layout: Layout,
-    pub(crate) target: Target,
+    pub(crate) layout: RecordLayout,
+    pub(crate) target: TableTarget,
     pub(crate) field_names: Arc<[String]>,
     pub(crate) field_columns: Vec<String>,
-    pub(crate) cursors: Cursors,
-    pub(crate) held: Holdings,
+    pub(crate) scan_positions: ScanPositions,
+    pub(crate) held: HeldRecords,
     /// Whether other workers claimed what the last claim wanted.
     pub(crate) contended: AtomicBool,
-    pub(crate) made: Made,
+    pub(crate) settled_before: SettledBefore,
     /// The name under which this store claims rows and lists those that it has begun.
-    pub(crate) marks: String,
+    pub(crate) worker: String,
     /// The error of a claim that also returned rows; the next claim returns it.
-    pub(crate) missed: Mutex<Option<Error>>,
+    pub(crate) claim_error: Mutex<Option<Error>>,
     /// Rows held by this store that have a crash count.
     crashed: Mutex<HashSet<String>>,
     next_due: Mutex<Option<(Instant, i64)>>,
@@ -57,23 +57,23 @@ impl DynamoStore {
         let (names, columns): (Vec<_>, Vec<_>) = contract.message_columns().into_iter().unzip();
         let mut store = Self {
             database,
-            layout: Layout::new(&contract),
-            target: Target::new(&contract, projects_ttl),
+            layout: RecordLayout::new(&contract),
+            target: TableTarget::new(&contract, projects_ttl),
             contract,
             stage,
             field_names: Arc::default(),
             field_columns: columns,
-            cursors: Cursors::default(),
-            held: Holdings::default(),
+            scan_positions: ScanPositions::default(),
+            held: HeldRecords::default(),
             contended: AtomicBool::new(false),
-            made: Made::default(),
-            marks: format!("{:016x}", rand::random::<u64>()),
-            missed: Mutex::default(),
+            settled_before: SettledBefore::default(),
+            worker: format!("{:016x}", rand::random::<u64>()),
+            claim_error: Mutex::default(),
             crashed: Mutex::default(),
             next_due: Mutex::default(),
             lag: Mutex::default(),
         };
-        let reached = store.tells(store.stage()).then(|| REACHED.to_owned());
+        let reached = store.reports_reached_at(store.stage()).then(|| REACHED.to_owned());
         store.field_names = names.into_iter().chain(reached).collect();
         store
     }
@@ -82,8 +82,8 @@ impl DynamoStore {
         &self.contract.stages[self.stage]
     }
 
-    pub(crate) fn missed(&self) -> MutexGuard<'_, Option<Error>> {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn claim_error(&self) -> MutexGuard<'_, Option<Error>> {
+        self.claim_error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn crashed(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -91,27 +91,27 @@ impl DynamoStore {
     }
 
     /// Keeps when the first record that a claim left is due, if it saw all of them; `i64::MAX` if there is none.
-    pub(crate) fn keep_next_due(&self, due: Option<i64>) {
+    pub(crate) fn remember_next_due(&self, due: Option<i64>) {
         *self.next_due.lock().unwrap_or_else(PoisonError::into_inner) = due.map(|due| (Instant::now(), due));
     }
 
     /// Returns what the last claim saw, if that is recent: a walk over the index is expensive.
-    fn seen_next_due(&self) -> Option<i64> {
+    fn recent_next_due(&self) -> Option<i64> {
         let seen = self.next_due.lock().unwrap_or_else(PoisonError::into_inner).take();
-        seen.filter(|(at, _)| at.elapsed() < FRESH).map(|(_, due)| due)
+        seen.filter(|(at, _)| at.elapsed() < VALID_FOR).map(|(_, due)| due)
     }
 }
 
 /// The records that our claims wrote, so that a settle needs no read. The fence decides whether they are still current.
 #[derive(Debug, Default)]
-pub(crate) struct Holdings(Mutex<HashMap<String, Record>>);
+pub(crate) struct HeldRecords(Mutex<HashMap<String, Record>>);
 
-impl Holdings {
+impl HeldRecords {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Record>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn keep(&self, record: Record) {
+    pub(crate) fn insert(&self, record: Record) {
         let mut held = self.lock();
         if held.len() >= HELD_LIMIT {
             held.clear();
@@ -123,7 +123,7 @@ impl Holdings {
         self.lock().get(id).cloned()
     }
 
-    pub(crate) fn forget(&self, id: &str) {
+    pub(crate) fn remove(&self, id: &str) {
         self.lock().remove(id);
     }
 }
@@ -136,7 +136,7 @@ impl Store for DynamoStore {
             notifies: false,
             claimers: 1,
             settlers: 4,
-            settle_batch: BATCH,
+            settle_batch: SETTLE_BATCH,
             lease,
             extend_every: lease / 3,
             recipient_results: self.contract.remembers_recipients(),
@@ -149,7 +149,7 @@ impl Store for DynamoStore {
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         let loads = leases.iter().map(|lease| self.load_one(lease)).collect();
-        self.database.several(loads).await.into_iter().collect()
+        self.database.in_parallel(loads).await.into_iter().collect()
     }
 
     async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
@@ -162,15 +162,15 @@ impl Store for DynamoStore {
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         let extensions = leases.iter().map(|lease| self.extend_one(lease)).collect();
-        self.database.several(extensions).await.into_iter().collect()
+        self.database.in_parallel(extensions).await.into_iter().collect()
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
         self.reclaim_records(limit as usize).await
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        self.release_others(held).await
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.release_lost_records(held).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
@@ -187,9 +187,9 @@ impl Store for DynamoStore {
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
         let now = self.database.clock.now();
-        let mut earliest = self.seen_next_due();
+        let mut earliest = self.recent_next_due();
         if earliest.is_none() {
-            let ready = self.choose("look ahead", &self.stage().ready, usize::MAX, |_| true).await?;
+            let ready = self.find_records("look ahead", &self.stage().ready, usize::MAX, |_| true).await?;
             earliest = ready.iter().map(|record| self.due_of(record)).min();
         }
         let left = |due: i64| Duration::from_micros(u64::try_from(due.saturating_sub(now)).unwrap_or(0));
@@ -201,11 +201,11 @@ impl Store for DynamoStore {
     }
 
     async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
-        self.take_lock(name, ttl).await
+        self.acquire_lock(name, ttl).await
     }
 
     async fn unlock(&self, name: &str) -> Result<(), Error> {
-        self.give_lock(name).await
+        self.release_lock(name).await
     }
 
     async fn paused(&self, lane: &str) -> Result<bool, Error> {

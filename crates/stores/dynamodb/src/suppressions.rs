@@ -9,17 +9,17 @@ use postrider_seams::store::{Class, Error};
 use postrider_seams::suppression::ENTRY_LIMIT;
 use postrider_seams::{Suppression, Suppressions};
 
-use crate::ask::{BRIEFLY, Item, patiently};
 use crate::connect::Database;
-use crate::error::{Trouble, classify};
+use crate::error::{RequestError, classify};
 use crate::layout::{ID, REASON, STATUS, time};
+use crate::requests::{Item, RETRY_TIME, retry_throttled};
 use crate::statement::text;
 
 /// The `Id` of every entry; the entry itself is the `Status`, so that entries are sorted by it.
 const LIST: &str = "_postrider:suppressed";
 const SINCE: &str = "Since";
 /// Maximum of keys per request in DynamoDB.
-const BATCH: usize = 100;
+const MAX_KEYS: usize = 100;
 const REASON_LIMIT: usize = 500;
 
 /// The suppression list in one table.
@@ -50,7 +50,7 @@ fn read(item: &Item) -> Option<Suppression> {
 }
 
 impl SuppressionList {
-    fn trouble<E>(&self, what: &str, cause: SdkError<E>) -> Trouble
+    fn classify_error<E>(&self, what: &str, cause: SdkError<E>) -> RequestError
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
@@ -59,27 +59,32 @@ impl SuppressionList {
 
     /// Reads some keys; repeats those that the service left out because of its load. `None` if the table does not
     /// exist.
-    async fn some(&self, keys: Vec<Item>) -> Result<Option<Vec<Suppression>>, Error> {
+    async fn read_keys(&self, keys: Vec<Item>) -> Result<Option<Vec<Suppression>>, Error> {
         let mut found = Vec::new();
-        let mut left = keys;
-        while !left.is_empty() {
-            let wanted = KeysAndAttributes::builder().set_keys(Some(left.clone())).consistent_read(true);
+        let mut remaining = keys;
+        while !remaining.is_empty() {
+            let wanted = KeysAndAttributes::builder().set_keys(Some(remaining.clone())).consistent_read(true);
             let wanted = wanted.build().expect("keys are there");
-            let got = patiently(BRIEFLY, || async {
-                let asked =
+            let response = retry_throttled(RETRY_TIME, || async {
+                let request =
                     self.database.client().await.batch_get_item().request_items(&self.table, wanted.clone());
-                match asked.send().await {
-                    Ok(got) => Ok(Some(got)),
+                match request.send().await {
+                    Ok(response) => Ok(Some(response)),
                     Err(cause) if cause.code() == Some("ResourceNotFoundException") => Ok(None),
-                    Err(cause) => Err(self.trouble("read the suppression list", cause)),
+                    Err(cause) => Err(self.classify_error("read the suppression list", cause)),
                 }
             });
-            let Some(got) = got.await? else { return Ok(None) };
+            let Some(response) = response.await? else { return Ok(None) };
             found.extend(
-                got.responses().and_then(|all| all.get(&self.table)).into_iter().flatten().filter_map(read),
+                response
+                    .responses()
+                    .and_then(|all| all.get(&self.table))
+                    .into_iter()
+                    .flatten()
+                    .filter_map(read),
             );
-            let unread = got.unprocessed_keys.unwrap_or_default().remove(&self.table);
-            left = unread.map(|unread| unread.keys).unwrap_or_default();
+            let unread = response.unprocessed_keys.unwrap_or_default().remove(&self.table);
+            remaining = unread.map(|unread| unread.keys).unwrap_or_default();
         }
         Ok(Some(found))
     }
@@ -92,8 +97,8 @@ impl Suppressions for SuppressionList {
         let wanted: HashSet<&String> = entries.iter().filter(fits).collect();
         let wanted: Vec<Item> = wanted.into_iter().map(|entry| key(entry)).collect();
         let mut found = BTreeMap::new();
-        for keys in wanted.chunks(BATCH) {
-            let Some(some) = self.some(keys.to_vec()).await? else { return Ok(None) };
+        for keys in wanted.chunks(MAX_KEYS) {
+            let Some(some) = self.read_keys(keys.to_vec()).await? else { return Ok(None) };
             found.extend(some.into_iter().map(|one| (one.entry, one.reason)));
         }
         Ok(Some(found))
@@ -102,25 +107,27 @@ impl Suppressions for SuppressionList {
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, Error> {
         let reason: String = reason.chars().take(REASON_LIMIT).collect();
         let since = time(self.database.clock.now());
-        patiently(BRIEFLY, || async {
-            let asked = self.database.client().await.put_item().table_name(&self.table);
-            let asked =
-                asked.set_item(Some(key(entry))).item(REASON, text(&reason)).item(SINCE, text(&since));
-            match asked.condition_expression("attribute_not_exists(Id)").send().await {
+        retry_throttled(RETRY_TIME, || async {
+            let request = self.database.client().await.put_item().table_name(&self.table);
+            let request =
+                request.set_item(Some(key(entry))).item(REASON, text(&reason)).item(SINCE, text(&since));
+            match request.condition_expression("attribute_not_exists(Id)").send().await {
                 Ok(_) => Ok(true),
                 Err(cause) if cause.code() == Some("ConditionalCheckFailedException") => Ok(false),
-                Err(cause) => Err(self.trouble("write the suppression list", cause)),
+                Err(cause) => Err(self.classify_error("write the suppression list", cause)),
             }
         })
         .await
     }
 
     async fn remove(&self, entry: &str) -> Result<bool, Error> {
-        patiently(BRIEFLY, || async {
-            let asked = self.database.client().await.delete_item().table_name(&self.table);
-            let asked = asked.set_key(Some(key(entry))).return_values(ReturnValue::AllOld);
-            let gone =
-                asked.send().await.map_err(|cause| self.trouble("write the suppression list", cause))?;
+        retry_throttled(RETRY_TIME, || async {
+            let request = self.database.client().await.delete_item().table_name(&self.table);
+            let request = request.set_key(Some(key(entry))).return_values(ReturnValue::AllOld);
+            let gone = request
+                .send()
+                .await
+                .map_err(|cause| self.classify_error("write the suppression list", cause))?;
             Ok(gone.attributes.is_some())
         })
         .await
@@ -128,8 +135,8 @@ impl Suppressions for SuppressionList {
 
     async fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<Suppression>, Error> {
         let start = after.map(key);
-        patiently(BRIEFLY, || async {
-            let asked = self
+        retry_throttled(RETRY_TIME, || async {
+            let request = self
                 .database
                 .client()
                 .await
@@ -140,14 +147,14 @@ impl Suppressions for SuppressionList {
                 .expression_attribute_values(":list", AttributeValue::S(LIST.to_owned()))
                 .limit(i32::try_from(limit).unwrap_or(i32::MAX))
                 .set_exclusive_start_key(start.clone());
-            match asked.send().await {
+            match request.send().await {
                 Ok(page) => Ok(page.items().iter().filter_map(read).collect()),
                 Err(cause) if cause.code() == Some("ResourceNotFoundException") => {
                     let text = format!("there is no table {}: run `postrider migrate`", self.table);
                     let error = Error::new(Class::Misconfigured, text);
-                    Err(Trouble { error, throttled: false, unanswered: false })
+                    Err(RequestError { error, throttled: false, unanswered: false })
                 }
-                Err(cause) => Err(self.trouble("read the suppression list", cause)),
+                Err(cause) => Err(self.classify_error("read the suppression list", cause)),
             }
         })
         .await

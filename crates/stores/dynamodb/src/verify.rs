@@ -11,25 +11,25 @@ use postrider_rows::state_of;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;
 
-use crate::ask::{BRIEFLY, Item, patiently};
 use crate::connect::Database;
 use crate::error::classify;
 use crate::layout::{ATTRIBUTES, ID, META, STATUS};
-use crate::locks::OURS;
+use crate::locks::INTERNAL_ID;
 use crate::record::{self, Record};
-use crate::statement::Target;
+use crate::requests::{Item, RETRY_TIME, retry_throttled};
+use crate::statement::TableTarget;
 use crate::store::DynamoStore;
 
 /// The number of records in the index above which `check` warns, because every poll reads much of it.
-const MANY: i64 = 100_000;
+const LARGE_INDEX: i64 = 100_000;
 /// Maximum of records of the index, and of the table, that are checked.
-const LOOKED_AT: usize = 10_000;
+const MAX_CHECKED: usize = 10_000;
 /// Maximum of e-mails without `_META` that are read once more; further ones are only counted.
-const LOOKED_UP: usize = 50;
+const MAX_ORPHANS_READ: usize = 50;
 
 /// A table as DynamoDB describes it.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     keys: Vec<(String, KeyType)>,
     /// The index's key, and whether `Attributes` is projected; `None` if the index does not exist.
     index: Option<(Vec<(String, KeyType)>, bool)>,
@@ -39,23 +39,23 @@ pub(crate) struct Shape {
     pub ttl: Option<String>,
 }
 
-impl Shape {
+impl TableShape {
     /// Reads the table's description; `None` if the table does not exist.
     pub(crate) async fn read(database: &Database, contract: &Contract) -> Result<Option<Self>, Error> {
-        let target = Target::new(contract, true);
+        let target = TableTarget::new(contract, true);
         let place = database.settings.place();
-        let described = patiently(BRIEFLY, || async {
-            let asked = database.client().await.describe_table().table_name(&target.table);
-            match asked.send().await {
+        let described = retry_throttled(RETRY_TIME, || async {
+            let request = database.client().await.describe_table().table_name(&target.table);
+            match request.send().await {
                 Ok(described) => Ok(described.table),
                 Err(cause) if cause.code() == Some("ResourceNotFoundException") => Ok(None),
                 Err(cause) => Err(classify(&place, "describe the table", cause)),
             }
         });
         let Some(table) = described.await? else { return Ok(None) };
-        let ttl = patiently(BRIEFLY, || async {
-            let asked = database.client().await.describe_time_to_live().table_name(&target.table);
-            match asked.send().await {
+        let ttl = retry_throttled(RETRY_TIME, || async {
+            let request = database.client().await.describe_time_to_live().table_name(&target.table);
+            match request.send().await {
                 Ok(described) => Ok(described.time_to_live_description),
                 // The credentials may allow using the table but not describing its time to live.
                 Err(cause) if cause.code() == Some("AccessDeniedException") => Ok(None),
@@ -71,7 +71,7 @@ impl Shape {
         Ok(Some(Self::of(&table, &target, ttl.and_then(|described| described.attribute_name))))
     }
 
-    fn of(table: &TableDescription, target: &Target, ttl: Option<String>) -> Self {
+    fn of(table: &TableDescription, target: &TableTarget, ttl: Option<String>) -> Self {
         let found =
             table.global_secondary_indexes().iter().find(|index| index.index_name() == Some(&target.index));
         let projects = |name: &str| {
@@ -100,7 +100,7 @@ impl Shape {
 
     /// Returns what is wrong with the table: problems that `migrate` cannot fix, or has not fixed yet.
     pub(crate) fn mistakes(&self, contract: &Contract) -> Vec<String> {
-        let target = Target::new(contract, true);
+        let target = TableTarget::new(contract, true);
         let mut mistakes = self.key_mistakes(&target);
         match &self.index {
             None => mistakes.push(format!(
@@ -119,7 +119,7 @@ impl Shape {
         mistakes
     }
 
-    pub(crate) fn key_mistakes(&self, target: &Target) -> Vec<String> {
+    pub(crate) fn key_mistakes(&self, target: &TableTarget) -> Vec<String> {
         let wanted = [(ID.to_owned(), KeyType::Hash), (STATUS.to_owned(), KeyType::Range)];
         if self.keys == wanted {
             return Vec::new();
@@ -133,9 +133,9 @@ fn keys(schema: &[aws_sdk_dynamodb::types::KeySchemaElement]) -> Vec<(String, Ke
 }
 
 pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error> {
-    let finding = |level, text: String| Finding { level, text, mend: None };
+    let finding = |level, text: String| Finding { level, text, fix: None };
     let contract = &store.contract;
-    let Some(shape) = Shape::read(&store.database, contract).await? else {
+    let Some(shape) = TableShape::read(&store.database, contract).await? else {
         let text = format!("there is no table {}: run `postrider migrate`", store.target.table);
         return Ok(vec![finding(Level::Error, text)]);
     };
@@ -166,24 +166,24 @@ pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error>
             format!("the index does not have {ttl}: it is read from the table, one more request a record");
         found.push(finding(Level::Warning, text));
     }
-    if shape.records > MANY {
+    if shape.records > LARGE_INDEX {
         let text = format!(
             "the index has about {} records, and every poll reads all of them that are finished as well: set a retention",
             shape.records
         );
         found.push(finding(Level::Warning, text));
     }
-    found.extend(strange_records(store).await?.into_iter().map(|text| finding(Level::Warning, text)));
+    found.extend(unknown_records(store).await?.into_iter().map(|text| finding(Level::Warning, text)));
     Ok(found)
 }
 
 /// Returns records that no lane will ever claim: in a state unknown to the contract, or without a `_META` record.
-pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
+pub(crate) async fn unknown_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
     let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
-    let mut walk = store.walk("check", None);
+    let mut scan = store.scan("check", None);
     let mut seen = 0;
-    while seen < LOOKED_AT
-        && let Some(page) = store.turn("check", &mut walk).await?
+    while seen < MAX_CHECKED
+        && let Some(page) = store.next_page("check", &mut scan).await?
     {
         seen += page.len();
         for record in page.iter().filter(|record| state_of(&store.contract, &record.row).is_none()) {
@@ -217,16 +217,16 @@ async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
     for item in first_records(store).await? {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
         // DynamoDB deletes the expired records of one e-mail in any order.
-        let over = record::ttl_of(&store.target.ttl, &item).is_some_and(|ttl| ttl <= now / 1_000_000);
-        if let Some(id) = text(ID).filter(|id| !over && !id.starts_with(OURS)) {
-            let tells = text(STATUS).is_some_and(|status| status == META) && record(&item).is_some();
-            *has_meta.entry(id.clone()).or_default() |= tells;
+        let is_expired = record::ttl_of(&store.target.ttl, &item).is_some_and(|ttl| ttl <= now / 1_000_000);
+        if let Some(id) = text(ID).filter(|id| !is_expired && !id.starts_with(INTERNAL_ID)) {
+            let is_meta = text(STATUS).is_some_and(|status| status == META) && record(&item).is_some();
+            *has_meta.entry(id.clone()).or_default() |= is_meta;
         }
     }
     let mut orphans = Vec::new();
     // The records of one e-mail may be written during the scan, or be cut off at its end.
     for (id, _) in has_meta.into_iter().filter(|(_, has_meta)| !has_meta) {
-        if orphans.len() < LOOKED_UP {
+        if orphans.len() < MAX_ORPHANS_READ {
             let (items, _) =
                 store.database.select("look for a record", &store.target.meta(&id), None, None).await?;
             if items.iter().any(|item| record(item).is_some()) {
@@ -242,12 +242,12 @@ async fn first_records(store: &DynamoStore) -> Result<Vec<Item>, Error> {
     let place = store.database.settings.place();
     let mut found: Vec<Item> = Vec::new();
     let mut from = None;
-    while found.len() < LOOKED_AT {
-        let limit = i32::try_from(LOOKED_AT - found.len()).unwrap_or(i32::MAX);
-        let scanned = patiently(BRIEFLY, || async {
-            let asked = store.database.client().await.scan().table_name(&store.target.table);
-            let asked = asked.set_exclusive_start_key(from.clone()).limit(limit);
-            asked.send().await.map_err(|cause| classify(&place, "look at the table", cause))
+    while found.len() < MAX_CHECKED {
+        let limit = i32::try_from(MAX_CHECKED - found.len()).unwrap_or(i32::MAX);
+        let scanned = retry_throttled(RETRY_TIME, || async {
+            let request = store.database.client().await.scan().table_name(&store.target.table);
+            let request = request.set_exclusive_start_key(from.clone()).limit(limit);
+            request.send().await.map_err(|cause| classify(&place, "look at the table", cause))
         });
         let page = scanned.await?;
         found.extend(page.items.unwrap_or_default());

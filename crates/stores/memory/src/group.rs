@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{Claimed, Group, Hold, OnError, When};
-use postrider_rows::{Row, counters, get, int, is_ours, literal, state_of};
+use postrider_rows::{Row, counters, get, int, literal, matches_filter, state_of};
 use postrider_seams::{RowId, Value};
 
 use crate::store::MemoryStore;
-use crate::table::{Key, Table, key};
+use crate::table::{OrderKey, TableState, sort_key};
 
 /// A row's place in its group.
-type Place = (Vec<Key>, RowId);
+type GroupPosition = (Vec<OrderKey>, RowId);
 
 impl MemoryStore {
     fn group(&self) -> Option<&Group> {
@@ -41,46 +41,47 @@ impl MemoryStore {
     /// now.
     pub(crate) fn pick_ordered(
         &self,
-        table: &Table,
+        table: &TableState,
         now: i64,
         limit: usize,
-        takes: &impl Fn(&Row) -> bool,
+        is_claimable: &impl Fn(&Row) -> bool,
         is_open: &impl Fn(&Row) -> bool,
     ) -> Vec<RowId> {
         let Some(group) = self.group() else { return Vec::new() };
         let mut runs: Vec<Vec<RowId>> = Vec::new();
-        for places in self.live_groups(table, group).into_values() {
-            let rows = || places.iter().map(|(_, id)| (id, &table.rows[id]));
+        for positions in self.live_groups(table, group).into_values() {
+            let rows = || positions.iter().map(|(_, id)| (id, &table.rows[id]));
             if rows().any(|(_, row)| self.is_in_flight(row)) {
                 continue;
             }
-            let holding = rows().filter(|(_, row)| !self.is_passed(row, now, takes));
-            let run: Vec<RowId> = holding
-                .take_while(|(_, row)| self.is_ready(row) && takes(row) && is_open(row))
+            let blocking = rows().filter(|(_, row)| !self.is_skipped(row, now, is_claimable));
+            let run: Vec<RowId> = blocking
+                .take_while(|(_, row)| self.is_ready(row) && is_claimable(row) && is_open(row))
                 .map(|(id, _)| id.clone())
                 .collect();
             if !run.is_empty() {
                 runs.push(run);
             }
         }
-        let most = (limit / runs.len().max(1)).max(group.run as usize);
-        runs.into_iter().flat_map(|run| run.into_iter().take(most)).take(limit).collect()
+        let run_limit = (limit / runs.len().max(1)).max(group.run as usize);
+        runs.into_iter().flat_map(|run| run.into_iter().take(run_limit)).take(limit).collect()
     }
 
     /// Returns every row that can block others, by group, in order.
-    fn live_groups(&self, table: &Table, group: &Group) -> BTreeMap<String, Vec<Place>> {
-        let mut groups: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+    fn live_groups(&self, table: &TableState, group: &Group) -> BTreeMap<String, Vec<GroupPosition>> {
+        let mut groups: BTreeMap<String, Vec<GroupPosition>> = BTreeMap::new();
         for (id, row) in &table.rows {
             let Some((name, hold)) = self.ordered(row) else { continue };
-            let live =
+            let blocks =
                 state_of(self.contract(), row).is_some_and(|state| self.stage().live(hold).contains(&state));
-            if live && is_ours(self.contract(), row) {
-                let place = group.sequence.iter().map(|column| key(get(row, column), false)).collect();
-                groups.entry(name).or_default().push((place, id.clone()));
+            if blocks && matches_filter(self.contract(), row) {
+                let position =
+                    group.sequence.iter().map(|column| sort_key(get(row, column), false)).collect();
+                groups.entry(name).or_default().push((position, id.clone()));
             }
         }
-        for places in groups.values_mut() {
-            places.sort();
+        for positions in groups.values_mut() {
+            positions.sort();
         }
         groups
     }
@@ -94,11 +95,11 @@ impl MemoryStore {
     }
 
     /// Whether rows behind this one need not wait for it.
-    fn is_passed(&self, row: &Row, now: i64, takes: &impl Fn(&Row) -> bool) -> bool {
+    fn is_skipped(&self, row: &Row, now: i64, is_claimable: &impl Fn(&Row) -> bool) -> bool {
         match self.ordered(row) {
             Some((_, Hold::Next)) => {
                 let failed = counters(self.contract(), self.stage(), row).attempts > 0;
-                failed && self.is_ready(row) && !takes(row)
+                failed && self.is_ready(row) && !is_claimable(row)
             }
             Some((_, Hold::Block)) => self.is_expired(row, now),
             _ => false,

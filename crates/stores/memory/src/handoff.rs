@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use postrider_contract::{Role, Sweep, Transition, When};
 use postrider_rows::{
-    Row, due_at, get, has_attempts_left, int, is_barred, is_ours, is_time, micros, role, state_of,
+    Row, due_at, get, has_attempts_left, int, is_blocked_by_sweep, matches_filter, micros, role, state_of,
+    sweep_is_due,
 };
 use postrider_seams::handoff::{Handoff, Offer, Taken};
 use postrider_seams::row::{Claimed, Detail};
@@ -15,18 +16,18 @@ use crate::store::MemoryStore;
 
 impl MemoryStore {
     /// Whether a queue can carry the row: it has no order and no pool.
-    fn is_carried(&self, row: &Row) -> bool {
+    fn can_be_queued(&self, row: &Row) -> bool {
         let pool = role(self.contract(), row, Role::Pool);
         let pooled = self.contract().pool.is_some() && !matches!(pool.as_text(), None | Some(""));
         self.ordered(row).is_none() && !pooled
     }
 
     /// Whether the row meets every condition of a claim that concerns the row alone.
-    fn may_go(&self, row: &Row, now: i64) -> bool {
+    fn is_claimable(&self, row: &Row, now: i64) -> bool {
         let (contract, stage) = (self.contract(), self.stage());
         state_of(contract, row).is_some_and(|state| stage.ready.contains(&state))
-            && is_ours(contract, row)
-            && !is_barred(contract, row, now)
+            && matches_filter(contract, row)
+            && !is_blocked_by_sweep(contract, row, now)
             && has_attempts_left(contract, stage, row)
             && due_at(contract, stage, row).is_some_and(|due| due <= now)
     }
@@ -34,27 +35,33 @@ impl MemoryStore {
     /// Whether the sweep is due for the row; for rows in a queue: whether the queue has lost it.
     pub(crate) fn is_stale(&self, rule: &Sweep, row: &Row, now: i64) -> bool {
         let due = due_at(self.contract(), self.stage(), row).is_some_and(|due| due <= now);
-        is_time(rule, row, now) && (!rule.only_queued || (due && self.is_carried(row)))
+        sweep_is_due(rule, row, now) && (!rule.only_with_queue || (due && self.can_be_queued(row)))
     }
 
-    fn take_named(&self, ids: &[RowId]) -> Taken {
+    fn claim_named_rows(&self, ids: &[RowId]) -> Taken {
         let now = self.table.now();
-        let nothing = Detail::new();
+        let no_detail = Detail::new();
         let step = self.contract().lease_move(self.stage(), Transition::Claimed);
         let mut table = self.table.lock();
-        let mut taken = Taken::default();
+        let mut claimed = Taken::default();
         for id in ids {
-            let Some(before) = table.rows.get(id).filter(|row| self.may_go(row, now)).cloned() else {
+            let Some(before) = table.rows.get(id).filter(|row| self.is_claimable(row, now)).cloned() else {
                 continue;
             };
-            if !self.is_carried(&before) {
-                taken.kept += 1;
+            if !self.can_be_queued(&before) {
+                claimed.kept += 1;
                 continue;
             }
-            apply::make(&mut table, self.contract(), &step, id, &self.given(now, &nothing));
-            taken.rows.push(self.claimed(&table, id, &before, now));
+            apply::apply_move(
+                &mut table,
+                self.contract(),
+                &step,
+                id,
+                &self.transition_input(now, &no_detail),
+            );
+            claimed.rows.push(self.claimed(&table, id, &before, now));
         }
-        taken
+        claimed
     }
 
     fn offer_due(&self, limit: u32) -> Vec<RowId> {
@@ -62,7 +69,7 @@ impl MemoryStore {
         let now = self.table.now();
         let stale = &self.contract().sweeps[handoff.stale];
         let mut table = self.table.lock();
-        let absent = |row: &Row| match (int(get(row, handoff.mark)), &stale.when) {
+        let not_in_queue = |row: &Row| match (int(get(row, handoff.mark)), &stale.when) {
             (None, _) => true,
             (Some(marked), When::OlderThan { age, .. }) => {
                 let swept = state_of(self.contract(), row).is_some_and(|state| stale.from.contains(&state));
@@ -70,16 +77,16 @@ impl MemoryStore {
             }
             (Some(_), _) => false,
         };
-        let due = self.choose(&table, &self.stage().ready, limit, |row| {
-            self.may_go(row, now) && self.is_carried(row) && absent(row)
+        let due = self.find_rows(&table, &self.stage().ready, limit, |row| {
+            self.is_claimable(row, now) && self.can_be_queued(row) && not_in_queue(row)
         });
         for id in &due {
-            self.set_mark(&mut table, id, handoff.mark, Value::Int(now));
+            self.set_queue_mark(&mut table, id, handoff.mark, Value::Int(now));
         }
         due
     }
 
-    fn set_mark(&self, table: &mut crate::table::Table, id: &RowId, mark: &str, value: Value) {
+    fn set_queue_mark(&self, table: &mut crate::table::TableState, id: &RowId, mark: &str, value: Value) {
         let mut row = table.rows[id].clone();
         row.insert(mark.to_owned(), value);
         table.write(self.contract(), id, row);
@@ -98,13 +105,13 @@ impl MemoryStore {
         let mut recalled = 0;
         for id in ids {
             let Some(row) = table.rows.get(id) else { continue };
-            let Some(state) = state_of(self.contract(), row).filter(|_| self.is_carried(row)) else {
+            let Some(state) = state_of(self.contract(), row).filter(|_| self.can_be_queued(row)) else {
                 continue;
             };
             if stale.from.contains(&state) {
                 self.make_moves(&mut table, std::slice::from_ref(id), &step, None);
             } else if self.stage().ready.contains(&state) {
-                self.set_mark(&mut table, id, handoff.mark, Value::Null);
+                self.set_queue_mark(&mut table, id, handoff.mark, Value::Null);
             } else {
                 continue;
             }
@@ -122,11 +129,11 @@ impl Handoff for MemoryStore {
     }
 
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
-        Ok(self.take_named(rows))
+        Ok(self.claim_named_rows(rows))
     }
 
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
-        Ok(self.claim_those(limit, |row| !self.is_carried(row)))
+        Ok(self.claim_where(limit, |row| !self.can_be_queued(row)))
     }
 
     async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {

@@ -12,12 +12,12 @@ use postrider_seams::{RowId, Value};
 
 use crate::error;
 use crate::store::MemoryStore;
-use crate::table::Table;
+use crate::table::TableState;
 
 impl MemoryStore {
     fn view(&self, id: &RowId, row: &Row) -> RowView {
         let state = state_of(self.contract(), row).map(|state| self.contract().state(state).name.clone());
-        let columns = row.iter().map(|(column, value)| (column.clone(), shown(value))).collect();
+        let columns = row.iter().map(|(column, value)| (column.clone(), display_text(value))).collect();
         let read_at = self.table.now();
         RowView {
             id: id.to_string(),
@@ -33,7 +33,7 @@ impl MemoryStore {
         self.contract().state_named(name).ok_or_else(|| error::unknown_state(name))
     }
 
-    fn which(&self, table: &Table, which: &Which) -> Result<Vec<RowId>, Error> {
+    fn matching_ids(&self, table: &TableState, which: &Which) -> Result<Vec<RowId>, Error> {
         Ok(match which {
             Which::Ids(ids) => {
                 let named = |id: &&RowId| ids.contains(&id.to_string());
@@ -49,7 +49,7 @@ impl MemoryStore {
                 let young = |row: &Row| {
                     since.is_none_or(|since| changed(row).is_some_and(|at| at >= now - micros(since)))
                 };
-                self.choose(table, &[self.state_named(state)?], *limit, young)
+                self.find_rows(table, &[self.state_named(state)?], *limit, young)
             }
         })
     }
@@ -70,10 +70,15 @@ impl MemoryStore {
         }
     }
 
-    fn operate(&self, which: &Which, rule: &OperatorMove, transition: Transition) -> Result<u64, Error> {
+    fn operator_move_rows(
+        &self,
+        which: &Which,
+        rule: &OperatorMove,
+        transition: Transition,
+    ) -> Result<u64, Error> {
         let mut table = self.table.lock();
         let mut moved = 0;
-        let chosen = self.which(&table, which)?;
+        let chosen = self.matching_ids(&table, which)?;
         for pair in &rule.moves {
             let ids: Vec<_> = chosen
                 .iter()
@@ -90,7 +95,7 @@ impl MemoryStore {
     }
 }
 
-fn shown(value: &Value) -> Option<String> {
+fn display_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Bool(value) => Some(value.to_string()),
@@ -105,7 +110,7 @@ fn shown(value: &Value) -> Option<String> {
 impl Inspect for MemoryStore {
     async fn verify(&self) -> Result<Vec<Finding>, Error> {
         let text = "rows are kept in memory and are gone when the process ends".to_owned();
-        Ok(vec![Finding { level: Level::Warning, text, mend: None }])
+        Ok(vec![Finding { level: Level::Warning, text, fix: None }])
     }
 
     async fn census(&self) -> Result<Vec<Count>, Error> {
@@ -164,8 +169,9 @@ impl Inspect for MemoryStore {
             let column =
                 |wanted: &Expr| effect.values.iter().find(|(_, value)| value == wanted).map(|(name, _)| name);
             let (Some(key), Some(at)) = (column(&Expr::Id), column(&Expr::Now)) else { continue };
-            if row.get(key).and_then(shown).as_deref() == Some(id) {
-                let columns = row.iter().map(|(column, value)| (column.clone(), shown(value))).collect();
+            if row.get(key).and_then(display_text).as_deref() == Some(id) {
+                let columns =
+                    row.iter().map(|(column, value)| (column.clone(), display_text(value))).collect();
                 found.push(Recorded { table: name.clone(), at: row.get(at).and_then(int), columns });
             }
         }
@@ -181,7 +187,7 @@ impl Inspect for MemoryStore {
         let from: Vec<StateId> =
             verb.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
         let table = self.table.lock();
-        let chosen = self.which(&table, which)?;
+        let chosen = self.matching_ids(&table, which)?;
         let fits = |id: &&RowId| {
             state_of(self.contract(), &table.rows[*id]).is_some_and(|state| from.contains(&state))
         };
@@ -193,17 +199,17 @@ impl Inspect for MemoryStore {
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
         }
-        self.operate(which, &OperatorMove { moves }, Transition::Released)
+        self.operator_move_rows(which, &OperatorMove { moves }, Transition::Released)
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {
         let rule = self.contract().requeue.as_ref().ok_or_else(|| error::no_such_move("requeue"))?;
-        self.operate(which, rule, Transition::Requeued)
+        self.operator_move_rows(which, rule, Transition::Requeued)
     }
 
     async fn cancel(&self, which: &Which) -> Result<u64, Error> {
         let rule = self.contract().cancel.as_ref().ok_or_else(|| error::no_such_move("cancel"))?;
-        self.operate(which, rule, Transition::Cancelled)
+        self.operator_move_rows(which, rule, Transition::Cancelled)
     }
 
     async fn lag(&self) -> Result<Lag, Error> {

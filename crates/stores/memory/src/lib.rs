@@ -2,7 +2,7 @@
 //!
 //! Owns: the reference implementation of a contract, with which the simulator, the engine's tests and the conformance
 //! suite compare the SQL stores. Must not: trade simplicity for speed. It uses tokio's clock, so that tests can pause
-//! it. Invariant: every change of a row goes through [`table::Table::write`], which keeps the index consistent.
+//! it. Invariant: every change of a row goes through [`table::TableState::write`], which keeps the index consistent.
 
 mod apply;
 mod claim;

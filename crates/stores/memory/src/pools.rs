@@ -7,7 +7,7 @@ use postrider_rows::{Row, get, role, state_of};
 use postrider_seams::RowId;
 
 use crate::store::MemoryStore;
-use crate::table::{MemoryTable, Table};
+use crate::table::{MemoryTable, TableState};
 
 /// The limits of a pool; `None` is no limit. `concurrency` counts rows in flight, `rate` rows per minute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,14 +19,14 @@ pub struct PoolLimits {
 
 /// The state of a pool in the table.
 #[derive(Debug, Default)]
-pub(crate) struct Pool {
+pub(crate) struct PoolState {
     limits: PoolLimits,
     /// The time at which the rate has made up for all rows claimed so far, in microseconds since 1970.
     free_at: i64,
 }
 
 /// The number of rows that each limited pool may have in this claim.
-pub(crate) type Permits = BTreeMap<String, u64>;
+pub(crate) type PoolPermits = BTreeMap<String, u64>;
 
 impl MemoryTable {
     /// Sets a pool's limits, as a row of the pool table would.
@@ -36,22 +36,22 @@ impl MemoryTable {
     }
 }
 
-impl Pool {
+impl PoolState {
     fn burst(rate: u32) -> u32 {
         rate.div_ceil(60).max(1)
     }
 
     /// Returns the microseconds that one row uses up. The burst is subtracted from the rate, so that no minute exceeds
     /// it.
-    fn every(rate: u32) -> i64 {
+    fn interval(rate: u32) -> i64 {
         let steady = if rate > 60 { rate - Self::burst(rate) } else { rate };
         60_000_000 / i64::from(steady.max(1))
     }
 
     /// Returns when the rows claimed so far are made up for. More than this rate can ever accumulate stems from a
     /// slower earlier rate, and is ignored.
-    fn paid_at(&self, rate: u32, now: i64) -> i64 {
-        let most = (i64::from(Self::burst(rate)) + 1) * Self::every(rate);
+    fn rate_free_at(&self, rate: u32, now: i64) -> i64 {
+        let most = (i64::from(Self::burst(rate)) + 1) * Self::interval(rate);
         if self.free_at > now + most { now } else { self.free_at.max(now) }
     }
 
@@ -65,9 +65,9 @@ impl Pool {
             if rate == 0 {
                 return 0;
             }
-            let owed = (self.paid_at(rate, now) - now).unsigned_abs();
-            let owed = owed.div_ceil(Self::every(rate).unsigned_abs());
-            u64::from(Self::burst(rate)).saturating_sub(owed)
+            let rate_debt = (self.rate_free_at(rate, now) - now).unsigned_abs();
+            let rate_debt = rate_debt.div_ceil(Self::interval(rate).unsigned_abs());
+            u64::from(Self::burst(rate)).saturating_sub(rate_debt)
         });
         by_count.into_iter().chain(by_rate).min()
     }
@@ -78,96 +78,96 @@ impl MemoryStore {
         role(self.contract(), row, Role::Pool).as_text()
     }
 
-    pub(crate) fn share_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
+    pub(crate) fn fair_key<'a>(&self, row: &'a Row) -> Option<&'a str> {
         self.contract().claim.fair.as_ref().and_then(|fair| get(row, &fair.name).as_text())
     }
 
     /// Returns the permits of each limited pool.
-    pub(crate) fn permits(&self, table: &Table, now: i64) -> Permits {
+    pub(crate) fn permits(&self, table: &TableState, now: i64) -> PoolPermits {
         if self.contract().pool.is_none() {
-            return Permits::new();
+            return PoolPermits::new();
         }
         let mut in_flight: BTreeMap<&str, u64> = BTreeMap::new();
         let claimed = self.claimed_states();
         for row in table.rows.values() {
-            let flying = state_of(self.contract(), row).is_some_and(|state| claimed.contains(&state));
-            if let Some(pool) = self.pool_of(row).filter(|_| flying) {
+            let is_in_flight = state_of(self.contract(), row).is_some_and(|state| claimed.contains(&state));
+            if let Some(pool) = self.pool_of(row).filter(|_| is_in_flight) {
                 *in_flight.entry(pool).or_default() += 1;
             }
         }
-        let left = |(name, pool): (&String, &Pool)| {
-            let flying = in_flight.get(name.as_str()).copied().unwrap_or(0);
-            Some((name.clone(), pool.permits(flying, now)?))
+        let permits_left = |(name, pool): (&String, &PoolState)| {
+            let in_flight_count = in_flight.get(name.as_str()).copied().unwrap_or(0);
+            Some((name.clone(), pool.permits(in_flight_count, now)?))
         };
-        table.pools.iter().filter_map(left).collect()
+        table.pools.iter().filter_map(permits_left).collect()
     }
 
     /// Uses one permit of the row's pool, if it is limited; false if there is none left.
-    pub(crate) fn admit(&self, permits: &mut Permits, row: &Row) -> bool {
+    pub(crate) fn admit(&self, permits: &mut PoolPermits, row: &Row) -> bool {
         match self.pool_of(row).and_then(|pool| permits.get_mut(pool)) {
             None => true,
             Some(0) => false,
-            Some(left) => {
-                *left -= 1;
+            Some(permits_left) => {
+                *permits_left -= 1;
                 true
             }
         }
     }
 
     /// Picks rows round-robin by pool and client; rows of a limited pool only with a permit.
-    pub(crate) fn in_turns(
+    pub(crate) fn round_robin(
         &self,
-        table: &Table,
+        table: &TableState,
         rows: impl Iterator<Item = RowId>,
         limit: usize,
-        permits: &mut Permits,
+        permits: &mut PoolPermits,
     ) -> Vec<RowId> {
-        let mut places: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::new();
-        let mut turns: VecDeque<VecDeque<(usize, RowId)>> = VecDeque::new();
-        for (place, id) in rows.enumerate() {
+        let mut queue_of: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::new();
+        let mut queues: VecDeque<VecDeque<(usize, RowId)>> = VecDeque::new();
+        for (position, id) in rows.enumerate() {
             let row = &table.rows[&id];
-            let at = *places.entry((self.pool_of(row), self.share_of(row))).or_insert_with(|| {
-                turns.push_back(VecDeque::new());
-                turns.len() - 1
+            let queue_index = *queue_of.entry((self.pool_of(row), self.fair_key(row))).or_insert_with(|| {
+                queues.push_back(VecDeque::new());
+                queues.len() - 1
             });
-            turns[at].push_back((place, id));
+            queues[queue_index].push_back((position, id));
         }
-        let mut taken: Vec<(usize, RowId)> = Vec::new();
-        while let Some(mut share) = turns.pop_front() {
-            if taken.len() >= limit {
+        let mut chosen: Vec<(usize, RowId)> = Vec::new();
+        while let Some(mut queue) = queues.pop_front() {
+            if chosen.len() >= limit {
                 break;
             }
-            let Some(id) = share.pop_front() else { continue };
+            let Some(id) = queue.pop_front() else { continue };
             if self.admit(permits, &table.rows[&id.1]) {
-                taken.push(id);
-                turns.push_back(share);
+                chosen.push(id);
+                queues.push_back(queue);
             }
         }
         // Round-robin decides which rows are claimed; the contract decides their order.
-        taken.sort_unstable();
-        taken.into_iter().map(|(_, id)| id).collect()
+        chosen.sort_unstable();
+        chosen.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Charges a row to its pool's rate, or refunds it (`back`).
-    pub(crate) fn spend(&self, table: &mut Table, id: &RowId, now: i64, back: bool) {
+    /// Charges a row to its pool's rate, or refunds it (`refund`).
+    pub(crate) fn charge_pool(&self, table: &mut TableState, id: &RowId, now: i64, refund: bool) {
         let Some(pool) = table.rows.get(id).and_then(|row| self.pool_of(row)).map(str::to_owned) else {
             return;
         };
         let Some(pool) = table.pools.get_mut(&pool) else { return };
         let Some(rate) = pool.limits.rate else { return };
-        if back {
-            pool.free_at -= Pool::every(rate);
+        if refund {
+            pool.free_at -= PoolState::interval(rate);
         } else {
-            pool.free_at = pool.paid_at(rate, now) + Pool::every(rate);
+            pool.free_at = pool.rate_free_at(rate, now) + PoolState::interval(rate);
         }
     }
 
     /// Returns the microseconds until the rate of the row's pool allows it; `None` if no rate delays it.
-    pub(crate) fn rate_wait(&self, table: &Table, row: &Row, now: i64) -> Option<i64> {
+    pub(crate) fn rate_wait(&self, table: &TableState, row: &Row, now: i64) -> Option<i64> {
         let pool = table.pools.get(self.pool_of(row)?)?;
         let rate = pool.limits.rate?;
-        let spare = i64::from(Pool::burst(rate) - 1) * Pool::every(rate);
-        Some(pool.paid_at(rate, now) - now - spare).filter(|wait| *wait > 0)
+        let spare = i64::from(PoolState::burst(rate) - 1) * PoolState::interval(rate);
+        Some(pool.rate_free_at(rate, now) - now - spare).filter(|wait| *wait > 0)
     }
 }
 
@@ -179,20 +179,23 @@ mod tests {
     fn j9_no_minute_has_more_than_the_rate() {
         for rate in [1, 7, 60, 61, 600, 6000] {
             let mut pool =
-                Pool { limits: PoolLimits { rate: Some(rate), ..PoolLimits::default() }, free_at: 0 };
-            let mut taken: Vec<i64> = Vec::new();
+                PoolState { limits: PoolLimits { rate: Some(rate), ..PoolLimits::default() }, free_at: 0 };
+            let mut chosen: Vec<i64> = Vec::new();
             for step in 0..30_000_i64 {
                 let now = 1_000_000_000 + step * 10_000;
                 for _ in 0..pool.permits(0, now).unwrap_or(0) {
-                    pool.free_at = pool.free_at.max(now) + Pool::every(rate);
-                    taken.push(now);
+                    pool.free_at = pool.free_at.max(now) + PoolState::interval(rate);
+                    chosen.push(now);
                 }
             }
-            for (index, first) in taken.iter().enumerate() {
-                let within = taken[index..].iter().take_while(|at| **at < first + 60_000_000).count();
+            for (index, first) in chosen.iter().enumerate() {
+                let within = chosen[index..]
+                    .iter()
+                    .take_while(|queue_index| **queue_index < first + 60_000_000)
+                    .count();
                 assert!(within <= rate as usize, "{within} of {rate} within a minute");
             }
-            assert!(taken.len() >= rate as usize * 4, "{} of {rate} in five minutes", taken.len());
+            assert!(chosen.len() >= rate as usize * 4, "{} of {rate} in five minutes", chosen.len());
         }
     }
 }

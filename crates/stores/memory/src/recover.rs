@@ -8,7 +8,7 @@ use postrider_seams::store::{Held, Reclaimed};
 use postrider_seams::{Lease, RowId, Value};
 
 use crate::store::MemoryStore;
-use crate::table::Table;
+use crate::table::TableState;
 
 impl MemoryStore {
     /// Replaces the begun rows of this worker by these, without those that lost their lease; returns which of `begun`
@@ -17,7 +17,10 @@ impl MemoryStore {
         let now = self.table.now();
         let mut table = self.table.lock();
         let is_held = |lease: &&Lease| {
-            table.rows.get(&lease.id).is_some_and(|row| self.holds(row, lease) && !self.has_run_out(row, now))
+            table
+                .rows
+                .get(&lease.id)
+                .is_some_and(|row| self.lease_holds(row, lease) && !self.lease_expired(row, now))
         };
         let list: Vec<Lease> = begun.iter().filter(is_held).chain(others).cloned().collect();
         let answers =
@@ -29,15 +32,16 @@ impl MemoryStore {
     pub(crate) fn reclaim_rows(&self, limit: u32) -> Reclaimed {
         let now = self.table.now();
         let mut table = self.table.lock();
-        self.stamp_rows(&mut table, limit, now);
-        let expired = self.choose(&table, &self.claimed_states(), limit, |row| self.has_run_out(row, now));
+        self.stamp_untimed_claims(&mut table, limit, now);
+        let expired =
+            self.find_rows(&table, &self.claimed_states(), limit, |row| self.lease_expired(row, now));
         let mut reclaimed = Reclaimed::default();
         for id in expired {
             if self.is_begun(&table, &id) {
                 let crash = self.count_crash(&mut table, &id);
                 *(if crash == Crash::Dead { &mut reclaimed.dead } else { &mut reclaimed.retried }) += 1;
             } else {
-                self.give_back(&mut table, &id);
+                self.release_row(&mut table, &id);
                 reclaimed.free += 1;
             }
         }
@@ -45,32 +49,32 @@ impl MemoryStore {
     }
 
     /// Releases rows that this worker has claimed and does not hold.
-    pub(crate) fn release_others(&self, held: &[Lease]) -> u64 {
+    pub(crate) fn release_lost_rows(&self, held: &[Lease]) -> u64 {
         if self.contract().column(Role::Owner).is_none() {
             return 0;
         }
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
         let mut table = self.table.lock();
-        let claimed = self.choose(&table, &self.claimed_states(), u32::MAX, |row| {
+        let claimed = self.find_rows(&table, &self.claimed_states(), u32::MAX, |row| {
             role(self.contract(), row, Role::Owner).as_text() == Some(&self.worker)
         });
         let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
         for id in &unheld {
-            self.give_back(&mut table, id);
+            self.release_row(&mut table, id);
         }
         unheld.len() as u64
     }
 
-    fn has_run_out(&self, row: &Row, now: i64) -> bool {
+    fn lease_expired(&self, row: &Row, now: i64) -> bool {
         lease_end(self.contract(), self.stage(), row).is_some_and(|end| end < now)
     }
 
     /// Stamps claims of other programs that left no time with the time at which they are first seen.
-    fn stamp_rows(&self, table: &mut Table, limit: u32, now: i64) {
+    fn stamp_untimed_claims(&self, table: &mut TableState, limit: u32, now: i64) {
         let (contract, stage) = (self.contract(), self.stage());
-        let Some(column) = contract.stamped(stage) else { return };
+        let Some(column) = contract.nullable_claim_time(stage) else { return };
         let unstamped = |row: &Row| lease_end(contract, stage, row).is_none();
-        for id in self.choose(table, &self.claimed_states(), limit, unstamped) {
+        for id in self.find_rows(table, &self.claimed_states(), limit, unstamped) {
             let mut row = table.rows[&id].clone();
             row.insert(column.to_owned(), Value::Int(now));
             table.write(contract, &id, row);
@@ -78,13 +82,13 @@ impl MemoryStore {
     }
 
     /// Whether a worker had begun to deliver the row under the lease that the row has now.
-    fn is_begun(&self, table: &Table, id: &RowId) -> bool {
+    fn is_begun(&self, table: &TableState, id: &RowId) -> bool {
         let lease = Lease { id: id.clone(), fence: self.fence(&table.rows[id]) };
         let lists = table.begun.iter().filter(|((stage, _), _)| *stage == self.stage);
         lists.into_iter().any(|(_, begun)| begun.contains(&lease))
     }
 
-    fn count_crash(&self, table: &mut Table, id: &RowId) -> Crash {
+    fn count_crash(&self, table: &mut TableState, id: &RowId) -> Crash {
         let (contract, stage) = (self.contract(), self.stage());
         let place = (self.stage, id.clone());
         let crashes = table.crashes.get(&place).map_or(0, |(crashes, _)| *crashes);
@@ -93,10 +97,10 @@ impl MemoryStore {
         let ids = std::slice::from_ref(id);
         match crash {
             Crash::Charged => {
-                let back = contract.reclaim_move(stage, stage.retry);
+                let back = contract.reclaim_move(stage, stage.retryable);
                 self.make_moves(table, ids, &back, Some(LEASE_EXPIRED));
             }
-            Crash::Spared => self.give_back(table, id),
+            Crash::Spared => self.release_row(table, id),
             Crash::Dead => {
                 table.crashes.remove(&place);
                 let dead = contract.reclaim_move(stage, stage.dead);
@@ -106,9 +110,9 @@ impl MemoryStore {
         crash
     }
 
-    fn give_back(&self, table: &mut Table, id: &RowId) {
+    fn release_row(&self, table: &mut TableState, id: &RowId) {
         let now = self.table.now();
-        self.spend(table, id, now, true);
+        self.charge_pool(table, id, now, true);
         let back = self.contract().lease_move(self.stage(), Transition::Released);
         self.make_moves(table, std::slice::from_ref(id), &back, None);
     }

@@ -1,12 +1,12 @@
 //! Settles rows: transitions guarded by the fence.
 
 use postrider_contract::Transition;
-use postrider_rows::Given;
+use postrider_rows::TransitionInput;
 use postrider_seams::store::{Held, Settlement};
 
 use crate::apply;
 use crate::store::MemoryStore;
-use crate::table::Table;
+use crate::table::TableState;
 
 impl MemoryStore {
     /// Settles one row; hands back `hands_back` first, under the same lock.
@@ -18,13 +18,14 @@ impl MemoryStore {
         self.settle_locked(&mut table, settlement)
     }
 
-    fn settle_locked(&self, table: &mut Table, settlement: &Settlement) -> Held {
+    fn settle_locked(&self, table: &mut TableState, settlement: &Settlement) -> Held {
         let now = self.table.now();
-        let held = table.rows.get(&settlement.lease.id).is_some_and(|row| self.holds(row, &settlement.lease));
+        let held =
+            table.rows.get(&settlement.lease.id).is_some_and(|row| self.lease_holds(row, &settlement.lease));
         if !held {
             return Held::Lost;
         }
-        let given = Given {
+        let input = TransitionInput {
             now,
             worker: &self.worker,
             delay: settlement.delay,
@@ -34,13 +35,13 @@ impl MemoryStore {
             outcome: &settlement.outcome,
         };
         if matches!(settlement.transition, Transition::Deferred | Transition::Released) {
-            self.spend(table, &settlement.lease.id, now, true);
+            self.charge_pool(table, &settlement.lease.id, now, true);
         }
-        if settlement.transition.ends_a_try() {
+        if settlement.transition.ends_attempt() {
             table.crashes.remove(&(self.stage, settlement.lease.id.clone()));
         }
         let step = self.contract().lease_move(self.stage(), settlement.transition);
-        apply::make(table, self.contract(), &step, &settlement.lease.id, &given);
+        apply::apply_move(table, self.contract(), &step, &settlement.lease.id, &input);
         Held::Held
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
-use postrider_rows::{Row, due_at, get, is_barred, is_ours, micros};
+use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Fields, Handoff, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
-use crate::table::{MemoryTable, Table};
+use crate::table::{MemoryTable, TableState};
 use crate::tally;
 
 /// A store on a [`MemoryTable`], for one stage and one worker.
@@ -65,7 +65,7 @@ impl MemoryStore {
 
     /// Returns the message columns and the contract's counts. Joined columns are missing: other tables do not exist
     /// here.
-    pub(crate) fn fields(&self, table: &Table, row: &Row, now: i64) -> Fields {
+    pub(crate) fn fields(&self, table: &TableState, row: &Row, now: i64) -> Fields {
         let contract = self.contract();
         let mut values: Vec<Value> =
             self.field_columns.iter().map(|column| get(row, column).clone()).collect();
@@ -123,8 +123,8 @@ impl Store for MemoryStore {
         Ok(self.reclaim_rows(limit))
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        Ok(self.release_others(held))
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        Ok(self.release_lost_rows(held))
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
@@ -145,7 +145,9 @@ impl Store for MemoryStore {
             .in_states(&self.stage().ready)
             .iter()
             .map(|id| &table.rows[id])
-            .filter(|row| is_ours(self.contract(), row) && !is_barred(self.contract(), row, now))
+            .filter(|row| {
+                matches_filter(self.contract(), row) && !is_blocked_by_sweep(self.contract(), row, now)
+            })
             .filter_map(|row| Some((row, due_at(self.contract(), self.stage(), row)?)))
             // An ordered row that is due but was not claimed waits behind another row.
             .filter(|(row, due)| *due > now || self.ordered(row).is_none())

@@ -18,13 +18,13 @@ pub struct MemorySuppressions {
 
 impl MemorySuppressions {
     /// Makes every call fail from now on, or succeed again.
-    pub fn break_down(&self, broken: bool) {
+    pub fn set_failing(&self, broken: bool) {
         self.broken.store(broken, Relaxed);
     }
 
     fn entries(&self) -> Result<std::sync::MutexGuard<'_, BTreeMap<String, String>>, Error> {
         if self.broken.load(Relaxed) {
-            return Err(Error::new(Class::Transient, "the list in memory was told to fail"));
+            return Err(Error::new(Class::Transient, "the list in memory fails as the test requested"));
         }
         Ok(self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,34 +1,40 @@
 //! Transitions without a lease: sweeps, purge, and those of operators.
 
 use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
-use postrider_rows::{Given, Row, get, has_attempts_left, int, is_ours, micros};
+use postrider_rows::{Row, TransitionInput, get, has_attempts_left, int, matches_filter, micros};
 use postrider_seams::RowId;
 use postrider_seams::row::Detail;
 
 use crate::apply;
 use crate::store::MemoryStore;
-use crate::table::Table;
+use crate::table::TableState;
 
 impl MemoryStore {
     /// Makes a transition on each of these rows, with one reason.
-    pub(crate) fn make_moves(&self, table: &mut Table, ids: &[RowId], step: &Move<'_>, reason: Option<&str>) {
-        let nothing = Detail::new();
-        let given = Given { reason, ..self.given(self.table.now(), &nothing) };
+    pub(crate) fn make_moves(
+        &self,
+        table: &mut TableState,
+        ids: &[RowId],
+        step: &Move<'_>,
+        reason: Option<&str>,
+    ) {
+        let no_detail = Detail::new();
+        let input = TransitionInput { reason, ..self.transition_input(self.table.now(), &no_detail) };
         for id in ids {
-            apply::make(table, self.contract(), step, id, &given);
+            apply::apply_move(table, self.contract(), step, id, &input);
         }
     }
 
     /// Returns the keys of up to `limit` rows that are in these states and for which `passes` is true.
-    pub(crate) fn choose(
+    pub(crate) fn find_rows(
         &self,
-        table: &Table,
+        table: &TableState,
         states: &[StateId],
         limit: u32,
         passes: impl Fn(&Row) -> bool,
     ) -> Vec<RowId> {
         let ids = table.in_states(states).into_iter();
-        ids.filter(|id| is_ours(self.contract(), &table.rows[id]) && passes(&table.rows[id]))
+        ids.filter(|id| matches_filter(self.contract(), &table.rows[id]) && passes(&table.rows[id]))
             .take(limit as usize)
             .collect()
     }
@@ -36,7 +42,8 @@ impl MemoryStore {
     pub(crate) fn sweep_spent(&self, limit: u32) -> u64 {
         let (contract, stage) = (self.contract(), self.stage());
         let mut table = self.table.lock();
-        let spent = self.choose(&table, &stage.ready, limit, |row| !has_attempts_left(contract, stage, row));
+        let spent =
+            self.find_rows(&table, &stage.ready, limit, |row| !has_attempts_left(contract, stage, row));
         let step = contract.spent_move(stage);
         self.make_moves(&mut table, &spent, &step, Some(ATTEMPTS_SPENT));
         spent.len() as u64
@@ -50,7 +57,7 @@ impl MemoryStore {
         let rule = &self.contract().sweeps[index];
         let now = self.table.now();
         let mut table = self.table.lock();
-        let due = self.choose(&table, &rule.from, limit, |row| self.is_stale(rule, row, now));
+        let due = self.find_rows(&table, &rule.from, limit, |row| self.is_stale(rule, row, now));
         let step = self.contract().sweep_move(self.stage(), rule);
         self.make_moves(&mut table, &due, &step, rule.reason.as_deref());
         due
@@ -62,7 +69,7 @@ impl MemoryStore {
         let mut purged = 0;
         for rule in &self.contract().retention {
             let since = |row: &Row| rule.since.iter().find_map(|column| int(get(row, column)));
-            let old = self.choose(&table, &[rule.state], limit, |row| {
+            let old = self.find_rows(&table, &[rule.state], limit, |row| {
                 since(row).is_some_and(|since| since < now - micros(rule.after))
             });
             for id in &old {

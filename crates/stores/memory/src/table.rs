@@ -15,21 +15,21 @@ const EPOCH: i64 = 1_767_225_600_000_000;
 /// One table, shared by any number of stores (workers).
 pub struct MemoryTable {
     pub(crate) contract: Contract,
-    inner: Mutex<Table>,
+    inner: Mutex<TableState>,
     started: Instant,
     pub(crate) written: Notify,
 }
 
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct TableState {
     pub rows: HashMap<RowId, Row>,
     /// The rows of each state, in the order of claims.
-    pub index: HashMap<Option<StateId>, BTreeSet<(Vec<Key>, RowId)>>,
+    pub index: HashMap<Option<StateId>, BTreeSet<(Vec<OrderKey>, RowId)>>,
     /// The rows that effects inserted, each with the name of its table.
     pub effects: Vec<(String, Row)>,
     pub locks: HashMap<String, (String, i64)>,
     pub paused: BTreeSet<String>,
-    pub pools: BTreeMap<String, crate::pools::Pool>,
+    pub pools: BTreeMap<String, crate::pools::PoolState>,
     /// The leases whose delivery has begun, by stage and worker.
     pub begun: HashMap<(usize, String), Vec<Lease>>,
     /// Consecutive crashes during a delivery of a row, and when the last one was counted, by stage and row.
@@ -39,7 +39,7 @@ pub(crate) struct Table {
 
 /// One part of a row's position in the order of claims; NULLs are first, or last if the order is descending.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
+pub(crate) enum OrderKey {
     NullFirst,
     Int(i64),
     Text(String),
@@ -54,7 +54,7 @@ impl MemoryTable {
         Arc::new(Self { contract, inner: Mutex::default(), started: Instant::now(), written: Notify::new() })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, TableState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +98,7 @@ impl MemoryTable {
     }
 }
 
-impl Table {
+impl TableState {
     /// Inserts or replaces a row and updates the index: the only way to change a row.
     pub fn write(&mut self, contract: &Contract, id: &RowId, row: Row) {
         if let Some(old) = self.rows.get(id) {
@@ -132,7 +132,7 @@ impl Table {
     }
 }
 
-fn order_key(contract: &Contract, row: &Row) -> Vec<Key> {
+fn order_key(contract: &Contract, row: &Row) -> Vec<OrderKey> {
     contract
         .claim
         .order
@@ -141,18 +141,18 @@ fn order_key(contract: &Contract, row: &Row) -> Vec<Key> {
         .map(|order| {
             let value =
                 contract.column(order.role).and_then(|column| row.get(column)).unwrap_or(&Value::Null);
-            key(value, order.descending)
+            sort_key(value, order.descending)
         })
         .collect()
 }
 
-pub(crate) fn key(value: &Value, descending: bool) -> Key {
+pub(crate) fn sort_key(value: &Value, descending: bool) -> OrderKey {
     match (value, descending) {
-        (Value::Int(int), false) => Key::Int(*int),
-        (Value::Int(int), true) => Key::Descending(std::cmp::Reverse(*int)),
-        (Value::Text(text), _) => Key::Text(text.clone()),
-        (_, false) => Key::NullFirst,
-        (_, true) => Key::NullLast,
+        (Value::Int(int), false) => OrderKey::Int(*int),
+        (Value::Int(int), true) => OrderKey::Descending(std::cmp::Reverse(*int)),
+        (Value::Text(text), _) => OrderKey::Text(text.clone()),
+        (_, false) => OrderKey::NullFirst,
+        (_, true) => OrderKey::NullLast,
     }
 }
 

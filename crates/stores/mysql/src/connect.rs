@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
-use postrider_sql::run::Opened;
-use postrider_sql::run::pool::{Limits, Pool};
-use postrider_sql::run::store::SqlStore;
+use postrider_sql::driver::Driver as _;
+use postrider_sql::driver::pool::{Limits, Pool};
+use postrider_sql::open_table::OpenTable;
+use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
 use sqlx::mysql::MySqlConnectOptions;
 
-use crate::error::{self, Place};
+use crate::error::Place;
 use crate::migrate::Migration;
 use crate::session::Connector;
 use crate::shape;
 use crate::store::{MysqlStore, MysqlTable};
 
 /// Largest number of keys per statement: longer transactions cause more collisions than they save round trips.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 
 /// Oldest supported versions: the first ones with SKIP LOCKED.
 const OLDEST_MYSQL: Version = Version(8, 0, 1);
@@ -79,7 +80,7 @@ pub struct Database {
     /// Time limit of a call.
     pub(crate) deadline: Duration,
     /// Time limit of a call that may take long.
-    pub(crate) patience: Duration,
+    pub(crate) long_deadline: Duration,
     pub(crate) connections: u32,
 }
 
@@ -89,7 +90,7 @@ impl Database {
         let options = options(&settings.url)?;
         let place = Place::new(&options);
         let connections = settings.connections.max(1);
-        let (deadline, patience) = (settings.timeout, settings.timeout * PATIENT);
+        let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
         let limits = Limits {
             connections,
             acquire: settings.acquire_timeout,
@@ -97,9 +98,9 @@ impl Database {
             lifetime: Some(Duration::from_mins(30)),
             idle: Some(Duration::from_mins(10)),
         };
-        let pool = Pool::new(Connector::new(options, deadline, patience), limits);
+        let pool = Pool::new(Connector::new(options, deadline, long_deadline), limits);
         let instance = bind::instance_id().into();
-        Ok(Self { pool, instance, place, deadline, patience, connections })
+        Ok(Self { pool, instance, place, deadline, long_deadline, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
@@ -108,7 +109,7 @@ impl Database {
         self.reach().await?;
         self.refuse_old().await?;
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
-        let opened = Opened::new(&contract, stage, Dialect::Mysql, shape, BATCH).map_err(|what| {
+        let opened = OpenTable::new(&contract, stage, Dialect::Mysql, shape, BATCH).map_err(|what| {
             let place = &self.place;
             let text =
                 format!("{place}: lane {lane} does not fit its table: {what}; `postrider check` shows all");
@@ -139,11 +140,6 @@ impl Database {
         let found: Vec<(String,)> =
             self.all("connect", sqlx::query("SELECT CAST(VERSION() AS CHAR)")).await?;
         Ok(found.into_iter().next().map(|(version,)| version).unwrap_or_default())
-    }
-
-    /// Fails at once, with the reason, if the server cannot be reached.
-    pub(crate) async fn reach(&self) -> Result<(), Error> {
-        self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
-use postrider_sql::own;
+use postrider_sql::internal;
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 
 /// Host, port and database for messages, without user or password.
@@ -101,7 +101,7 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         return away.then_some("is the server up, and are host and port in the store's URL right?");
     }
     match number(cause)? {
-        1146 | 1054 => Some(own::absent_advice(cause.as_database_error()?.message())),
+        1146 | 1054 => Some(internal::absent_advice(cause.as_database_error()?.message())),
         1045 | 1698 => Some("check user and password in the store's URL"),
         1049 => Some("create the database, or correct its name in the store's URL"),
         1044 | 1142 | 1143 | 1227 => Some("grant it to this user"),

@@ -6,9 +6,8 @@
 
 mod connect;
 mod error;
+mod execute;
 mod migrate;
-mod plain;
-mod script;
 mod session;
 mod shape;
 mod store;

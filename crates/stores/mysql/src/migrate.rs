@@ -5,7 +5,8 @@ use postrider_contract::{Columns, Contract};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
-use postrider_sql::run::migrate;
+use postrider_sql::ddl::migrate;
+use postrider_sql::driver::Driver as _;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -76,7 +77,8 @@ impl Migrate for Migration {
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
         let mut statements = self.missing(options).await?;
-        statements.extend(migrate::missing_own(Dialect::Mysql, shape::own_tables(&self.database).await?));
+        statements
+            .extend(migrate::missing_internal(Dialect::Mysql, shape::internal_tables(&self.database).await?));
         Ok(statements)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_sql::run::pool::Connect;
+use postrider_sql::driver::pool::Connect;
 use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Transaction};
 

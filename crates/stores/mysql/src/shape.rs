@@ -3,10 +3,10 @@
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
-use postrider_sql::own::recipients::RECIPIENTS;
-use postrider_sql::run::hazards::{Constraints, enum_values};
-use postrider_sql::run::migrate::{Found, gathered};
-use postrider_sql::{Shape, ShapeColumn, own};
+use postrider_sql::ddl::migrate::{Found, gathered};
+use postrider_sql::internal::RECIPIENTS;
+use postrider_sql::verify::hazards::{Constraints, enum_values};
+use postrider_sql::{Shape, ShapeColumn, internal};
 
 use crate::connect::Database;
 
@@ -118,9 +118,9 @@ pub async fn constraints(
 }
 
 /// Returns, for each internal table, whether it exists.
-pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
-    let mut there = [false; own::TABLES.len()];
-    for (table, there) in own::TABLES.into_iter().zip(&mut there) {
+pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TABLES.len()], Error> {
+    let mut there = [false; internal::TABLES.len()];
+    for (table, there) in internal::TABLES.into_iter().zip(&mut there) {
         *there = !columns(database, None, table).await?.is_empty();
     }
     Ok(there)

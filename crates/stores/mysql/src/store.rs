@@ -3,15 +3,15 @@
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Migrate;
 use postrider_seams::store::Error;
-use postrider_sql::run::Opened;
-use postrider_sql::run::store::{SqlStore, SqlTable};
+use postrider_sql::open_table::OpenTable;
+use postrider_sql::store::{SqlStore, SqlTable};
 use tokio::time::Instant;
 
 use crate::connect::Database;
 use crate::migrate::Migration;
 
 /// Largest number of rows per claim, which locks its rows one statement before it marks them. The engine claims again.
-const CLAIM_LIMIT: u32 = 512;
+const CLAIM_LIMIT: u32 = 2048;
 
 /// One contract's table on MySQL or MariaDB, for one stage.
 pub type MysqlStore = SqlStore<MysqlTable>;
@@ -19,7 +19,7 @@ pub type MysqlStore = SqlStore<MysqlTable>;
 /// The MySQL part of a store: connections, rendered statements and migration of one table.
 pub struct MysqlTable {
     pub(crate) database: Database,
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenTable,
     pub(crate) migration: Migration,
 }
 
@@ -30,7 +30,7 @@ impl SqlTable for MysqlTable {
         &self.database
     }
 
-    fn opened(&self) -> &Opened {
+    fn opened(&self) -> &OpenTable {
         &self.opened
     }
 

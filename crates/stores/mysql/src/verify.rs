@@ -4,9 +4,9 @@ use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::bind::Given;
-use postrider_sql::run::Run as _;
-use postrider_sql::run::verify::{Facts, Waking};
+use postrider_sql::bind::Values;
+use postrider_sql::driver::Driver as _;
+use postrider_sql::verify::{Facts, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
@@ -31,10 +31,10 @@ impl MysqlTable {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
-            strange: self.opened.strange(&patient).await?,
+            unknown_states: self.opened.unknown_states(&patient).await?,
             waking: Waking::Polls,
             declared: self.migration.declared(),
-            own_tables: shape::own_tables(&self.database).await?,
+            internal_tables: shape::internal_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Mysql, &facts))
     }
@@ -42,15 +42,15 @@ impl MysqlTable {
     /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
         let table = Value::Text(self.opened.contract.table.name.clone());
-        let rows = self.database.ask("read the table's size", ROWS, vec![table]).await?;
+        let rows = self.database.query("read the table's size", ROWS, vec![table]).await?;
         let size = rows.into_iter().flatten().flatten().next();
         if !matches!(size, Some(Value::Int(rows)) if rows >= TELLING_ROWS) {
             return Ok(None);
         }
-        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+        for step in self.opened.statements.claim.iter().filter_map(|claim| claim.steps.first()) {
             let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Given::limit(&self.database.instance, 100);
+            let given = Values::limit(&self.database.instance, 100);
             let plan = self.database.run("explain the claim", &script, &given).await?.into_rows();
             let says = |word: &str| {
                 plan.iter().flatten().any(|cell| cell.as_text().is_some_and(|text| text.contains(word)))
@@ -67,11 +67,11 @@ impl MysqlTable {
 
     /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
-        let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
+        let look = self.opened.statements.groups.iter().filter_map(|groups| groups.after.first());
         for step in look.flat_map(|script| &script.steps) {
             let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Given::limit(&self.database.instance, 100);
+            let given = Values::limit(&self.database.instance, 100);
             let plan = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
             let scans = plan.iter().any(|row| {
                 let has = |word: &str| row.iter().any(|cell| cell.as_text() == Some(word));

@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
-use postrider_sql::run::Opened;
-use postrider_sql::run::pool::{Limits, Pool};
-use postrider_sql::run::store::SqlStore;
+use postrider_sql::driver::Driver as _;
+use postrider_sql::driver::pool::{Limits, Pool};
+use postrider_sql::open_table::OpenTable;
+use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::PgConnectOptions;
 
 use crate::error::Place;
 use crate::migrate::Migration;
 use crate::session::{Connector, Pooler};
+use crate::shape;
 use crate::store::{PostgresStore, PostgresTable};
 use crate::wake::Waker;
-use crate::{error, shape};
 
 /// Oldest server version that the rendered statements support: `AS MATERIALIZED` came with 12.
 const OLDEST: i32 = 12;
@@ -87,7 +88,7 @@ pub struct Database {
     /// Time limit of a call.
     pub(crate) deadline: Duration,
     /// Time limit of a call that may take long.
-    pub(crate) patience: Duration,
+    pub(crate) long_deadline: Duration,
     pub(crate) connections: u32,
 }
 
@@ -96,11 +97,11 @@ impl Database {
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
         let place = Place::new(&options);
-        let (deadline, patience) = (settings.timeout, settings.timeout * PATIENT);
+        let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
         let listen = settings.listen_url.as_deref().map(self::options).transpose()?;
-        let listen =
-            listen.map(|options| Connector::new(options, None, deadline, patience).plain_options().clone());
-        let connector = Connector::new(options, settings.pooler, deadline, patience);
+        let listen = listen
+            .map(|options| Connector::new(options, None, deadline, long_deadline).plain_options().clone());
+        let connector = Connector::new(options, settings.pooler, deadline, long_deadline);
         let connections = settings.connections.max(1);
         let limits = Limits {
             connections,
@@ -111,7 +112,7 @@ impl Database {
         };
         let instance = bind::instance_id().into();
         let pool = Pool::new(connector, limits);
-        Ok(Self { pool, listen, instance, place, deadline, patience, connections })
+        Ok(Self { pool, listen, instance, place, deadline, long_deadline, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns and renders its statements. `lane` names the lane in
@@ -125,7 +126,7 @@ impl Database {
         self.reach().await?;
         self.refuse_old().await?;
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
-        let opened = Opened::new(&contract, stage, Dialect::Postgres, shape, BATCH)
+        let opened = OpenTable::new(&contract, stage, Dialect::Postgres, shape, BATCH)
             .map_err(|what| self.misfit(lane, &what))?;
         let waker = Waker::new(self, &opened.contract).await?;
         let migration = Migration::new(self.clone(), contract);
@@ -146,11 +147,6 @@ impl Database {
     /// Closes the connections after the running calls have ended.
     pub async fn close(&self) {
         self.pool.close().await;
-    }
-
-    /// Fails at once, with the reason, if the server cannot be reached.
-    pub(crate) async fn reach(&self) -> Result<(), Error> {
-        self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {

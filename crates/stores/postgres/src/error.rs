@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::store::{Class, Error};
-use postrider_sql::own;
+use postrider_sql::internal;
 use sqlx::postgres::PgConnectOptions;
 
 /// Host, port and database for messages, without user or password.
@@ -88,7 +88,7 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         return away.then_some("is the server up, and are host and port in the store's URL right?");
     }
     match code(cause)?.as_str() {
-        "42P01" | "42703" => Some(own::absent_advice(cause.as_database_error()?.message())),
+        "42P01" | "42703" => Some(internal::absent_advice(cause.as_database_error()?.message())),
         "28P01" | "28000" => Some("check user and password in the store's URL"),
         "3D000" => Some("create the database, or correct its name in the store's URL"),
         "42501" => Some("grant it to this user"),

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use postrider_contract::{Columns, Contract};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::Error;
-use postrider_sql::run::migrate;
+use postrider_sql::ddl::migrate;
+use postrider_sql::driver::Driver as _;
 use postrider_sql::{Dialect, ddl};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
 
@@ -88,7 +89,10 @@ impl Migrate for Migration {
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
         let mut statements = self.missing(options).await?;
-        statements.extend(migrate::missing_own(Dialect::Postgres, shape::own_tables(&self.database).await?));
+        statements.extend(migrate::missing_internal(
+            Dialect::Postgres,
+            shape::internal_tables(&self.database).await?,
+        ));
         if options.notify && !wake::has_trigger(&self.database, &self.contract).await? {
             statements.extend(ddl::notify(&self.contract));
         }

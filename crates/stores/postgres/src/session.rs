@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use postrider_sql::run::pool::Connect;
+use postrider_sql::driver::pool::Connect;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Postgres, Row as _, Transaction,

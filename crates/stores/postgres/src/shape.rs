@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use postrider_contract::{Contract, Table};
 use postrider_seams::store::{Class, Error};
 use postrider_sql::ddl::Index;
-use postrider_sql::own::recipients::RECIPIENTS;
-use postrider_sql::run::hazards::Constraints;
-use postrider_sql::run::migrate::Found;
-use postrider_sql::{Shape, ShapeColumn, ddl, own};
+use postrider_sql::ddl::migrate::Found;
+use postrider_sql::internal::RECIPIENTS;
+use postrider_sql::verify::hazards::Constraints;
+use postrider_sql::{Shape, ShapeColumn, ddl, internal};
 
 use crate::connect::Database;
 
@@ -171,10 +171,10 @@ pub async fn constraints(database: &Database, contract: &Contract) -> Result<Con
 }
 
 /// Returns, for each internal table, whether it exists.
-pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
+pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TABLES.len()], Error> {
     const THERE: &str = "SELECT ARRAY(SELECT to_regclass(name) IS NOT NULL \
         FROM unnest($1::text[]) WITH ORDINALITY AS t(name, place) ORDER BY place)";
-    let names: Vec<String> = own::TABLES.map(quoted_path).into();
+    let names: Vec<String> = internal::TABLES.map(quoted_path).into();
     let (found,): (Vec<bool>,) =
         database.one("look for our own tables", sqlx::query(THERE).bind(names)).await?;
     Ok(std::array::from_fn(|table| found.get(table) == Some(&true)))

@@ -3,8 +3,8 @@
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Migrate;
 use postrider_seams::store::Error;
-use postrider_sql::run::Opened;
-use postrider_sql::run::store::{SqlStore, SqlTable};
+use postrider_sql::open_table::OpenTable;
+use postrider_sql::store::{SqlStore, SqlTable};
 use tokio::time::Instant;
 
 use crate::connect::Database;
@@ -17,7 +17,7 @@ pub type PostgresStore = SqlStore<PostgresTable>;
 /// The PostgreSQL part of a store: connections, rendered statements, wake-ups and migration of one table.
 pub struct PostgresTable {
     pub(crate) database: Database,
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenTable,
     pub(crate) waker: Waker,
     pub(crate) migration: Migration,
 }
@@ -29,7 +29,7 @@ impl SqlTable for PostgresTable {
         &self.database
     }
 
-    fn opened(&self) -> &Opened {
+    fn opened(&self) -> &OpenTable {
         &self.opened
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use postrider_seams::store::Error;
 use postrider_seams::{Suppression, Suppressions};
-use postrider_sql::run::suppressions;
+use postrider_sql::internal::suppressions;
 
 use crate::connect::Database;
 

@@ -3,20 +3,22 @@
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
 use postrider_seams::store::Error;
-use postrider_sql::Dialect;
-use postrider_sql::bind::Given;
-use postrider_sql::run::verify::Facts;
-use postrider_sql::run::{Patience, Run as _};
-use sqlx::Executor as _;
-use sqlx::postgres::PgConnection;
+use postrider_sql::bind::Values;
+use postrider_sql::driver::Driver as _;
+use postrider_sql::driver::execute::{Answer, Execute as _, Statement};
+use postrider_sql::verify::Facts;
+use postrider_sql::{Dialect, Step};
 
-use crate::session::rolled_back;
+use crate::shape;
 use crate::store::PostgresTable;
-use crate::{script, shape};
 
 /// Planner settings that use every available index: a small table would be scanned even with all indexes.
-const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; \
-    SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off";
+const INDEXES_ONLY: [&str; 4] = [
+    "SET LOCAL enable_seqscan = off",
+    "SET LOCAL enable_sort = off",
+    "SET LOCAL enable_incremental_sort = off",
+    "SET LOCAL enable_bitmapscan = off",
+];
 
 /// The plan of the search for free groups if its indexes are missing.
 const GROUP_SCAN: &str = "a sequential scan for each group";
@@ -36,10 +38,10 @@ impl PostgresTable {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
-            strange: self.opened.strange(&patient).await?,
+            unknown_states: self.opened.unknown_states(&patient).await?,
             waking: self.waker.waking(),
             declared: self.migration.declared(),
-            own_tables: shape::own_tables(&self.database).await?,
+            internal_tables: shape::internal_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Postgres, &facts))
     }
@@ -52,45 +54,30 @@ impl PostgresTable {
 
     /// Returns what is wrong with the plan of the claim.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        let database = &self.database;
-        let mut patience = Patience::default();
-        loop {
-            match self.try_claim_scan().await {
-                Ok(shortfall) => return Ok(shortfall),
-                Err(cause) => database.bear(&mut patience, "explain the claim", cause).await?,
-            }
-        }
+        let program = &self.opened.statements;
+        let claims: Vec<&Step> = program.claim.iter().filter_map(|claim| claim.steps.first()).collect();
+        let groups = program.groups.iter().flat_map(|groups| &groups.after).flat_map(|script| &script.steps);
+        let plans = self.plans(claims.iter().copied().chain(groups)).await?;
+        let (of_claims, of_groups) = plans.split_at(claims.len());
+        let shortfall = of_claims.iter().find_map(|plan| self.shortfall(plan));
+        let scan = || of_groups.iter().any(|plan| self.scans(plan)).then(|| GROUP_SCAN.to_owned());
+        Ok(shortfall.or_else(scan))
     }
 
-    async fn try_claim_scan(&self) -> Result<Option<String>, sqlx::Error> {
-        let mut lease = self.database.pool.acquire().await?;
-        let outcome = lease.bound(self.database.patience).run(self.explained(&mut lease)).await;
-        lease.end(outcome)
-    }
-
-    async fn explained(&self, connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
-        let database = &self.database;
-        let mut transaction = database.pool.connector().transaction(connection, database.patience).await?;
-        match self.explained_in(&mut transaction).await {
-            Ok(shortfall) => transaction.rollback().await.map(|()| shortfall),
-            Err(cause) => Err(rolled_back(transaction, cause).await),
-        }
-    }
-
-    async fn explained_in(&self, transaction: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
-        transaction.execute(INDEXES_ONLY).await?;
-        let given = Given::limit(&self.database.instance, 100);
-        let mut shortfall = None;
-        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
-            let plan = script::explain(transaction, step, &given).await?;
-            shortfall = shortfall.or(self.shortfall(&plan));
-        }
-        let groups = self.opened.program.groups.iter().flat_map(|groups| &groups.after);
-        for step in groups.flat_map(|script| &script.steps) {
-            let plan = script::explain(transaction, step, &given).await?;
-            shortfall = shortfall.or(self.scans(&plan).then(|| GROUP_SCAN.to_owned()));
-        }
-        Ok(shortfall)
+    /// Returns the query plan of each step, line by line, without running it.
+    async fn plans(&self, steps: impl Iterator<Item = &Step>) -> Result<Vec<Vec<String>>, Error> {
+        let given = Values::limit(&self.database.instance, 100);
+        let settings = INDEXES_ONLY.map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
+        let explained = steps.map(|step| {
+            let Statement { sql, args } = step.bound(Dialect::Postgres, &given);
+            Statement { sql: format!("EXPLAIN {sql}"), args }
+        });
+        let statements: Vec<Statement> = settings.into_iter().chain(explained).collect();
+        let answers = self.database.transact("explain the claim", &statements).await?;
+        let lines = |answer: Answer| {
+            answer.rows.into_iter().flatten().filter_map(|line| Some(line.as_text()?.to_owned())).collect()
+        };
+        Ok(answers.into_iter().skip(INDEXES_ONLY.len()).map(lines).collect())
     }
 
     fn scans(&self, plan: &[impl AsRef<str>]) -> bool {

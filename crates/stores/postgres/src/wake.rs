@@ -1,4 +1,5 @@
-//! Wakes a lane: by LISTEN if the notification trigger exists, else only at the deadline. Polling alone is sufficient.
+//! Wakes a lane when rows are written, by LISTEN/NOTIFY. Without the notification trigger, or behind a transaction
+//! pooler, the lane only polls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl;
-use postrider_sql::run::verify::Waking;
+use postrider_sql::verify::Waking;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::{Notify, OnceCell};
 use tokio::task::JoinHandle;

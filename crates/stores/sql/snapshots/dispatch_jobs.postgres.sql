@@ -2696,9 +2696,11 @@ FROM unnest(
   "o_trace",
   "o_class")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING
   t.*,
   v."tsid" AS "postrider tsid",
@@ -2782,9 +2784,11 @@ FROM unnest(
   "o_trace",
   "o_class")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING
   t.*,
   v."tsid" AS "postrider tsid",
@@ -2866,9 +2870,11 @@ FROM unnest(
   "o_trace",
   "o_class")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING
   t.*,
   v."tsid" AS "postrider tsid",
@@ -2950,9 +2956,11 @@ FROM unnest(
   "o_trace",
   "o_class")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING
   t.*,
   v."tsid" AS "postrider tsid",
@@ -3028,9 +3036,11 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::text[]
 ) AS v("id", "f0", "f1", "o_duration_ms", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."id")::text;
 
 -- deliver: settle deferred, uniform: [One(Reason), One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -3059,9 +3069,11 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::float8[]
 ) AS v("id", "f0", "f1", "reason", "delay")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."id")::text;
 
 -- deliver: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -3088,9 +3100,11 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]
 ) AS v("id", "f0", "f1")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."id")::text;
 
 -- deliver: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
@@ -3105,9 +3119,11 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]
 ) AS v("id", "f0", "f1")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text;
 
 -- deliver: stamp: [Limit] -> Keys
@@ -3131,9 +3147,11 @@ SELECT (t."id")::text
 FROM "dispatch_jobs" AS t,
   unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
   AND (
     (
       t."lease_until" < now()
@@ -4696,9 +4714,11 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]
 ) AS v("id", "f0", "f1")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."id")::text;
 
 -- deliver, with a queue: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Delay),
@@ -4741,9 +4761,11 @@ FROM unnest(
   "o_trace",
   "o_class")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+    AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING
   t.*,
   v."tsid" AS "postrider tsid",

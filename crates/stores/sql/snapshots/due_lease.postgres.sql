@@ -98,8 +98,10 @@ RETURNING (t."id")::bigint;
 UPDATE "jobs" AS t SET "state" = 'closed', "error" = NULL
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -121,8 +123,10 @@ FROM unnest(
   ($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -136,8 +140,10 @@ RETURNING (t."id")::bigint;
 UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -151,8 +157,10 @@ RETURNING (t."id")::bigint;
 UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -166,8 +174,10 @@ RETURNING (t."id")::bigint;
 UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -187,8 +197,10 @@ UPDATE "jobs" AS t SET
   "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: settle released, uniform: [Ids, One(Fence(0))] -> Keys
@@ -208,8 +220,10 @@ UPDATE "jobs" AS t SET
   "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- run: extend: [Array(Id), Array(Fence(0))] -> Leases
@@ -218,16 +232,20 @@ UPDATE "jobs" AS t SET "run_at" = GREATEST(
 )
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint, (t."run_at")::text;
 
 -- run: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::bigint
 FROM "jobs" AS t, unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."state" IS NOT DISTINCT FROM 'open'
-  AND t."run_at" IS NOT DISTINCT FROM v."f0";
+  AND t."id" = ANY (($1::text[])::BIGINT[])
+  AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
+    AND t."run_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END;
 
 -- run: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

@@ -261,8 +261,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -306,8 +308,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -347,8 +351,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -388,8 +394,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -429,8 +437,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -470,8 +480,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -507,8 +519,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -527,16 +541,20 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
 -- intake: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
 -- intake: look for rows of a lost claim: [Owner] -> Keys
@@ -1182,8 +1200,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1207,8 +1227,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1264,8 +1286,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1288,8 +1312,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1339,8 +1365,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1361,8 +1389,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1412,8 +1442,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1434,8 +1466,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1485,8 +1519,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1507,8 +1543,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1556,8 +1594,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1593,8 +1633,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -1613,16 +1655,20 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
 -- send: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
 -- send: look for rows of a lost claim: [Owner] -> Keys
@@ -2104,8 +2150,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2147,8 +2195,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2188,8 +2238,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2229,8 +2281,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2270,8 +2324,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2311,8 +2367,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2348,8 +2406,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2368,16 +2428,20 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
 -- sent_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
 -- sent_callback: look for rows of a lost claim: [Owner] -> Keys
@@ -2906,8 +2970,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2949,8 +3015,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -2990,8 +3058,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3031,8 +3101,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3072,8 +3144,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3113,8 +3187,10 @@ FROM unnest(
   ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3150,8 +3226,10 @@ UPDATE "emails" AS t SET
   "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING t.*, v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
@@ -3170,16 +3248,20 @@ UPDATE "emails" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
 -- failed_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
 
 -- failed_callback: look for rows of a lost claim: [Owner] -> Keys

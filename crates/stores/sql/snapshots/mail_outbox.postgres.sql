@@ -232,8 +232,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_recipients", "receipt")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -263,8 +265,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::float8[], $5::text[]
 ) AS v("id", "f0", "o_recipients", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle dead, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -292,8 +296,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle rejected, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -321,8 +327,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle skipped, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -350,8 +358,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
 ) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -373,8 +383,10 @@ UPDATE "mail_outbox" AS t SET
   "next_attempt_at" = now() + make_interval(secs => v."delay")
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle released, uniform: [Ids, One(Fence(0))] -> Keys
@@ -388,8 +400,10 @@ RETURNING (t."id")::bigint;
 UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- dispatch: extend: [Array(Id), Array(Fence(0))] -> Leases
@@ -400,8 +414,10 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
   END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint, (t."last_attempt_at")::text;
 
 -- dispatch: stamp: [Limit] -> Keys
@@ -424,8 +440,10 @@ FROM moved AS t;
 SELECT (t."id")::bigint
 FROM "mail_outbox" AS t, unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
+    AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (
     (
       t."lease_until" < now()

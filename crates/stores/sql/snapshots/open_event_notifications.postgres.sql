@@ -369,9 +369,11 @@ FROM unnest(
     $6::text[]
 ) AS v("id", "f0", "f1", "j_o_provider", "j_o_message_id", "e_section_status")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING t.*, v."e_section_status" AS "postrider e_section_status"),
 effect0 AS (
 INSERT INTO "subscription_events" ("subscription_id", "event_type", "section_status", "created_at")
@@ -441,9 +443,11 @@ FROM unnest(
     $7::text[]
 ) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
@@ -507,9 +511,11 @@ FROM unnest(
     $7::text[]
 ) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
@@ -573,9 +579,11 @@ FROM unnest(
     $7::text[]
 ) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] ->
@@ -608,9 +616,11 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[]
 ) AS v("id", "f0", "f1", "j_o_code", "j_o_message")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -631,9 +641,11 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::float8[]
 ) AS v("id", "f0", "f1", "delay")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -650,9 +662,11 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]
 ) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint;
 
 -- notify: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
@@ -665,9 +679,11 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]
 ) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text;
 
 -- notify: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
@@ -675,9 +691,11 @@ SELECT (t."notification_id")::bigint
 FROM "open_event_notifications" AS t,
   unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
-  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
-  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND t."notification_id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+    AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+    AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
   AND (t."locked_at" < now() - interval '120 seconds') IS NOT TRUE;
 
 -- notify: look for rows of a lost claim: [Owner] -> Keys

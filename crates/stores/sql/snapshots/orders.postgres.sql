@@ -174,9 +174,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
@@ -185,9 +187,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
@@ -230,9 +234,11 @@ FROM unnest(
     $5::text[]
 ) AS v("id", "f0", "f1", "delay", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] -> Keys
@@ -250,9 +256,11 @@ FROM unnest(
     $5::text[]
 ) AS v("id", "f0", "f1", "delay", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
@@ -285,9 +293,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
@@ -300,9 +310,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
@@ -335,9 +347,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
@@ -350,9 +364,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
@@ -385,9 +401,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
@@ -400,9 +418,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
@@ -433,9 +453,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::float8[]
 ) AS v("id", "f0", "f1", "delay")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -452,9 +474,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]
 ) AS v("id", "f0", "f1")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
 -- mail: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
@@ -467,9 +491,11 @@ FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]
 ) AS v("id", "f0", "f1")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
 RETURNING (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text;
 
 -- mail: stamp: [Limit] -> Keys
@@ -495,9 +521,11 @@ FROM "Order" AS t,
     ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]
   ) AS v("id", "f0", "f1")
 WHERE t."orderId" = v."id"
-  AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM v."f0"
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
   AND (t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')) IS NOT TRUE;
 
 -- mail: look for rows of a lost claim: [Owner] -> Keys

@@ -558,8 +558,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
@@ -587,8 +589,10 @@ FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[], $4::text[]
 ) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -610,8 +614,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -633,8 +639,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
@@ -656,8 +664,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
@@ -679,8 +689,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
@@ -700,8 +712,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
 -- publish: extend: [Array(Id), Array(Fence(0))] -> Leases
@@ -714,8 +728,10 @@ UPDATE "outbox" AS t SET
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
 RETURNING (t."id")::bigint, (t."version")::text;
 
 -- publish: stamp: [Limit] -> Keys
@@ -737,8 +753,10 @@ FROM moved AS t;
 SELECT (t."id")::bigint
 FROM "outbox" AS t, unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
-  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND t."id" = ANY (($1::text[])::bigint[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
   AND (t."claimed_at" < now() - interval '60 seconds') IS NOT TRUE;
 
 -- publish: look for rows of a lost claim: [Owner] -> Keys

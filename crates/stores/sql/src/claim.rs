@@ -1,220 +1,185 @@
-//! Renders claim, load and join: the statements that claim rows in the contract's order, and read what a composer
-//! needs.
+//! Runs claim and load, and computes when to poll next.
 
-use std::collections::BTreeSet;
+pub(crate) mod columns;
+pub(crate) mod join;
+pub(crate) mod lost;
+pub(crate) mod row;
+pub(crate) mod statements;
+mod tally;
 
-use postrider_contract::{OnError, Role, StateId, Transition};
+use std::collections::HashMap;
+use std::time::Duration;
 
-use crate::draft::{Draft, Source};
-use crate::layout::Seen;
-use crate::table::Table;
-use crate::value::Writes;
-use crate::{Bind, Dialect, Script, Step, Yields};
+use postrider_contract::StateId;
+use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::store::{Error, Want};
 
-pub(crate) const NO_REASON: Source = Source::Own { reason: None };
+use crate::bind::{self, Values};
+use crate::driver::{Driver, Output};
+use crate::groups::cursor;
+use crate::open_table::OpenTable;
+use crate::pools::cache::Free;
 
-impl Table<'_> {
-    /// Returns the scripts of a claim: on MySQL one per ready state, otherwise one.
-    pub fn claim(&self) -> Vec<Script> {
-        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
-        let ready = &self.stage.ready;
-        if writes.assignments.is_empty() {
-            return vec![Script { steps: vec![self.read_only_claim(ready, &writes)] }];
-        }
-        match self.dialect {
-            Dialect::Postgres => vec![Script { steps: vec![self.postgres_claim(ready, &writes)] }],
-            // With two ready states in one predicate, MySQL sorts (filesort) and so locks the whole backlog.
-            Dialect::Mysql => {
-                ready.iter().map(|state| self.mysql_claim(std::slice::from_ref(state), &writes)).collect()
-            }
-            Dialect::Sqlite => vec![self.sqlite_claim(ready, &writes)],
-        }
+impl OpenTable {
+    /// Claims up to `want.limit` rows: free rows and ordered groups.
+    pub async fn claim(&self, on: &impl Driver, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.claim_free(on, want.limit, Free::All).await
     }
 
-    /// Returns the order of claims as the list of an `ORDER BY`.
-    pub fn order_list(&self) -> String {
-        let order: Vec<String> =
-            self.claim_order().into_iter().map(|(key, direction)| format!("{key}{direction}")).collect();
-        order.join(", ")
-    }
-
-    /// `FROM … WHERE … ORDER BY … LIMIT …`.
-    fn pick(&self, draft: &Draft<'_>, states: &[StateId]) -> String {
-        let mut conditions = self.claimable(states);
-        // Rows of ordered groups have their own claim.
-        conditions.extend(self.group().map(|group| self.is_free(group)));
-        let conditions = conditions.join("\n  AND ");
-        let limit = draft.bind(Bind::Limit);
-        format!(
-            "FROM {} AS t\nWHERE {conditions}\nORDER BY {}\nLIMIT {limit}",
-            self.name(),
-            self.order_list()
-        )
-    }
-
-    /// For a store that holds a lock of its own and writes nothing on claim: the rows are only read.
-    fn read_only_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
-        let draft = Draft::own(self);
-        let columns = draft.layout_columns(writes, Seen::After).join(", ");
-        let pick = self.pick(&draft, ready);
-        draft.finish(&format!("SELECT {columns}\n{pick}"), Yields::Rows)
-    }
-
-    fn postgres_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
-        let draft = Draft::own(self);
-        let order = self.claim_order();
-        // If the claim overwrites a column that it sorts by, the pick keeps the old value.
-        let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
-        let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
-        let mut picked = vec![format!("{} AS k", self.id())];
-        if overwritten {
-            picked.extend(order.iter().enumerate().map(|(index, (key, _))| format!("{key} AS o{index}")));
-        }
-        let pick = self.pick(&draft, ready);
-        let pick = format!("SELECT {}\n{pick}\nFOR UPDATE SKIP LOCKED", picked.join(", "));
-        self.postgres_moved(draft, &pick, overwritten, writes)
-    }
-
-    /// Marks the rows whose keys `pick` yields as `k`, and returns them in the order of claims: by the `o0`, `o1` … of
-    /// the pick if it has them.
-    pub fn postgres_moved(
+    pub(crate) async fn claim_free(
         &self,
-        draft: Draft<'_>,
-        pick: &str,
-        sorted_by_pick: bool,
-        writes: &Writes<'_>,
-    ) -> Step {
-        let (mut sorted, mut from) = (self.order_list(), "moved AS t".to_owned());
-        if sorted_by_pick {
-            let order = self.claim_order();
-            let keys =
-                order.iter().enumerate().map(|(index, (_, direction))| format!("p.o{index}{direction}"));
-            sorted = keys.collect::<Vec<_>>().join(", ");
-            from = format!("moved AS t JOIN pick AS p ON p.k = {}", self.id());
+        on: &impl Driver,
+        limit: u32,
+        free: Free,
+    ) -> Result<Vec<Claimed>, Error> {
+        self.kept_error()?;
+        self.keep_known(on).await?;
+        let mut claimed = match &self.statements.groups {
+            None => self.claim_rows(on, limit, free).await?,
+            Some(groups) => self.claim_both(on, groups, limit, free).await?,
+        };
+        self.join_claimed(on, &mut claimed).await;
+        self.note_crashes(on, &mut claimed).await;
+        Ok(claimed)
+    }
+
+    /// Claims rows that keep no order, by shares if the contract has them.
+    pub(crate) async fn claim_rows(
+        &self,
+        on: &impl Driver,
+        limit: u32,
+        free: Free,
+    ) -> Result<Vec<Claimed>, Error> {
+        match (&self.statements.shares, free) {
+            (Some(shares), _) => return self.claim_shares(on, shares, limit, free).await,
+            (None, Free::OfPools) => return Ok(Vec::new()),
+            (None, Free::All) => {}
         }
-        let sets = draft.set_list(writes);
-        let effects = draft.effect_parts(&[Transition::Claimed], writes);
-        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
-        let columns = draft.layout_columns(writes, Seen::After).join(", ");
-        let text = format!(
-            "WITH pick AS MATERIALIZED (\n{pick}),\nmoved AS (\nUPDATE {} AS t SET {sets}\nWHERE {} = ANY \
-             (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}\nORDER BY {sorted}",
-            self.name(),
-            self.id(),
-        );
-        draft.finish(&text, Yields::Rows)
+        let mut claimed: Vec<Claimed> = Vec::new();
+        for (index, script) in self.statements.claim.iter().enumerate() {
+            let left = limit.saturating_sub(count(&claimed));
+            if left == 0 {
+                break;
+            }
+            let given = Values { claim_time: self.claim_time(), ..Values::limit(on.owner(), left) };
+            let done = match on.run("claim rows", script, &given).await {
+                Ok(done) => done,
+                Err(error) if !claimed.is_empty() => {
+                    self.keep_error(error);
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            claimed.extend(self.read_claimed(done, self.claimed_from(index)));
+        }
+        Ok(claimed)
     }
 
-    /// Renders the claim of rows of the given shares.
-    pub fn postgres_share_take(&self, writes: &Writes<'_>) -> Step {
-        let draft = Draft::own(self);
-        let pick = self.ranked_pick(&draft, "");
-        self.postgres_moved(draft, &pick, true, writes)
+    /// MySQL: the column in which a pick yields the claim time.
+    pub(crate) fn claim_time(&self) -> Option<usize> {
+        self.statements.layout.claim_time.map(|fence| fence + 1)
     }
 
-    /// Returns the columns that the layout and the order read.
-    pub fn claim_columns(&self) -> Vec<String> {
-        let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
-        names.extend(self.fence().into_iter().map(|(_, column)| column));
-        let roles =
-            [Role::Attempts, Role::MaxAttempts, Role::Pool, Role::Due, Role::Attempted, Role::Created];
-        names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
-        names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
-        names.extend(self.stage.retry_rule.column.as_deref());
-        names.extend(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
-        if let Some(group) = self.group() {
-            names.insert(&group.by);
-            if let OnError::ByColumn { column, .. } = &group.on_error {
-                names.insert(column);
+    /// Loads the message fields of leased rows, in the order of `leases`; `None` for a row that no longer exists.
+    pub async fn load(&self, on: &impl Driver, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        let mut found: HashMap<RowId, Fields> = HashMap::with_capacity(leases.len());
+        for part in leases.chunks(self.batch) {
+            let ids: Vec<RowId> = part.iter().map(|lease| lease.id.clone()).collect();
+            let mut joined = self.joined(on, ids.clone()).await?;
+            let given = Values::ids(on.owner(), ids);
+            for mut row in on.run("load message columns", &self.statements.load, &given).await?.into_rows() {
+                if let Some((id, fields)) =
+                    bind::fields(&self.statements.layout, |at| taken_from(&mut row, at))
+                {
+                    let more = joined.remove(&id);
+                    found.insert(id, self.with_joined(fields, more));
+                }
             }
         }
-        let message = self.contract.message_columns();
-        names.extend(message.iter().map(|(_, column)| column.as_str()));
-        names.into_iter().map(|name| self.col(name)).collect()
+        Ok(leases.iter().map(|lease| found.remove(&lease.id)).collect())
     }
 
-    fn mysql_claim(&self, states: &[StateId], writes: &Writes<'_>) -> Script {
-        let draft = Draft::own(self);
-        let columns = draft.layout_columns(writes, Seen::Before).join(", ");
-        let pick = self.pick(&draft, states);
-        let first = draft.finish(&format!("SELECT {columns}\n{pick}\nFOR UPDATE SKIP LOCKED"), Yields::Rows);
-        let mut steps = vec![first];
-        steps.extend(self.mysql_mark(writes));
-        Script { steps }
-    }
-
-    /// Marks the rows that the previous step locked, all with one claim time.
-    pub fn mysql_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
-        let draft = Draft::own(self);
-        draft.claims_with_bound_time.set(true);
-        let sets = draft.set_list(writes);
-        let among = draft.among(&self.id(), Bind::Held);
-        let text = format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name());
-        let mut steps = vec![draft.finish(&text, Yields::Nothing)];
-        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
-        steps
-    }
-
-    /// Selects the keys first, in order, because an UPDATE returns its rows in any order.
-    fn sqlite_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Script {
-        let draft = Draft::own(self);
-        let pick = self.pick(&draft, ready);
-        let mut steps = vec![draft.finish(&format!("SELECT {}\n{pick}", self.key()), Yields::Keys)];
-        steps.extend(self.sqlite_mark(writes));
-        Script { steps }
-    }
-
-    /// Marks the rows whose keys the previous step yielded.
-    pub fn sqlite_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
-        let draft = Draft::own(self);
-        let sets = draft.set_list(writes);
-        let among = draft.among(&self.id(), Bind::Held);
-        let columns = draft.layout_columns(writes, Seen::After).join(", ");
-        let text = format!(
-            "UPDATE {} AS t SET {sets}\nWHERE {among}\nRETURNING {}",
-            self.name(),
-            returning(&columns)
-        );
-        let mut steps = vec![draft.finish(&text, Yields::Rows)];
-        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
-        steps
-    }
-
-    /// Returns the script that loads the message columns of the given rows.
-    pub fn load(&self) -> Script {
-        let draft = Draft::own(self);
-        let fields = self.contract.message_columns();
-        let mut columns = vec![self.key()];
-        columns.extend(fields.iter().map(|(_, column)| self.field(column)));
-        columns.extend(self.remembered(&self.id()));
-        let among = draft.among(&self.id(), Bind::Ids);
-        let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", columns.join(", "), self.name());
-        Script { steps: vec![draft.finish(&text, Yields::Other)] }
-    }
-
-    /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
-    pub fn join(&self) -> Option<Script> {
-        let reached = self.reached();
-        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() && reached.is_none() {
-            return None;
+    /// Returns the time until the next row is due, or a pool's rate permits one; `None` if no row is known to wait.
+    pub async fn next_due(&self, on: &impl Driver) -> Result<Option<Duration>, Error> {
+        if self.statements.groups.is_some() && self.group_cursor.is_unfinished() {
+            return Ok(Some(cursor::PAUSE));
         }
-        let draft = Draft::own(self);
-        let mut columns = vec![self.key()];
-        let mut from = format!("{} AS t", self.name());
-        for join in self.joins() {
-            columns.extend(join.columns);
-            from.push_str(&join.clause);
+        // Rows that are due but wait for their pool's rate.
+        if let Some(wait) = self.rate_wait(on).await? {
+            return Ok(Some(wait));
         }
-        columns.extend(self.tallies());
-        columns.extend(reached);
-        columns.push(self.epoch_millis());
-        let among = draft.among(&self.id(), Bind::Ids);
-        let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
-        Some(Script { steps: vec![draft.finish(&text, Yields::Other)] })
+        let given = Values::limit(on.owner(), 1);
+        let done = on.run("look for the next due row", &self.statements.next_due, &given).await?;
+        Ok(match done.first() {
+            Value::Int(micros) => Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0))),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn read_claimed(&self, mut done: Output, from: Option<StateId>) -> Vec<Claimed> {
+        let order = std::mem::take(&mut done.order);
+        let mut claimed = Vec::new();
+        for mut row in done.into_rows() {
+            let read = bind::claimed(&self.statements.layout, from, |at| taken_from(&mut row, at));
+            if read.is_none() {
+                tracing::error!("a claimed row has no readable key; it is left to its lease");
+            }
+            claimed.extend(read);
+        }
+        if order.is_empty() { claimed } else { bind::in_order(claimed, &order) }
+    }
+
+    /// The state from which a script claims; there is either one script per ready state, or one for all of them.
+    fn claimed_from(&self, script: usize) -> Option<StateId> {
+        let each = self.statements.claim.len() == self.stage.ready.len();
+        each.then(|| self.stage.ready.get(script).copied()).flatten()
+    }
+
+    /// Adds the joined fields. The rows are already claimed: if the join fails, they come without their fields, and
+    /// [`OpenTable::load`] tries again.
+    pub(crate) async fn join_claimed(&self, on: &impl Driver, claimed: &mut [Claimed]) {
+        if self.statements.join.is_none() {
+            return;
+        }
+        for part in claimed.chunks_mut(self.batch) {
+            let ids =
+                part.iter().filter(|row| row.fields.is_some()).map(|row| row.lease.id.clone()).collect();
+            let joined = self.joined(on, ids).await;
+            for row in part {
+                let fields = row.fields.take();
+                row.fields = match &joined {
+                    Ok(joined) => fields.map(|own| self.with_joined(own, joined.get(&row.lease.id).cloned())),
+                    Err(_) => None,
+                };
+            }
+        }
+    }
+
+    async fn joined(&self, on: &impl Driver, ids: Vec<RowId>) -> Result<HashMap<RowId, Vec<Value>>, Error> {
+        let Some(script) = self.statements.join.as_ref().filter(|_| !ids.is_empty()) else {
+            return Ok(HashMap::new());
+        };
+        let rows = on.run("read joined rows", script, &Values::ids(on.owner(), ids)).await?.into_rows();
+        let read = |mut row: Vec<Value>| bind::joined(&self.statements.layout, |at| taken_from(&mut row, at));
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    fn with_joined(&self, own: Fields, more: Option<Vec<Value>>) -> Fields {
+        if self.statements.layout.joined.is_empty() {
+            return own;
+        }
+        let mut values: Vec<Value> = own.iter().map(|(_, value)| value.clone()).collect();
+        values.extend(more.unwrap_or_default());
+        values.resize(self.names.len(), Value::Null);
+        Fields::new(self.names.clone(), values)
     }
 }
 
-/// Removes the table's alias, which SQLite's RETURNING does not know. No literal of a contract occurs in these columns.
-pub(crate) fn returning(columns: &str) -> String {
-    columns.replace("t.\"", "\"").replace("t.`", "`")
+pub(crate) fn count(claimed: &[Claimed]) -> u32 {
+    u32::try_from(claimed.len()).unwrap_or(u32::MAX)
+}
+
+/// Moves a value out of its row; NULL past the end.
+pub(crate) fn taken_from(row: &mut [Value], at: usize) -> Value {
+    row.get_mut(at).map(std::mem::take).unwrap_or_default()
 }

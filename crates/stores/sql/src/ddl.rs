@@ -5,6 +5,8 @@
 
 mod group;
 mod index;
+pub mod migrate;
+mod needed;
 mod notify;
 mod reference;
 pub mod search;
@@ -18,7 +20,8 @@ use std::collections::BTreeSet;
 
 use postrider_contract::{Column, Contract, MessageField, Role};
 
-use crate::{Dialect, Error, Shape, ShapeColumn, ident};
+use crate::render::ident;
+use crate::{Dialect, Error, Shape, ShapeColumn};
 
 pub use index::Index;
 pub(crate) use index::index_key;
@@ -39,7 +42,7 @@ pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Erro
     };
     let mut statements = reference::statements(contract, dialect);
     let shape = added(contract, dialect, shape, &mut statements)?;
-    statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
+    statements.extend(needed::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
 
@@ -61,7 +64,7 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
     );
     let mut statements = vec![create];
     let shape = added(contract, dialect, shape, &mut statements)?;
-    statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
+    statements.extend(needed::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
 
@@ -95,7 +98,7 @@ pub fn missing(
         }
     }
     let full = added(contract, dialect, full, &mut statements)?;
-    let needed = index::needed(contract, dialect, &full)?.into_iter();
+    let needed = needed::needed(contract, dialect, &full)?.into_iter();
     let lacking = needed.filter(|needed| !existing.iter().any(|known| known.serves(&needed.index)));
     statements.extend(lacking.map(|needed| needed.create));
     statements.dedup();

@@ -1,444 +1,180 @@
-//! Renders the queries of operators: pages of rows, one row, its records, its place in group and pool, and previews.
-//!
-//! A statement is rendered on each call, because a search has too many forms to keep them all.
-//!
-//! Owns: the text of these statements. Must not: read a table without a limit. Invariant: what an operator typed is
-//! bound.
+//! Runs the queries of operators: searches, pages, one row, its history, its place in group and pool, previews.
 
-use postrider_contract::{Expr, Role, StateId};
-use postrider_seams::inspect::{COUNT_LIMIT, Matching, Order, Query, Search, SearchBy, Which};
+mod search;
+mod statements;
 
+use std::collections::BTreeMap;
+
+use postrider_contract::Role;
+use postrider_seams::inspect::{
+    Matching, Page, PoolStanding, Preview, Query, Recorded, RowView, SearchBy, Searchable, Standing, Verb,
+    Which,
+};
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+
+use self::search::Reach;
 use crate::Dialect;
-use crate::column::{self, Kind};
-use crate::condition::Lookup;
-use crate::ddl::search::BEGINNING;
-use crate::plain::{Arg, Statement};
-use crate::table::Table;
-use crate::time::Shift;
+use crate::bind;
+use crate::driver::execute::{Execute, Statement};
+use crate::open_table::{OpenTable, taken_text};
+use crate::render::table::Table;
 
-/// Maximum number of records shown of one row: the newest.
-const RECORDS: u32 = 200;
-
-/// A statement under construction.
-#[derive(Debug)]
-struct Asked {
-    dialect: Dialect,
-    args: Vec<Arg>,
-}
-
-impl Asked {
-    fn new(dialect: Dialect) -> Self {
-        Self { dialect, args: Vec::new() }
+impl OpenTable {
+    pub(crate) fn table(&self, dialect: Dialect) -> Table<'_> {
+        Table::new(&self.contract, &self.stage, dialect, &self.shape)
+            .expect("the same contract was rendered for the same table before")
     }
 
-    fn bind(&mut self, arg: Arg) -> String {
-        self.args.push(arg);
-        let number = self.args.len();
-        match (self.dialect, self.args.last()) {
-            (Dialect::Postgres, Some(Arg::Int(_))) => format!("${number}::bigint"),
-            (Dialect::Postgres, _) => format!("${number}::text"),
-            (Dialect::Sqlite, _) => format!("?{number}"),
-            (Dialect::Mysql, _) => "?".to_owned(),
-        }
-    }
-
-    fn text(&mut self, text: impl Into<String>) -> String {
-        self.bind(Arg::Text(Some(text.into())))
-    }
-
-    fn done(self, sql: String) -> Statement {
-        Statement { sql, args: self.args }
-    }
-}
-
-/// The set of rows that a search covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// All rows, by an index.
-    All,
-    /// Only the newest rows, or the newest of those that failed.
-    Newest,
-}
-
-impl Table<'_> {
-    /// Returns the time roles that a view contains in addition to its columns, in order.
-    pub fn view_times(&self) -> Vec<Role> {
-        self.contract.columns.0.keys().copied().filter(|role| role.is_time()).collect()
-    }
-
-    /// Returns the columns that a view lists.
-    pub fn view_columns(&self, brief: bool) -> Vec<&str> {
-        let telling = |name: &str| {
-            let plays = self.contract.columns.0.values().any(|column| column.name == name);
-            let found = SearchBy::ALL.iter().any(|by| by.column(self.contract).as_deref() == Some(name));
-            let named = self.contract.message_columns().into_iter().any(|(field, column)| {
-                column == name && matches!(field.as_str(), "topic" | "subject" | "code" | "client")
-            });
-            plays || found || named
-        };
-        let names = self.shape.columns.iter().map(|column| column.name.as_str());
-        names.filter(|name| !brief || telling(name)).collect()
-    }
-
-    /// `state, id, clock, due in, times…, columns…`.
-    fn view(&self, brief: bool) -> String {
-        let states = (0..self.contract.states.len()).map(StateId);
-        let cases: Vec<String> = states
-            .map(|state| {
-                let name = self.text(&self.contract.state(state).name);
-                format!("WHEN {} THEN {name}", self.in_state(state, Lookup::Index))
+    /// Returns the searches that this table supports.
+    pub fn searches(&self, dialect: Dialect) -> Vec<Searchable> {
+        let table = self.table(dialect);
+        let offered = |by: SearchBy| {
+            let column = by.column(&self.contract)?;
+            let kind =
+                self.shape.column(&column).map(|column| crate::render::column::Kind::of(&column.sql_type))?;
+            let texts = matches!(kind, crate::render::column::Kind::Text);
+            let indexed = table.reach(by, Matching::Exact) == Reach::All;
+            Some(Searchable {
+                by,
+                exact: by != SearchBy::Error,
+                prefix: texts && by != SearchBy::Error,
+                indexed,
             })
-            .collect();
-        let due = match self.contract.column(Role::Due) {
-            Some(due) => Some(format!("0 - ({})", self.micros_since(due))),
-            None => self.computed_wait(),
         };
-        let due = due.map_or_else(|| "NULL".to_owned(), |due| self.as_integer(&due));
-        let due = if self.dialect == Dialect::Postgres { format!("({due})::bigint") } else { due };
-        let mut columns =
-            vec![format!("CASE {} END", cases.join(" ")), self.as_text(&self.id()), self.clock(), due];
-        let times = self.view_times().into_iter().filter_map(|role| self.contract.column(role));
-        columns.extend(times.map(|column| self.as_integer(&self.micros_since(column))));
-        let shown = self.view_columns(brief).into_iter().filter_map(|name| self.shape.column(name));
-        columns.extend(shown.map(|column| self.shown(&column.name, &column.sql_type)));
-        columns.join(",\n  ")
+        SearchBy::ALL.into_iter().filter_map(offered).collect()
     }
 
-    /// The database's clock, in microseconds since 1970.
-    fn clock(&self) -> String {
-        match self.dialect {
-            Dialect::Postgres => "(extract(epoch FROM now()) * 1000000)::bigint".to_owned(),
-            Dialect::Mysql => "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))".to_owned(),
-            Dialect::Sqlite => {
-                "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000".to_owned()
-            }
+    /// Returns a page of rows; errs if the state or the search is unknown.
+    pub async fn browse(&self, on: &dyn Execute, query: &Query) -> Result<Page, Error> {
+        if query.state.as_deref().is_some_and(|state| self.contract.state_named(state).is_none()) {
+            return Err(self.no_state(query.state.as_deref()));
         }
-    }
-
-    fn shown(&self, name: &str, sql_type: &str) -> String {
-        let col = self.col(name);
-        match (Kind::of(sql_type), self.dialect) {
-            (Kind::Binary, Dialect::Postgres) => format!("encode({col}, 'escape')"),
-            _ => self.as_text(&col),
+        let table = self.table(on.dialect());
+        if let Some(search) = &query.search
+            && !self.searches(on.dialect()).iter().any(|known| known.by == search.by)
+        {
+            return Err(crate::inspect::not_searched(&self.contract.name, search.by.name()));
         }
-    }
-
-    /// A key that a user typed, in the column's type; `None` if no row can have it.
-    fn typed_key(&self, asked: &mut Asked, text: &str) -> Option<String> {
-        let sql_type = &self.shape_of(&self.contract.table.id).sql_type;
-        if self.integer_id() {
-            return Some(asked.bind(Arg::Int(Some(text.trim().parse().ok()?))));
-        }
-        if self.dialect != Dialect::Postgres {
-            return Some(asked.text(text));
-        }
-        let own = column::postgres_type(sql_type);
-        if own == "uuid" && !is_uuid(text) {
-            return None;
-        }
-        let bound = asked.text(text);
-        Some(format!("({bound})::{own}"))
-    }
-
-    /// Returns whether a search covers all rows or only the newest ones.
-    pub fn reach(&self, by: SearchBy, matching: Matching) -> Reach {
-        let column = by.column(self.contract);
-        let indexed = column.as_ref().and_then(|column| self.shape.indexed.get(column));
-        match (indexed, matching) {
-            (Some(_), Matching::Exact) | (Some(true), Matching::Prefix) if by != SearchBy::Error => {
-                Reach::All
-            }
-            _ if by != SearchBy::Error && column.is_some_and(|column| self.shape.begun.contains(&column)) => {
-                Reach::All
-            }
-            _ => Reach::Newest,
-        }
-    }
-
-    /// Returns the query for a page of rows; `None` if no row can match.
-    pub fn page(&self, query: &Query) -> Option<Statement> {
-        let mut asked = Asked::new(self.dialect);
-        let reach = query.search.as_ref().map(|search| self.reach(search.by, search.matching));
-        let mut inner = self.filter();
-        if let Some(state) = query.state.as_deref().and_then(|name| self.contract.state_named(name)) {
-            inner.push(self.in_state(state, Lookup::Index));
-        } else if query.search.as_ref().is_some_and(|search| search.by == SearchBy::Error) {
-            inner.push(self.in_states(&self.failed_states(), Lookup::Index));
-        }
-        let mut outer = Vec::new();
-        if let (Some(search), Some(reach)) = (&query.search, reach) {
-            outer.push(self.matches(&mut asked, search, reach)?);
-        }
-        if let Some(after) = &query.after {
-            let sign = if query.order == Order::Newest { '<' } else { '>' };
-            let key = self.typed_key(&mut asked, after)?;
-            outer.push(format!("{} {sign} {key}", self.id()));
-        }
-        let from = if reach == Some(Reach::Newest) {
-            format!("{}{}", self.newest(&inner), clause(&outer))
-        } else {
-            inner.append(&mut outer);
-            format!("{} AS t{}", self.name(), clause(&inner))
+        let Some(statement) = table.page(query) else {
+            return Ok(Page { rows: Vec::new(), next: None, note: None });
         };
-        let direction = if query.order == Order::Newest { " DESC" } else { "" };
-        let sql = format!(
-            "SELECT {}\nFROM {from}\nORDER BY {}{direction}\nLIMIT {}",
-            self.view(query.brief),
-            self.id(),
-            query.limit
-        );
-        Some(asked.done(sql))
+        let rows = asked(on, "list rows", statement).await?;
+        let rows: Vec<RowView> = rows.into_iter().map(|row| viewed(&table, query.brief, row)).collect();
+        let full = rows.len() >= query.limit as usize;
+        let next = rows.last().filter(|_| full).map(|row| row.id.clone());
+        Ok(Page { rows, next, note: note(&table, query) })
     }
 
-    /// The newest rows that satisfy the conditions, as `t`.
-    fn newest(&self, conditions: &[String]) -> String {
-        let (name, id) = (self.name(), self.id());
-        let newest = format!("{}\nORDER BY {id} DESC\nLIMIT {COUNT_LIMIT}", clause(conditions));
-        match self.dialect {
-            // MySQL would copy whole rows.
-            Dialect::Mysql => {
-                format!("(SELECT {id} AS k FROM {name} AS t{newest}) AS n JOIN {name} AS t ON {id} = n.k")
-            }
-            Dialect::Postgres | Dialect::Sqlite => format!("(SELECT * FROM {name} AS t{newest}) AS t"),
-        }
+    /// Returns a row with all its columns; `None` if no row has this key.
+    pub async fn show(&self, on: &dyn Execute, id: &str) -> Result<Option<RowView>, Error> {
+        let table = self.table(on.dialect());
+        let Some(statement) = table.shown_row(id) else { return Ok(None) };
+        let rows = asked(on, "show a row", statement).await?;
+        Ok(rows.into_iter().next().map(|row| viewed(&table, false, row)))
     }
 
-    fn matches(&self, asked: &mut Asked, search: &Search, reach: Reach) -> Option<String> {
-        let column = search.by.column(self.contract)?;
-        let col = self.col(&column);
-        if search.by == SearchBy::Error || (search.by == SearchBy::Recipient && reach == Reach::Newest) {
-            let pattern = asked.text(format!("%{}%", escaped(&search.text.to_lowercase())));
-            let like = if self.dialect == Dialect::Sqlite { " ESCAPE '\\'" } else { "" };
-            return Some(format!("LOWER({}) LIKE {pattern}{like}", self.as_text(&col)));
-        }
-        if search.by == SearchBy::Recipient {
-            return Some(self.received(asked, &column, search));
-        }
-        match search.matching {
-            Matching::Exact if search.by == SearchBy::Id => {
-                let key = self.typed_key(asked, &search.text)?;
-                Some(format!("{col} = {key}"))
-            }
-            matching if reach == Reach::All => Some(self.by_index(asked, &column, &search.text, matching)),
-            Matching::Exact => Some(format!("{} = {}", self.as_text(&col), asked.text(&search.text))),
-            Matching::Prefix => Some(self.starts_with(asked, &self.as_text(&col), &search.text)),
-        }
-    }
-
-    /// Finds candidates by the indexed prefix of the value, then compares the whole value.
-    fn by_index(&self, asked: &mut Asked, column: &str, text: &str, matching: Matching) -> String {
-        let col = self.col(column);
-        let mut one = |held: &str, text: &str| match matching {
-            Matching::Exact => format!("{held} = {}", asked.text(text)),
-            Matching::Prefix => self.starts_with(asked, held, text),
-        };
-        if !self.shape.begun.contains(column) {
-            return one(&col, text);
-        }
-        let beginning: String = text.chars().take(BEGINNING).collect();
-        let found = one(&format!("left({col}, {BEGINNING})"), &beginning);
-        format!("({found} AND {})", one(&col, text))
-    }
-
-    /// By the index: an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
-    fn received(&self, asked: &mut Asked, column: &str, search: &Search) -> String {
-        let text = &search.text;
-        let listed = match search.matching {
-            Matching::Exact => format!("[\"{text}\"]"),
-            Matching::Prefix => format!("[\"{text}"),
-        };
-        let mut one = |text: &str| self.by_index(asked, column, text, search.matching);
-        let (alone, first) = (one(text), one(&listed));
-        if self.dialect != Dialect::Postgres {
-            return format!("({alone} OR {first})");
-        }
-        // For an OR, PostgreSQL would read the whole table: our sessions switch off bitmap scans.
-        let (id, name) = (self.id(), self.name());
-        let by = |condition: &str| format!("SELECT {id} FROM {name} AS t WHERE {condition}");
-        format!("{id} IN ({} UNION ALL {})", by(&alone), by(&first))
-    }
-
-    fn starts_with(&self, asked: &mut Asked, text: &str, prefix: &str) -> String {
-        if self.dialect == Dialect::Sqlite {
-            let (from, to) = (asked.text(prefix), asked.text(format!("{prefix}\u{10ffff}")));
-            return format!("{text} >= {from} AND {text} < {to}");
-        }
-        let pattern = asked.text(format!("{}%", escaped(prefix)));
-        format!("{text} LIKE {pattern}")
-    }
-
-    /// Returns the states of rows that could not be delivered.
-    pub fn failed_states(&self) -> Vec<StateId> {
-        let ends = self.contract.stages.iter().flat_map(|stage| [stage.dead, stage.rejected]);
-        let mut states: Vec<StateId> = ends.collect();
-        states.sort_unstable();
-        states.dedup();
-        states
-    }
-
-    /// Returns the query for one complete row; `None` if no row can have this key.
-    pub fn shown_row(&self, id: &str) -> Option<Statement> {
-        let mut asked = Asked::new(self.dialect);
-        let key = self.typed_key(&mut asked, id)?;
-        let sql =
-            format!("SELECT {}\nFROM {} AS t\nWHERE {} = {key}", self.view(false), self.name(), self.id());
-        Some(asked.done(sql))
-    }
-
-    /// Returns, for each table that effects fill with the row's key: its name, its columns, and the query for its
-    /// records.
-    pub fn records(&self, id: &str) -> Vec<(String, Vec<String>, Statement)> {
-        let mut found: Vec<(String, Vec<String>, Statement)> = Vec::new();
-        for effect in &self.contract.effects {
-            let key = effect.values.iter().find(|(_, value)| *value == Expr::Id);
-            let at = effect.values.iter().find(|(_, value)| *value == Expr::Now);
-            let (Some((key, _)), Some((at, _)), Some(columns)) =
-                (key, at, self.shape.related.get(&effect.table))
-            else {
-                continue;
-            };
-            let Some(at) = columns.iter().find(|column| column.name == *at) else { continue };
-            let Some(key) = columns.iter().find(|column| column.name == *key) else { continue };
-            if found.iter().any(|(table, _, _)| *table == effect.table) {
-                continue;
-            }
-            let Ok(form) = column::time(self.dialect, self.contract.table.time, at) else { continue };
-            let mut asked = Asked::new(self.dialect);
-            let mut bound = asked.text(id);
-            if self.dialect == Dialect::Postgres {
-                bound = format!("({bound})::{}", column::postgres_type(&key.sql_type));
-            }
-            let age = self.as_integer(&self.micros_since_as(form, &self.col(&at.name)));
-            let shown = columns.iter().map(|column| self.shown(&column.name, &column.sql_type));
-            let shown: Vec<String> = [self.clock(), age].into_iter().chain(shown).collect();
-            let sql = format!(
-                "SELECT {}\nFROM {} AS t\nWHERE {} = {bound}\nORDER BY {} DESC\nLIMIT {RECORDS}",
-                shown.join(",\n  "),
-                crate::ident::quote_path(self.dialect, &effect.table),
-                self.col(&key.name),
-                self.col(&at.name)
-            );
-            let names = columns.iter().map(|column| column.name.clone()).collect();
-            found.push((effect.table.clone(), names, asked.done(sql)));
-        }
-        found
-    }
-
-    /// Returns the query for the ordered group of a row; `None` if no row of the table has one.
-    pub fn group_of(&self, id: &str) -> Option<Statement> {
-        let group = self.group()?;
-        let mut asked = Asked::new(self.dialect);
-        let key = self.typed_key(&mut asked, id)?;
-        let column = self.col(&self.group_column(group));
-        let sql = format!(
-            "SELECT {}\nFROM {} AS t\nWHERE {} = {key} AND {}",
-            self.as_text(&column),
-            self.name(),
-            self.id(),
-            self.is_live(group)
-        );
-        Some(asked.done(sql))
-    }
-
-    /// Returns the query for the first row of a group; `None` if the contract has no groups.
-    pub fn head_of(&self, name: &str) -> Option<Statement> {
-        let group = self.group()?;
-        let mut asked = Asked::new(self.dialect);
-        let bound = asked.text(name);
-        let mut conditions =
-            vec![format!("{} = {bound}", self.col(&self.group_column(group))), self.is_live(group)];
-        conditions.extend(self.not_passed(group));
-        let order: Vec<String> = self.group_order(group);
-        let sql = format!(
-            "SELECT {}\nFROM {} AS t\nWHERE {}\nORDER BY {}\nLIMIT 1",
-            self.as_text(&self.id()),
-            self.name(),
-            conditions.join("\n  AND "),
-            order.join(", ")
-        );
-        Some(asked.done(sql))
-    }
-
-    /// Returns the query whether a pool is paused, its limit, and its rows in flight; `None` if there are no pools.
-    pub fn pool_of(&self, name: &str) -> Option<Statement> {
-        let rule = self.contract.pool.as_ref().filter(|rule| self.shape.related.contains_key(&rule.table))?;
-        let column = self.contract.column(Role::Pool)?;
-        let flying = self.is_in_flight()?;
-        let mut asked = Asked::new(self.dialect);
-        let own = asked.text(name);
-        let counted = format!(
-            "SELECT {} FROM (SELECT 1 AS one FROM {} AS t WHERE {flying} AND {} = {own} LIMIT {}) AS c",
-            self.as_integer("COUNT(*)"),
-            self.name(),
-            self.col(column),
-            COUNT_LIMIT + 1
-        );
-        let again = if self.dialect == Dialect::Mysql { asked.text(name) } else { own.clone() };
-        let of = |name: &str| format!("p.{}", self.quote(name));
-        let sql = format!(
-            "SELECT CASE WHEN {} THEN 1 ELSE 0 END,\n  {},\n  ({counted}),\n  {}\nFROM {} AS p\nWHERE {} = {again}",
-            of(&rule.paused),
-            self.as_integer(&of(&rule.concurrency)),
-            self.as_integer(&of(&rule.rate)),
-            crate::ident::quote_path(self.dialect, &rule.table),
-            of(&rule.id)
-        );
-        Some(asked.done(sql))
-    }
-
-    /// Returns the query that counts the rows in these states that a verb would move.
-    pub fn preview(&self, from: &[StateId], which: &Which) -> Statement {
-        let mut asked = Asked::new(self.dialect);
-        let mut conditions = self.filter();
-        match which {
-            Which::Ids(ids) => {
-                let mut keys: Vec<String> =
-                    ids.iter().filter_map(|id| self.typed_key(&mut asked, id)).collect();
-                keys.push("NULL".to_owned());
-                conditions.push(format!("{} IN ({})", self.id(), keys.join(", ")));
-                conditions.push(self.in_states(from, Lookup::Check));
-            }
-            Which::State { since, .. } => {
-                conditions.push(self.in_states(from, Lookup::Index));
-                conditions.extend(since.map(|since| self.changed_since(&Shift::back(since))));
+    /// Returns the records of a row, oldest first.
+    pub async fn history(&self, on: &dyn Execute, id: &str) -> Result<Vec<Recorded>, Error> {
+        let mut found = Vec::new();
+        for (name, columns, statement) in self.table(on.dialect()).records(id) {
+            for row in asked(on, "read what happened to a row", statement).await? {
+                let mut row = row.into_iter();
+                let (clock, age) =
+                    (row.next().as_ref().and_then(bind::whole), row.next().as_ref().and_then(bind::whole));
+                let at = clock.zip(age).map(|(clock, age)| clock - age);
+                let columns = columns.iter().cloned().zip(row.map(taken_text)).collect();
+                found.push(Recorded { table: name.clone(), at, columns });
             }
         }
-        let sql = format!(
-            "SELECT {}\nFROM (SELECT 1 AS one FROM {} AS t{} LIMIT {}) AS counted",
-            self.as_integer("COUNT(*)"),
-            self.name(),
-            clause(&conditions),
-            COUNT_LIMIT + 1
-        );
-        asked.done(sql)
+        found.sort_by_key(|record| record.at);
+        Ok(found)
     }
 
-    /// The first of these times that is not NULL is the time of the row's last change.
-    fn changed_since(&self, back: &Shift) -> String {
-        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
-        let mut unknown = String::new();
-        let mut parts = Vec::new();
-        for column in changed.into_iter().filter_map(|role| self.contract.column(role)) {
-            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.bound(column, back)));
-            unknown = format!("{unknown}{} IS NULL AND ", self.col(column));
+    /// Returns what a row waits for: the head of its group and the limits of its pool.
+    pub async fn standing(&self, on: &dyn Execute, row: &RowView) -> Result<Standing, Error> {
+        let table = self.table(on.dialect());
+        let mut standing = Standing::default();
+        let first = |rows: Vec<Vec<Value>>| rows.into_iter().next().and_then(|row| row.into_iter().next());
+        if let Some(statement) = table.group_of(&row.id)
+            && let Some(group) =
+                first(asked(on, "look for a row's group", statement).await?).and_then(taken_text)
+            && let Some(statement) = table.head_of(&group)
+        {
+            let head =
+                first(asked(on, "look for the first row of a group", statement).await?).and_then(taken_text);
+            standing.behind = head.filter(|head| *head != row.id);
         }
-        if parts.is_empty() { "1 = 1".to_owned() } else { format!("({})", parts.join(" OR ")) }
+        let pool = self.contract.column(Role::Pool).and_then(|column| row.column(column));
+        if let Some(name) = pool
+            && let Some(statement) = table.pool_of(name)
+            && let Some(found) = asked(on, "look at a row's pool", statement).await?.first()
+        {
+            let number =
+                |at: usize| found.get(at).and_then(bind::whole).and_then(|number| u64::try_from(number).ok());
+            standing.pool = Some(PoolStanding {
+                name: name.to_owned(),
+                paused: number(0) == Some(1),
+                concurrency: number(1),
+                in_flight: number(2).unwrap_or(0),
+                rate: number(3),
+            });
+        }
+        Ok(standing)
+    }
+
+    /// Returns how many rows a verb would move; errs if the state is unknown.
+    pub async fn preview(&self, on: &dyn Execute, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        let moves = verb.moves(&self.contract, &self.stage);
+        let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();
+        if let Which::State { state, .. } = which {
+            let named = self.contract.state_named(state).ok_or_else(|| self.no_state(Some(state)))?;
+            from.retain(|state| *state == named);
+        }
+        if from.is_empty() {
+            return Ok(Preview::default());
+        }
+        let statement = self.table(on.dialect()).preview(&from, which);
+        let rows = asked(on, "count rows", statement).await?;
+        let count = rows.first().and_then(|row| row.first()).map_or(0, bind::count);
+        Ok(Preview::counted(count))
     }
 }
 
-fn clause(conditions: &[String]) -> String {
-    if conditions.is_empty() { String::new() } else { format!("\nWHERE {}", conditions.join("\n  AND ")) }
+fn viewed(table: &Table<'_>, brief: bool, row: Vec<Value>) -> RowView {
+    let mut row = row.into_iter();
+    let mut next = || row.next().unwrap_or_default();
+    let (state, id) = (taken_text(next()), taken_text(next()).unwrap_or_default());
+    let read_at = bind::whole(&next()).unwrap_or(0);
+    let due_in = bind::whole(&next());
+    let mut times = BTreeMap::new();
+    for role in table.view_times() {
+        if let Some(age) = bind::whole(&next()) {
+            times.insert(role, read_at - age);
+        }
+    }
+    let names = table.view_columns(brief);
+    let columns = names.into_iter().map(|name| (name.to_owned(), taken_text(next()))).collect();
+    RowView { id, state, columns, times, due_in, read_at }
 }
 
-/// Escapes the wildcards of LIKE.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
+async fn asked(on: &dyn Execute, doing: &str, statement: Statement) -> Result<Vec<Vec<Value>>, Error> {
+    Ok(on.transact(doing, &[statement]).await?.pop().unwrap_or_default().rows)
 }
 
-fn is_uuid(text: &str) -> bool {
-    let groups: Vec<usize> = text.split('-').map(str::len).collect();
-    groups == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+fn note(table: &Table<'_>, query: &Query) -> Option<String> {
+    let search = query.search.as_ref()?;
+    if table.reach(search.by, search.matching) == Reach::All {
+        return None;
+    }
+    if search.by == SearchBy::Error {
+        return Some("looked at the newest 10,000 failed rows".to_owned());
+    }
+    let of = query.state.as_ref().map(|state| format!(" in state {state}")).unwrap_or_default();
+    let column = search
+        .by
+        .column(table.contract)
+        .map(|column| format!("; one on {column} would (`postrider migrate --search` makes it)"))
+        .unwrap_or_default();
+    Some(format!("looked at the newest 10,000 rows{of}: no index serves this search{column}"))
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,183 +1,117 @@
-//! Renders the hand-off to an external queue: rows to publish, the claim of named rows, and the undo when a queue
-//! refuses.
-//!
-//! A row is CARRIED if it keeps no order and has no pool, so that a queue can carry it. Invariant: CARRIED depends on
-//! no clock and no other table, so it stays the same for as long as the row exists.
+//! The verbs of a lane with an external queue.
 
-use std::time::Duration;
+mod statements;
 
-use postrider_contract::{Role, StateId, Sweep, Transition, When};
+use std::collections::HashSet;
 
-use crate::column::Kind;
-use crate::condition::Lookup;
-use crate::draft::Draft;
-use crate::layout::Seen;
-use crate::moves::Pick;
-use crate::table::Table;
-use crate::time::Shift;
-use crate::value::Writes;
-use crate::{Bind, Dialect, HandoffScripts, Script, Step, Yields};
+use postrider_seams::handoff::{Offer, Taken};
+use postrider_seams::row::{Claimed, RowId};
+use postrider_seams::store::{Class, Error};
 
-impl Table<'_> {
-    /// Returns the scripts of the hand-off; `None` if the stage has no queue.
-    pub fn handoff(&self) -> Option<HandoffScripts> {
-        let handoff = self.contract.queue_of(self.stage)?;
-        let stale = &self.contract.sweeps[handoff.stale];
-        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
-        let due = |state: &StateId| {
-            let state = *state;
-            let picks = self.to_offer(handoff.mark, stale, state).into_iter();
-            picks.map(move |pick| self.marked(state, handoff.mark, true, &pick))
-        };
-        let recall = |state: &StateId| {
-            let pick = Pick::Named { conditions: self.is_carried() };
-            if stale.from.contains(state) {
-                let step = self.contract.sweep_move(self.stage, stale);
-                return self.picked(step, &[Transition::Swept], None, &pick);
+use crate::bind::{self, Values};
+use crate::driver::Driver;
+use crate::open_table::OpenTable;
+use crate::pools::cache::Free;
+use crate::{HandoffScripts, Script};
+
+impl OpenTable {
+    /// Claims those of the named rows that may go; a second query finds out why the others were not claimed.
+    pub async fn claim_named(&self, on: &impl Driver, ids: &[RowId]) -> Result<Taken, Error> {
+        let scripts = self.handoff()?;
+        let mut taken = Taken::default();
+        for part in ids.chunks(self.batch.max(1)) {
+            let given = Values { claim_time: self.claim_time(), ..Values::ids(on.owner(), part.to_vec()) };
+            let done = on.run("claim named rows", &scripts.claim, &given).await?;
+            let mut rows = self.read_claimed(done, None);
+            self.join_claimed(on, &mut rows).await;
+            self.note_crashes(on, &mut rows).await;
+            let got: HashSet<&RowId> = rows.iter().map(|row| &row.lease.id).collect();
+            let left: Vec<RowId> = part.iter().filter(|id| !got.contains(id)).cloned().collect();
+            taken.rows.extend(rows);
+            // The rows claimed so far are ours, even if the query about the others fails.
+            match self.stand(on, scripts, left, &mut taken).await {
+                Err(error) if taken.rows.is_empty() => return Err(error),
+                Err(error) => tracing::warn!(%error, "could not look at rows that were not claimed"),
+                Ok(()) => {}
             }
-            self.marked(*state, handoff.mark, false, &pick)
+        }
+        Ok(taken)
+    }
+
+    async fn stand(
+        &self,
+        on: &impl Driver,
+        scripts: &HandoffScripts,
+        left: Vec<RowId>,
+        taken: &mut Taken,
+    ) -> Result<(), Error> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        let given = Values::ids(on.owner(), left);
+        for mut row in on.run("look at named rows", &scripts.standing, &given).await?.into_rows() {
+            let standing = row.get(1).map_or(0, bind::count);
+            match row.first_mut().map(std::mem::take).and_then(bind::key) {
+                Some(id) if standing == 2 => taken.busy.push(id),
+                Some(_) if standing == 1 => taken.kept += 1,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims rows that no queue can carry: those of ordered groups and of pools.
+    pub async fn claim_kept(&self, on: &impl Driver, limit: u32) -> Result<Vec<Claimed>, Error> {
+        self.claim_free(on, limit, Free::OfPools).await
+    }
+
+    /// Marks up to `limit` rows to be published, and returns their keys.
+    pub async fn offer(&self, on: &impl Driver, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        let scripts = self.handoff()?;
+        let scripts: Vec<&Script> = match offer {
+            Offer::Waiting => self.statements.sweeps.get(scripts.waiting).into_iter().collect(),
+            Offer::Due => scripts.due.iter().collect(),
         };
-        Some(HandoffScripts {
-            claim: self.named_claim(&writes),
-            standing: Script { steps: vec![self.standing()] },
-            waiting: handoff.offer,
-            due: self.stage.ready.iter().flat_map(due).collect(),
-            recall: self.stage.ready.iter().map(recall).collect(),
-            keeps_rows: !self.is_carried().is_empty(),
+        let mut offered: Vec<RowId> = Vec::new();
+        for script in scripts {
+            let left = limit.saturating_sub(u32::try_from(offered.len()).unwrap_or(u32::MAX));
+            if left > 0 {
+                let done = on.run("mark rows as published", script, &Values::limit(on.owner(), left)).await;
+                match done {
+                    Ok(done) => offered.extend(done.keys()),
+                    // The rows that are already marked must be published.
+                    Err(error) if !offered.is_empty() => {
+                        tracing::warn!(%error, "marking rows of one of several states failed");
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(offered)
+    }
+
+    /// Takes rows back that could not be published, and returns their number.
+    pub async fn recall(&self, on: &impl Driver, ids: &[RowId]) -> Result<u64, Error> {
+        let mut recalled = 0;
+        for part in ids.chunks(self.batch.max(1)) {
+            for script in &self.handoff()?.recall {
+                let given = Values::ids(on.owner(), part.to_vec());
+                recalled += on.run("take rows back from the queue", script, &given).await?.moved();
+            }
+        }
+        Ok(recalled)
+    }
+
+    /// Whether the table can have rows that no queue can carry.
+    pub fn keeps_rows(&self) -> bool {
+        self.statements.handoff.as_ref().is_some_and(|handoff| handoff.keeps_rows)
+    }
+
+    fn handoff(&self) -> Result<&HandoffScripts, Error> {
+        self.statements.handoff.as_ref().ok_or_else(|| {
+            let name = &self.contract.name;
+            Error::new(Class::Misconfigured, format!("contract {name} was opened for a lane without a queue"))
         })
-    }
-
-    /// Returns the conditions that the row is CARRIED; empty if every row is.
-    pub fn is_carried(&self) -> Vec<String> {
-        let mut parts: Vec<String> = self.group().map(|group| self.is_free(group)).into_iter().collect();
-        if let Some(pool) = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some()) {
-            let col = self.col(pool);
-            parts.push(match self.kind(pool) {
-                // An empty pool means no pool, as in the key of a share.
-                Kind::Text => format!("({col} IS NULL OR {col} = '')"),
-                _ => format!("{col} IS NULL"),
-            });
-        }
-        parts
-    }
-
-    /// Returns the conditions that the queue has lost the row.
-    ///
-    /// A row is not stale while it waits for its due time, or is not CARRIED.
-    pub fn is_stale(&self, sweep: &Sweep) -> Vec<String> {
-        let When::OlderThan { age, since } = &sweep.when else { return Vec::new() };
-        let mut parts = self.was_marked_before(since, *age);
-        parts.extend(self.is_due());
-        parts.extend(self.is_carried());
-        parts
-    }
-
-    /// The rows that are due and not on the queue. Rows that no sweep takes back are published again after the same
-    /// time. Two queries, each with its own index: neither reads rows that wait for their due time, group or pool.
-    fn to_offer(&self, mark: &str, stale: &Sweep, state: StateId) -> Vec<Pick> {
-        let pick = |marked: Vec<String>, order: Option<String>, lookup: Lookup| {
-            let mut conditions = marked;
-            conditions.extend(self.is_due());
-            conditions.extend(self.has_attempts_left());
-            conditions.extend(self.not_barred(&[state]));
-            conditions.extend(self.is_carried());
-            Pick::Some { conditions, order, since: Vec::new(), lookup }
-        };
-        let absent = vec![format!("{} IS NULL", self.col(mark))];
-        let mut picks = vec![pick(absent, self.due_key(), Lookup::Index)];
-        if let When::OlderThan { age, .. } = &stale.when
-            && !stale.from.contains(&state)
-        {
-            picks.push(pick(
-                self.was_marked_before(mark, *age),
-                Some(self.instant(mark)),
-                self.lost_lookup(),
-            ));
-        }
-        picks
-    }
-
-    /// Returns how the state of lost rows is looked up: on PostgreSQL in a form that only the index of such rows has.
-    ///
-    /// Its planner knows how many rows of the table have an old mark, but not how many of those have this state, and
-    /// would sort a whole state instead.
-    pub fn lost_lookup(&self) -> Lookup {
-        if self.dialect == Dialect::Postgres { Lookup::Check } else { Lookup::Index }
-    }
-
-    /// The first condition follows from the second, but is needed to match the partial index.
-    fn was_marked_before(&self, mark: &str, age: Duration) -> Vec<String> {
-        let before = format!("{} < {}", self.instant(mark), self.bound(mark, &Shift::back(age)));
-        vec![self.is_set(mark), before]
-    }
-
-    fn marked(&self, state: StateId, mark: &str, published: bool, pick: &Pick) -> Script {
-        let step = self.contract.mark_move(self.stage, &state);
-        let writes = Writes { step, assignments: self.contract.marks(mark, published) };
-        self.picked_with(&writes, &[], None, pick)
-    }
-
-    /// The conditions that a ready row can be claimed by its pointer; the key alone must drive the statement.
-    fn goes_by_pointer(&self) -> Vec<String> {
-        let mut parts = vec![self.in_states(&self.stage.ready, Lookup::Check)];
-        parts.extend(self.is_due());
-        parts.extend(self.has_attempts_left());
-        parts.extend(self.not_barred(&self.stage.ready));
-        parts.extend(self.filter());
-        parts
-    }
-
-    fn named_claim(&self, writes: &Writes<'_>) -> Script {
-        let draft = Draft::own(self);
-        let mut conditions = vec![draft.among(&self.id(), Bind::Ids)];
-        conditions.extend(self.goes_by_pointer());
-        conditions.extend(self.is_old_enough());
-        conditions.extend(self.is_carried());
-        let from = format!(
-            "FROM {} AS t\nWHERE {}\nORDER BY {}",
-            self.name(),
-            conditions.join("\n  AND "),
-            self.order_list()
-        );
-        match self.dialect {
-            Dialect::Postgres => {
-                let keys = self.claim_order();
-                let keys = keys.iter().enumerate().map(|(index, (key, _))| format!(", {key} AS o{index}"));
-                let keys: String = keys.collect();
-                let pick = format!("SELECT {} AS k{keys}\n{from}\nFOR UPDATE SKIP LOCKED", self.id());
-                Script { steps: vec![self.postgres_moved(draft, &pick, true, writes)] }
-            }
-            Dialect::Sqlite => {
-                let mut steps = vec![draft.finish(&format!("SELECT {}\n{from}", self.key()), Yields::Keys)];
-                steps.extend(self.sqlite_mark(writes));
-                Script { steps }
-            }
-            Dialect::Mysql => {
-                let columns = draft.layout_columns(writes, Seen::Before).join(", ");
-                let text = format!("SELECT {columns}\n{from}\nFOR UPDATE SKIP LOCKED");
-                let mut steps = vec![draft.finish(&text, Yields::Rows)];
-                steps.extend(self.mysql_mark(writes));
-                Script { steps }
-            }
-        }
-    }
-
-    /// Reports why named rows were not claimed: their keys, with 2 if the row may go by a queue, 1 if it may go but no
-    /// queue carries it, 0 if it may not go.
-    fn standing(&self) -> Step {
-        let draft = Draft::own(self);
-        let among = draft.among(&self.id(), Bind::Ids);
-        let carried = self.is_carried();
-        let carried = if carried.is_empty() { "1 = 1".to_owned() } else { carried.join(" AND ") };
-        let text = format!(
-            "SELECT {}, {}\nFROM {} AS t\nWHERE {among}",
-            self.key(),
-            self.as_integer(&format!(
-                "CASE WHEN {} THEN CASE WHEN {carried} THEN 2 ELSE 1 END ELSE 0 END",
-                self.goes_by_pointer().join(" AND ")
-            )),
-            self.name()
-        );
-        draft.finish(&text, Yields::Other)
     }
 }

@@ -1,47 +1,50 @@
-//! Renders a contract to SQL for a dialect, and interprets the results. Opens no connection; rendering is
+//! Renders a contract to SQL for a dialect, runs it, and interprets the results. Opens no connection; rendering is
 //! deterministic.
+//!
+//! Each verb is one folder: what it renders (`statements.rs`), and beside it what it binds and what its answer means.
+//! `render` has what the statements of several verbs share, `driver` what a database must provide.
 //!
 //! Owns: every statement that the three SQL stores run on a contract's table, and the DDL that creates or completes it.
 //! Must not: know how a driver binds or reads. Invariant: identifiers are validated and quoted, values are bound or are
 //! literals of the contract, never of a row.
 
+mod begin;
 pub mod bind;
+pub mod builder;
 mod claim;
-mod column;
-mod condition;
 pub mod ddl;
-mod draft;
-mod effect;
+pub mod driver;
 mod error;
 mod find;
-mod group_claim;
+mod groups;
 mod handoff;
-mod history;
-mod ident;
 mod inspect;
-mod join;
-mod layout;
-mod moves;
-mod ordered;
-pub mod own;
-pub mod plain;
-pub mod produce;
-mod program;
-mod recover;
+pub mod internal;
+pub mod open_table;
+mod pools;
+mod produce;
 mod render;
-pub mod run;
+mod script;
 mod settle;
-mod share;
-mod table;
-mod takeover;
-mod tally;
-mod time;
-mod tsid;
-mod unheld;
-mod unreadable;
-mod value;
+mod shape;
+mod statements;
+pub mod store;
+mod sweep;
+pub mod verify;
 
+pub use claim::lost::statements::LostClaimScripts;
 pub use error::Error;
-pub use program::*;
 pub use render::render;
-pub use unheld::UnheldScripts;
+pub use script::{Dialect, Field, Layout, Param, Script, Step, Yields};
+pub use shape::{Shape, ShapeColumn};
+pub use statements::*;
+
+/// The names of [`driver::execute`] before `Run` and `Plain` became one trait; kept for callers.
+pub mod plain {
+    pub use crate::driver::execute::{Answer, Answers, Arg, Execute as Plain, Statement};
+}
+
+/// The path of some items before the folders of verbs; kept for callers.
+pub mod run {
+    pub use crate::ddl::migrate;
+}

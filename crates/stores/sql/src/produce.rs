@@ -1,194 +1,73 @@
-//! Renders the insert of a new row, as a producer writes it: for `send` and the API.
+//! Inserts a new row, as an application would.
 
-use std::collections::BTreeMap;
+pub(crate) mod statements;
 
-use postrider_contract::{Condition, Contract, Role, Stage};
 use postrider_seams::produce::KEY;
+use postrider_seams::row::{Detail, Lease, RowId, Value};
+use postrider_seams::store::{Class, Error, Settlement};
 
-use crate::column::{self, Kind, Time, postgres_type};
-use crate::draft::{Draft, Source};
-use crate::table::Table;
-use crate::{Dialect, Error, Field, Script, Shape, Step, Yields, ident};
+use crate::bind::{Values, tsid};
+use crate::driver::Driver;
+use crate::open_table::OpenTable;
+use crate::produce::statements::{needs_key, produce};
 
-/// The field that makes inserting the same row twice harmless.
-const DEDUPE: &str = "dedupe";
-
-/// Whether the caller must generate the row's key; integer keys and columns with a default come from the database.
-pub fn needs_key(contract: &Contract, shape: &Shape) -> bool {
-    shape
-        .column(&contract.table.id)
-        .is_some_and(|id| Kind::of(&id.sql_type) != Kind::Integer && !id.has_default)
-}
-
-/// Returns the script that inserts one row, ready for `stage`; its last step yields the key as text.
-///
-/// The named message fields are bound as `$envelope` values.
-pub fn produce(
-    contract: &Contract,
-    stage: &Stage,
-    dialect: Dialect,
-    shape: &Shape,
-    fields: &[&str],
-) -> Result<Script, Error> {
-    let table = Table::new(contract, stage, dialect, shape)?;
-    let known: BTreeMap<String, String> = contract.message_columns().into_iter().collect();
-    let missing: Vec<String> =
-        fields.iter().filter(|field| !known.contains_key(**field)).map(|field| (*field).to_owned()).collect();
-    if !missing.is_empty() {
-        return Err(Error::MissingColumns { table: contract.table.name.clone(), columns: missing });
-    }
-    let fresh = Fresh { table: &table, known: &known };
-    let dedupe = fields.contains(&DEDUPE).then(|| known[DEDUPE].as_str());
-    let mut steps = vec![fresh.insert(fields, dedupe.is_some())];
-    // With a dedupe key the row may exist already, and its history has begun.
-    steps.extend(fresh.first_line().filter(|_| dedupe.is_none()));
-    if let Some(column) = dedupe {
-        steps.push(fresh.select_by(DEDUPE, column));
-    } else if dialect == Dialect::Mysql {
-        steps.push(fresh.select_last());
-    }
-    Ok(Script { steps })
-}
-
-struct Fresh<'a> {
-    table: &'a Table<'a>,
-    /// Field → column.
-    known: &'a BTreeMap<String, String>,
-}
-
-impl Fresh<'_> {
-    fn insert(&self, fields: &[&str], repeatable: bool) -> Step {
-        let table = self.table;
-        let draft = Draft::new(table, Source::Uniform);
-        let mut values: BTreeMap<&str, String> = BTreeMap::new();
-        for field in fields {
-            let column = self.known[*field].as_str();
-            values.insert(column, typed(&draft, field, column));
+impl OpenTable {
+    /// Inserts one row, ready for the stage, and returns its key.
+    pub async fn produce(&self, on: &impl Driver, fields: &Detail) -> Result<String, Error> {
+        let names: Vec<&str> = fields.keys().map(String::as_str).filter(|name| *name != KEY).collect();
+        let script = produce(&self.contract, &self.stage, on.dialect(), &self.shape, &names)
+            .map_err(|problem| Error::new(Class::Permanent, format!("can't write a row: {problem}")))?;
+        let mut envelope = fields.clone();
+        if needs_key(&self.contract, &self.shape) {
+            let id = self.shape.column(&self.contract.table.id);
+            let fresh = || Value::Text(fresh_key(id.map_or("", |id| id.sql_type.as_str())));
+            envelope.entry(KEY.to_owned()).or_insert_with(fresh);
         }
-        for (column, value) in self.ready() {
-            values.entry(column).or_insert(value);
-        }
-        let id = table.contract.table.id.as_str();
-        if needs_key(table.contract, table.shape) {
-            values.insert(id, typed(&draft, KEY, id));
-        }
-        let names: Vec<String> = values.keys().map(|column| table.quote(column)).collect();
-        let list: Vec<&str> = values.values().map(String::as_str).collect();
-        let id = table.quote(id);
-        let ending = match (table.dialect, repeatable) {
-            (Dialect::Mysql, true) => format!("\nON DUPLICATE KEY UPDATE {id} = {id}"),
-            (Dialect::Mysql, false) => String::new(),
-            (_, true) => "\nON CONFLICT DO NOTHING".to_owned(),
-            (_, false) => format!("\nRETURNING CAST({id} AS text)"),
+        // The values are bound like those of a settlement, so that there is one code path for params.
+        let carrier = Settlement {
+            lease: Lease { id: RowId::Int(0), fence: Box::default() },
+            transition: postrider_contract::Transition::Delivered,
+            delay: std::time::Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope,
+            outcome: Detail::new(),
+            hands_back: Vec::new(),
         };
-        let text = format!(
-            "INSERT INTO {} ({})\nVALUES ({}){ending}",
-            table.name(),
-            names.join(", "),
-            list.join(", ")
-        );
-        let yields =
-            if repeatable || table.dialect == Dialect::Mysql { Yields::Nothing } else { Yields::Other };
-        draft.finish(&text, yields)
-    }
-
-    /// Inserts the first history record of a row: the state that it starts in.
-    fn first_line(&self) -> Option<Step> {
-        let table = self.table;
-        let history = table.contract.history.as_ref().filter(|_| needs_key(table.contract, table.shape))?;
-        let draft = Draft::new(table, Source::Uniform);
-        let state = table.literal(table.status_literal(table.stage.ready[0])?);
-        let key = typed(&draft, KEY, &table.contract.table.id);
-        let mut names = vec![table.quote(&history.row), table.quote(&history.state)];
-        let mut values = vec![key, state];
-        if let Some(time) = &history.time {
-            let columns = table.shape.related.get(&history.table);
-            let shape = columns.and_then(|columns| columns.iter().find(|column| column.name == *time));
-            let form =
-                shape.and_then(|shape| column::time(table.dialect, table.contract.table.time, shape).ok());
-            names.push(table.quote(time));
-            values.push(match form {
-                Some(Time::Found { .. }) | None => table.now_as(Time::Iso),
-                Some(form) => table.now_as(form),
-            });
+        let done = on.run("write a row", &script, &Values::settlements(on.owner(), vec![&carrier])).await?;
+        match done.first() {
+            Value::Text(key) => Ok(key),
+            Value::Int(key) => Ok(key.to_string()),
+            _ => Err(Error::new(Class::Permanent, "a row was written, but its key did not come back")),
         }
-        let into = ident::quote_path(table.dialect, &history.table);
-        let text = format!("INSERT INTO {into} ({})\nVALUES ({})", names.join(", "), values.join(", "));
-        Some(draft.finish(&text, Yields::Nothing))
-    }
-
-    /// The values that make a row ready: its state, first due time and counters.
-    fn ready(&self) -> Vec<(&str, String)> {
-        let table = self.table;
-        let mut values = Vec::new();
-        let state = table.contract.state(table.stage.ready[0]);
-        for (column, condition) in &state.conditions {
-            let value = match condition {
-                Condition::Is(literal) => table.literal(literal),
-                Condition::Null(true) => "NULL".to_owned(),
-                // Times are written below.
-                Condition::Null(false) | Condition::Never(_) => continue,
-            };
-            values.push((column.as_str(), value));
-        }
-        for (column, literal) in &table.contract.claim.filter {
-            values.push((column, table.literal(literal)));
-        }
-        for role in [Role::Due, Role::Created, Role::Updated] {
-            if let Some(column) = table.contract.column(role) {
-                values.push((column, table.inserted(column)));
-            }
-        }
-        for role in [Role::Attempts, Role::Version] {
-            if let Some(column) =
-                table.contract.column(role).filter(|column| !table.shape_of(column).has_default)
-            {
-                values.push((column, "0".to_owned()));
-            }
-        }
-        values
-    }
-
-    fn select_by(&self, field: &str, column: &str) -> Step {
-        let draft = Draft::new(self.table, Source::Uniform);
-        let text = format!(
-            "SELECT {} FROM {} AS t WHERE {} = {}",
-            self.key(),
-            self.table.name(),
-            self.table.col(column),
-            typed(&draft, field, column)
-        );
-        draft.finish(&text, Yields::Other)
-    }
-
-    /// MySQL's INSERT returns no rows, so the key is selected.
-    fn select_last(&self) -> Step {
-        let table = self.table;
-        let draft = Draft::new(table, Source::Uniform);
-        let id = table.contract.table.id.as_str();
-        let last = if needs_key(table.contract, table.shape) {
-            typed(&draft, KEY, id)
-        } else {
-            "LAST_INSERT_ID()".to_owned()
-        };
-        let text = format!("SELECT {} FROM {} AS t WHERE {} = {last}", self.key(), table.name(), table.id());
-        draft.finish(&text, Yields::Other)
-    }
-
-    fn key(&self) -> String {
-        let text = if self.table.dialect == Dialect::Mysql { "char" } else { "text" };
-        format!("CAST({} AS {text})", self.table.id())
     }
 }
 
-/// A bound value cast to its column's type.
-fn typed(draft: &Draft<'_>, field: &str, column: &str) -> String {
-    let value = draft.field(Field::Envelope(field.to_owned()));
-    match draft.table.dialect {
-        Dialect::Postgres => format!("({value})::{}", postgres_type(&draft.table.shape_of(column).sql_type)),
-        Dialect::Mysql | Dialect::Sqlite => value,
+/// Generates a key that the database does not: a UUID if the column's type suits it, else a TSID.
+fn fresh_key(sql_type: &str) -> String {
+    let sql_type = sql_type.to_ascii_lowercase();
+    if !sql_type.contains("uuid") && !sql_type.contains("(36)") {
+        return tsid();
     }
+    // Version 4, variant 1 (RFC 9562).
+    let random: u128 = rand::random();
+    let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_fits_its_column() {
+        for sql_type in ["uuid", "char(36)", "VARCHAR(36)"] {
+            let key = fresh_key(sql_type);
+            assert_eq!(key.len(), 36);
+            assert_eq!(&key[14..15], "4");
+            assert!("89ab".contains(&key[19..20]), "{key}");
+        }
+        assert_eq!(fresh_key("varchar(26)").len(), 13);
+    }
+}

@@ -1,17 +1,35 @@
 //! Renders the whole program of one stage on one table.
 
+pub(crate) mod column;
+pub(crate) mod condition;
+mod effect;
+mod history;
+pub(crate) mod ident;
+pub(crate) mod moves;
+pub(crate) mod step_builder;
+pub(crate) mod table;
+mod takeover;
+pub(crate) mod time;
+pub(crate) mod tsid;
+pub(crate) mod value;
+
 use postrider_contract::{Contract, Stage, Transition};
 
-use crate::table::Table;
-use crate::{Dialect, Error, Program, Shape};
+use crate::render::table::Table;
+use crate::{Dialect, Error, Shape, Statements};
 
 /// Renders every statement of a stage; errs if the table does not fit the contract.
 ///
 /// The contract must be resolved to the columns that the table has.
-pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shape) -> Result<Program, Error> {
+pub fn render(
+    contract: &Contract,
+    stage: &Stage,
+    dialect: Dialect,
+    shape: &Shape,
+) -> Result<Statements, Error> {
     let table = Table::new(contract, stage, dialect, shape)?;
     table.check_shares()?;
-    Ok(Program {
+    Ok(Statements {
         layout: table.layout(),
         claim: table.claim(),
         groups: table.group_claim(),
@@ -29,7 +47,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
         place: table.place(),
         standing_leases: table.standing_leases(),
         reclaim: table.reclaim(),
-        unheld: table.unheld(),
+        lost_claims: table.lost_claims(),
         spent: table.spent(),
         unreadable: table.unreadable(),
         sweeps: table.sweeps(),

@@ -1,191 +1,174 @@
-//! Renders settle and extend: the moves that the fence guards.
+//! Runs settle and extend: moves guarded by the fence, one script per group.
 
-use std::collections::BTreeMap;
+pub(crate) mod batches;
+pub(crate) mod recipients;
+mod statements;
 
-use postrider_contract::{Claimed, Move, Role, Transition};
+use std::collections::{HashMap, HashSet};
 
-use crate::claim::returning;
-use crate::condition::Lookup;
-use crate::draft::{Draft, Source};
-use crate::table::Table;
-use crate::value::Writes;
-use crate::{Bind, Dialect, Field, Script, Settle, Step, Yields};
+use postrider_contract::Transition;
+use postrider_seams::row::{Lease, RowId};
+use postrider_seams::store::{Class, Error, Held, Settlement};
 
-impl Table<'_> {
-    /// Returns the scripts that settle rows with this transition.
-    pub fn settle(&self, transition: Transition) -> Settle {
-        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, transition));
-        let transitions = [transition];
-        let each = self.guarded(&writes, &transitions, &Source::Each);
-        // A new id per row cannot be shared by all rows.
-        let fresh = each.steps.iter().flat_map(|step| &step.binds).any(|bind| match bind {
-            Bind::Array(field) => *field == Field::Tsid,
-            Bind::Rows(fields) => fields.contains(&Field::Tsid),
-            _ => false,
-        });
-        let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
-        let remembering = self.remembering(transition, &each);
-        Settle { uniform, each, remembering }
-    }
+use crate::Script;
+use crate::bind::{self, Group, Values};
+use crate::claim::taken_from;
+use crate::driver::Driver;
+use crate::open_table::OpenTable;
 
-    /// Returns the settle scripts of rows that an operator cancelled in flight: the row stays cancelled, the attempt is
-    /// recorded.
-    ///
-    /// Only columns about attempts are written; the fence is that of the claim, which a cancel leaves unchanged.
-    pub fn late(&self) -> BTreeMap<Transition, Settle> {
-        let Claimed::State(held) = self.stage.claimed else { return BTreeMap::new() };
-        let pairs = self.contract.cancel.iter().flat_map(|cancel| &cancel.moves);
-        let Some((_, cancelled)) = pairs.into_iter().find(|(from, _)| *from == held) else {
-            return BTreeMap::new();
-        };
-        let told = [Role::Attempts, Role::Duration, Role::Updated].map(|role| self.contract.column(role));
-        let late = |transition: Transition| {
-            let step = self.contract.lease_move(self.stage, transition);
-            let step = Move { from: std::slice::from_ref(cancelled), ..step };
-            let mut assignments = self.contract.assignments(&step);
-            assignments.retain(|one| told.contains(&Some(one.column.as_str())));
-            let each = self.guarded(&Writes { step, assignments }, &[transition], &Source::Each);
-            (transition, Settle { uniform: None, each, remembering: None })
-        };
-        let tries = Transition::SETTLES.into_iter().filter(|settles| {
-            (*settles == Transition::Delivered || settles.is_failure())
-                && !self.effects(&[*settles]).is_empty()
-        });
-        tries.map(late).collect()
-    }
-
-    fn guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Script {
-        match self.dialect {
-            Dialect::Postgres => Script { steps: vec![self.postgres_guarded(writes, transitions, source)] },
-            Dialect::Mysql => {
-                let mut steps = vec![self.mysql_lock(writes, source)];
-                steps.push(self.mysql_update(writes, source));
-                steps.extend(self.effect_steps(transitions, writes, source));
-                Script { steps }
-            }
-            Dialect::Sqlite => {
-                let mut steps = vec![self.sqlite_guarded(writes, source)];
-                steps.extend(self.effect_steps(transitions, writes, source));
-                Script { steps }
+impl OpenTable {
+    /// Settles rows, and returns for each whether its lease still held.
+    pub async fn settle(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].hands_back.is_empty()).collect();
+        let groups = self.grouped(moves, |at| moves[at].hands_back.is_empty())?;
+        let mut answers = vec![Held::Lost; moves.len()];
+        for at in holding {
+            answers[at] = self.settle_holding(on, &moves[at]).await?;
+        }
+        for group in groups {
+            let held = settle_group(on, group.script, moves, &group.members).await?;
+            for index in group.members {
+                if held.contains(&moves[index].lease.id) {
+                    answers[index] = Held::Held;
+                }
             }
         }
+        self.record_late(on, moves, &answers).await?;
+        self.forgive(on, moves, &answers).await;
+        let untried = |settlement: &&Settlement| {
+            matches!(settlement.transition, Transition::Deferred | Transition::Released)
+        };
+        let back =
+            moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
+        let own = moves.iter().filter(untried).map(|settlement| settlement.lease.id.clone());
+        self.refund(on, own.chain(back).collect()).await;
+        Ok(answers)
     }
 
-    /// Returns the conditions on key, state and fence; state and fence are only checked, the key alone finds the rows.
-    pub fn guard(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
-        let mut parts = match draft.source {
-            Source::Each => {
-                vec![format!("{} = {}", self.id(), draft.typed(Field::Id, &self.contract.table.id))]
-            }
-            Source::Uniform | Source::Own { .. } => vec![draft.among(&self.id(), Bind::Ids)],
-        };
-        parts.push(self.in_states(writes.step.from, Lookup::Check));
-        parts.extend(draft.fence_holds());
-        parts.join("\n  AND ")
+    /// Records attempts of rows that were cancelled meanwhile.
+    async fn record_late(
+        &self,
+        on: &impl Driver,
+        moves: &[Settlement],
+        answers: &[Held],
+    ) -> Result<(), Error> {
+        let late = &self.statements.late;
+        let tried = |at: usize| answers[at] == Held::Lost && late.contains_key(&moves[at].transition);
+        if !(0..moves.len()).any(tried) {
+            return Ok(());
+        }
+        let groups = bind::group(late, moves, tried, self.batch).unwrap_or_default();
+        for group in groups {
+            settle_group(on, group.script, moves, &group.members).await?;
+        }
+        Ok(())
     }
 
-    fn postgres_guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Step {
-        let draft = Draft::new(self, source.clone());
-        let guard = self.guard(&draft, writes);
-        let sets = draft.set_list(writes);
-        let effects = draft.effect_parts(transitions, writes);
-        let from = match source {
-            Source::Each => format!("\nFROM {}", draft.rows()),
-            Source::Uniform | Source::Own { .. } => String::new(),
-        };
-        let update = format!("UPDATE {} AS t SET {sets}{from}\nWHERE {guard}", self.name());
-        let text = if effects.is_empty() {
-            format!("{update}\nRETURNING {}", self.key())
-        } else {
-            let returned = draft.moved_columns();
-            format!(
-                "WITH moved AS (\n{update}\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
-                self.key()
+    fn grouped(&self, moves: &[Settlement], which: impl Fn(usize) -> bool) -> Result<Vec<Group<'_>>, Error> {
+        bind::group(&self.statements.settle, moves, which, self.batch).map_err(|transition| {
+            let (contract, stage) = (&self.contract.name, &self.stage.name);
+            Error::new(
+                Class::Permanent,
+                format!("contract {contract} has no move {transition} in stage {stage}"),
             )
-        };
-        draft.finish(&text, Yields::Keys)
+        })
     }
 
-    /// Locks the rows that pass the fence, driven by the caller's keys and in their order.
-    fn mysql_lock(&self, writes: &Writes<'_>, source: &Source) -> Step {
-        let draft = Draft::new(self, source.clone());
-        let guard = self.guard(&draft, writes);
-        let from = match source {
-            Source::Each => format!("{} STRAIGHT_JOIN {} AS t", draft.rows(), self.name()),
-            Source::Uniform | Source::Own { .. } => format!("{} AS t", self.name()),
-        };
-        draft.finish(&format!("SELECT {}\nFROM {from}\nWHERE {guard}\nFOR UPDATE", self.key()), Yields::Keys)
-    }
-
-    fn mysql_update(&self, writes: &Writes<'_>, source: &Source) -> Step {
-        let draft = Draft::new(self, source.clone());
-        let sets = draft.set_list(writes);
-        let among = draft.among(&self.id(), Bind::Held);
-        let table = if draft.has_fields() {
-            let key = draft.typed(Field::Id, &self.contract.table.id);
-            format!("{} AS t JOIN {} ON {} = {key}", self.name(), draft.rows(), self.id())
-        } else {
-            format!("{} AS t", self.name())
-        };
-        draft.finish(&format!("UPDATE {table} SET {sets}\nWHERE {among}"), Yields::Nothing)
-    }
-
-    fn sqlite_guarded(&self, writes: &Writes<'_>, source: &Source) -> Step {
-        let draft = Draft::new(self, source.clone());
-        let text = self.sqlite_update(&draft, writes);
-        let key = returning(&self.key());
-        draft.finish(&format!("{text}\nRETURNING {key}"), Yields::Keys)
-    }
-
-    fn sqlite_update(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
-        let guard = self.guard(draft, writes);
-        let sets = draft.set_list(writes);
-        let from = match draft.source {
-            Source::Each => format!("\nFROM {}", draft.rows()),
-            Source::Uniform | Source::Own { .. } => String::new(),
-        };
-        format!("UPDATE {} AS t SET {sets}{from}\nWHERE {guard}", self.name())
-    }
-
-    /// Returns the script that extends leases and yields the new fences; `None` if a lease is kept without a write.
-    pub fn extend(&self) -> Option<Script> {
-        let assignments = self.contract.extension(self.stage);
-        if assignments.is_empty() {
-            return None;
+    /// Settles a row that holds its group and releases the rows behind it, in one transaction, the row itself last.
+    async fn settle_holding(&self, on: &impl Driver, settlement: &Settlement) -> Result<Held, Error> {
+        let rest: Vec<Settlement> = settlement.hands_back.iter().cloned().map(Settlement::released).collect();
+        let own = std::slice::from_ref(settlement);
+        let mut scripts: Vec<(&Script, Values<'_>)> = Vec::new();
+        for (moves, groups) in [(&*rest, self.grouped(&rest, |_| true)?), (own, self.grouped(own, |_| true)?)]
+        {
+            for group in groups {
+                let members = group.members.iter().map(|at| &moves[*at]).collect();
+                scripts.push((group.script, Values::settlements(on.owner(), members)));
+            }
         }
-        // Its rows are those that a settle would find.
-        let step = self.contract.lease_move(self.stage, Transition::Released);
-        let writes = Writes { step, assignments };
-        let fences: Vec<String> =
-            self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column))).collect();
-        let mut columns = vec![self.key()];
-        columns.extend(fences);
-        let columns = columns.join(", ");
-        let steps = match self.dialect {
-            Dialect::Postgres => {
-                let draft = Draft::new(self, Source::Each);
-                let guard = self.guard(&draft, &writes);
-                let sets = draft.set_list(&writes);
-                let rows = draft.rows();
-                let text = format!(
-                    "UPDATE {} AS t SET {sets}\nFROM {rows}\nWHERE {guard}\nRETURNING {columns}",
-                    self.name()
-                );
-                vec![draft.finish(&text, Yields::Leases)]
+        match on.run_all("settle a run", &scripts).await {
+            Ok(mut done) => {
+                let rows = done.pop().unwrap_or_default().into_rows();
+                let is_own = |mut row: Vec<_>| {
+                    bind::key(taken_from(&mut row, 0)).as_ref() == Some(&settlement.lease.id)
+                };
+                Ok(if rows.into_iter().any(is_own) { Held::Held } else { Held::Lost })
             }
-            Dialect::Mysql => {
-                let draft = Draft::own(self);
-                let among = draft.among(&self.id(), Bind::Held);
-                let text = format!("SELECT {columns}\nFROM {} AS t\nWHERE {among}", self.name());
-                let read = draft.finish(&text, Yields::Leases);
-                vec![self.mysql_lock(&writes, &Source::Each), self.mysql_update(&writes, &Source::Each), read]
+            // The row itself is at fault: the rows behind it are released, and the row is left to its lease, which
+            // holds its group until it expires.
+            Err(error) if error.class == Class::Permanent => {
+                let id = &settlement.lease.id;
+                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+                for group in self.grouped(&rest, |_| true)? {
+                    settle_group(on, group.script, &rest, &group.members).await?;
+                }
+                Ok(Held::Lost)
             }
-            Dialect::Sqlite => {
-                let draft = Draft::new(self, Source::Each);
-                let text = self.sqlite_update(&draft, &writes);
-                vec![draft.finish(&format!("{text}\nRETURNING {}", returning(&columns)), Yields::Leases)]
-            }
-        };
-        Some(Script { steps })
+            Err(error) => Err(error),
+        }
     }
+
+    /// Extends leases and returns them with new fences; `None` for a lease that was lost.
+    pub async fn extend(&self, on: &impl Driver, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        // A lease that cannot expire needs no extension.
+        let Some(script) = &self.statements.extend else {
+            return Ok(leases.iter().cloned().map(Some).collect());
+        };
+        let mut sorted: Vec<&Lease> = leases.iter().collect();
+        sorted.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        let mut extended: HashMap<RowId, Lease> = HashMap::with_capacity(leases.len());
+        for part in sorted.chunks(self.batch) {
+            let given = Values::leases(on.owner(), part.to_vec());
+            let rows = on.run("extend leases", script, &given).await?.into_rows();
+            for mut row in rows {
+                if let Some(lease) = bind::lease(&self.statements.layout, |at| taken_from(&mut row, at)) {
+                    extended.insert(lease.id.clone(), lease);
+                }
+            }
+        }
+        Ok(leases.iter().map(|lease| extended.remove(&lease.id)).collect())
+    }
+}
+
+/// If this many rows are rejected one by one and none is accepted, the cause is not in the rows.
+const REFUSED_AT_MOST: usize = 8;
+
+/// Settles a group; a statement that the database rejects permanently is halved until the rows at fault are alone.
+///
+/// Those are left to their lease, which costs them an attempt; all others are settled. If no row is accepted, the cause
+/// is elsewhere (a trigger, a constraint), and the error is returned to the caller, which keeps the outcomes.
+async fn settle_group(
+    on: &impl Driver,
+    script: &Script,
+    moves: &[Settlement],
+    members: &[usize],
+) -> Result<HashSet<RowId>, Error> {
+    let mut held = HashSet::with_capacity(members.len());
+    let mut todo = vec![members];
+    let mut refused = 0;
+    while let Some(part) = todo.pop() {
+        let given = Values::settlements(on.owner(), part.iter().map(|index| &moves[*index]).collect());
+        match on.run("settle rows", script, &given).await {
+            Ok(done) => {
+                let keys =
+                    done.into_rows().into_iter().filter_map(|mut row| bind::key(taken_from(&mut row, 0)));
+                held.extend(keys);
+            }
+            Err(error) if error.class == Class::Permanent && part.len() > 1 => {
+                let (first, second) = part.split_at(part.len() / 2);
+                todo.extend([second, first]);
+            }
+            Err(error) if error.class == Class::Permanent => {
+                refused += 1;
+                let all = refused == members.len() && refused > 1;
+                if held.is_empty() && (all || refused >= REFUSED_AT_MOST) {
+                    return Err(error);
+                }
+                let id = &moves[part[0]].lease.id;
+                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
-use postrider_sql::run::Opened;
-use postrider_sql::run::pool::{Limits, Pool};
-use postrider_sql::run::store::SqlStore;
+use postrider_sql::driver::pool::{Limits, Pool};
+use postrider_sql::open_table::OpenTable;
+use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -101,7 +101,7 @@ impl Database {
     /// messages. Returns a transient error, which can be retried, if the file stays locked.
     pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<SqliteStore>, Error> {
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
-        let opened = Opened::new(&contract, stage, Dialect::Sqlite, shape, BATCH).map_err(|what| {
+        let opened = OpenTable::new(&contract, stage, Dialect::Sqlite, shape, BATCH).map_err(|what| {
             let place = &self.place;
             let text =
                 format!("{place}: lane {lane} does not fit its table: {what}; `postrider check` shows all");

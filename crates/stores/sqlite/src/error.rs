@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
-use postrider_sql::own;
+use postrider_sql::internal;
 
 /// The path of the database file, for messages.
 #[derive(Debug, Clone)]
@@ -113,7 +113,9 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         code::FULL => Some("the disk is full"),
         code::IOERR => Some("is the disk full, or does it fail?"),
         code::BUSY | code::LOCKED => Some("another process holds a lock on the file"),
-        code::ERROR if is_missing(cause) => Some(own::absent_advice(cause.as_database_error()?.message())),
+        code::ERROR if is_missing(cause) => {
+            Some(internal::absent_advice(cause.as_database_error()?.message()))
+        }
         _ => None,
     }
 }

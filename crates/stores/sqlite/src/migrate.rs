@@ -5,11 +5,11 @@ use postrider_contract::{Columns, Contract};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
-use postrider_sql::run::migrate;
+use postrider_sql::ddl::migrate;
+use postrider_sql::driver::Retry;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::connect::Database;
-use crate::script::Patience;
 use crate::{error, shape};
 
 /// The migration of one contract's table, which may not exist yet.
@@ -36,13 +36,13 @@ impl Migration {
 
     /// Runs one statement; what another process has created in the meantime is not an error.
     async fn run_one(&self, statement: String) -> Result<Option<String>, Error> {
-        let mut patience = Patience::new(&self.database, "migrate");
+        let mut retry = Retry::new(&self.database, "migrate");
         loop {
             match self.try_one(&statement).await {
                 Ok(()) => return Ok(Some(statement)),
                 Err(cause) if error::is_already_there(&cause) => return Ok(None),
                 Err(cause) if error::is_duplicate(&cause) => return Ok(Some(migrate::not_made(&statement))),
-                Err(cause) => patience.wait(cause).await?,
+                Err(cause) => retry.wait(cause).await?,
             }
         }
     }
@@ -60,7 +60,10 @@ impl Migrate for Migration {
     /// Plans the statements. There is no trigger: polling `data_version` wakes the lanes.
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         let mut statements = self.missing(options).await?;
-        statements.extend(migrate::missing_own(Dialect::Sqlite, shape::own_tables(&self.database).await?));
+        statements.extend(migrate::missing_internal(
+            Dialect::Sqlite,
+            shape::internal_tables(&self.database).await?,
+        ));
         Ok(statements)
     }
 

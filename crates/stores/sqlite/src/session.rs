@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_sql::run::pool::Connect;
+use postrider_sql::driver::pool::Connect;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite, Transaction};
 

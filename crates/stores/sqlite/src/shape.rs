@@ -4,11 +4,11 @@ use postrider_contract::Contract;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
-use postrider_sql::own::recipients::RECIPIENTS;
-use postrider_sql::run::Run as _;
-use postrider_sql::run::hazards::{Constraints, check_expressions};
-use postrider_sql::run::migrate::{Found, gathered};
-use postrider_sql::{Shape, ShapeColumn, own};
+use postrider_sql::ddl::migrate::{Found, gathered};
+use postrider_sql::driver::Driver as _;
+use postrider_sql::internal::RECIPIENTS;
+use postrider_sql::verify::hazards::{Constraints, check_expressions};
+use postrider_sql::{Shape, ShapeColumn, internal};
 
 use crate::connect::Database;
 
@@ -48,7 +48,7 @@ const CASCADES: &str = "SELECT m.name, f.\"from\" FROM sqlite_master AS m, pragm
 
 async fn cascades(database: &Database, contract: &Contract) -> Result<Vec<(String, String)>, Error> {
     let args = [&contract.table.name, &contract.table.id].map(|name| Value::Text(name.clone()));
-    let rows = database.ask("read foreign keys", CASCADES, args.to_vec()).await?.unwrap_or_default();
+    let rows = database.query("read foreign keys", CASCADES, args.to_vec()).await?.unwrap_or_default();
     let text = |value: &Value| value.as_text().map(str::to_owned);
     Ok(rows.iter().filter_map(|row| text(row.first()?).zip(text(row.get(1)?))).collect())
 }
@@ -68,7 +68,7 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
         return Ok(Vec::new());
     }
     let table = Value::Text(contract.table.name.clone());
-    let rows = database.ask("read the table's indexes", INDEXES, vec![table]).await?.unwrap_or_default();
+    let rows = database.query("read the table's indexes", INDEXES, vec![table]).await?.unwrap_or_default();
     let rows = rows.into_iter().filter_map(|row| match row.as_slice() {
         [Value::Text(name), partial, column] => {
             Some((name.clone(), *partial == Value::Int(1), column.as_text().map(str::to_owned)))
@@ -88,12 +88,12 @@ const CREATE: &str = "SELECT sql FROM sqlite_master WHERE type = 'table' AND low
 /// Returns the constraints of the table that its columns do not show.
 pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
     let table = || vec![Value::Text(contract.table.name.clone())];
-    let unique = database.ask("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
+    let unique = database.query("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
     let unique = gathered(unique.into_iter().filter_map(|row| match row.as_slice() {
         [Value::Text(name), column] => Some((name.clone(), false, column.as_text().map(str::to_owned))),
         _ => None,
     }));
-    let create = database.ask("read the table's constraints", CREATE, table()).await?.unwrap_or_default();
+    let create = database.query("read the table's constraints", CREATE, table()).await?.unwrap_or_default();
     let create = create.into_iter().flatten().next();
     Ok(Constraints {
         unique: unique.into_iter().map(|index| index.columns).collect(),
@@ -103,9 +103,9 @@ pub async fn constraints(database: &Database, contract: &Contract) -> Result<Con
 }
 
 /// Returns, for each internal table, whether it exists.
-pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
-    let mut there = [false; own::TABLES.len()];
-    for (table, there) in own::TABLES.into_iter().zip(&mut there) {
+pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TABLES.len()], Error> {
+    let mut there = [false; internal::TABLES.len()];
+    for (table, there) in internal::TABLES.into_iter().zip(&mut there) {
         *there = !columns(database, table).await?.is_empty();
     }
     Ok(there)
@@ -117,7 +117,7 @@ async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, E
         return Ok(Vec::new());
     }
     let table = Value::Text(table.to_owned());
-    let rows = database.ask("read the table's columns", COLUMNS, vec![table]).await?.unwrap_or_default();
+    let rows = database.query("read the table's columns", COLUMNS, vec![table]).await?.unwrap_or_default();
     let yes = |value: &Value| matches!(value, Value::Int(1) | Value::Bool(true));
     let column = |row: Vec<Value>| match row.as_slice() {
         [Value::Text(name), sql_type, nullable, has_default] => Some(ShapeColumn {

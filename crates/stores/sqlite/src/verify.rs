@@ -7,9 +7,9 @@ use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::bind::Given;
-use postrider_sql::run::Run as _;
-use postrider_sql::run::verify::{Facts, Waking};
+use postrider_sql::bind::Values;
+use postrider_sql::driver::Driver as _;
+use postrider_sql::verify::{Facts, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
@@ -20,7 +20,7 @@ const ROOM: usize = 64 << 10;
 
 impl SqliteTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
-        let version = self.database.ask("read the version", "SELECT sqlite_version()", Vec::new()).await?;
+        let version = self.database.query("read the version", "SELECT sqlite_version()", Vec::new()).await?;
         let version = version.into_iter().flatten().flatten().next();
         let constraints = shape::constraints(&self.database, &self.opened.contract).await?;
         let facts = Facts {
@@ -30,10 +30,10 @@ impl SqliteTable {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
-            strange: self.opened.strange(&self.database).await?,
+            unknown_states: self.opened.unknown_states(&self.database).await?,
             waking: Waking::AtOnce,
             declared: self.migration.declared(),
-            own_tables: shape::own_tables(&self.database).await?,
+            internal_tables: shape::internal_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Sqlite, &facts))
     }
@@ -57,10 +57,10 @@ impl SqliteTable {
 
     /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+        for step in self.opened.statements.claim.iter().filter_map(|claim| claim.steps.first()) {
             let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Given::limit(&self.database.instance, 100);
+            let given = Values::limit(&self.database.instance, 100);
             let rows = self.database.run("explain the claim", &script, &given).await?.into_rows();
             let details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
             for detail in details {
@@ -77,11 +77,11 @@ impl SqliteTable {
 
     /// Returns what is wrong with the plan of the search for free groups; its derived tables are small.
     async fn group_scan(&self) -> Result<Option<String>, Error> {
-        let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
+        let look = self.opened.statements.groups.iter().filter_map(|groups| groups.after.first());
         for step in look.flat_map(|script| &script.steps) {
             let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
-            let given = Given::limit(&self.database.instance, 100);
+            let given = Values::limit(&self.database.instance, 100);
             let rows = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
             let mut details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
             if details.any(|detail| {

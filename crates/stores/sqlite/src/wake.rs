@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use postrider_sql::run::pool::Pool;
+use postrider_sql::driver::pool::Pool;
 use sqlx::{Executor as _, Row as _};
 use tokio::sync::Mutex;
 use tokio::time::Instant;

@@ -37,7 +37,7 @@ struct TracedStore {
 }
 
 impl TracedStore {
-    fn handing(&self) -> Result<&dyn Handoff, Error> {
+    fn handoff_or_error(&self) -> Result<&dyn Handoff, Error> {
         let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
         self.inner.handoff().ok_or_else(none)
     }
@@ -70,9 +70,9 @@ impl Store for TracedStore {
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let begun = Instant::now();
-        let answers = self.inner.settle(moves).await?;
-        self.traces.settled(moves, &answers, (begun, Instant::now()));
-        Ok(answers)
+        let results = self.inner.settle(moves).await?;
+        self.traces.settled(moves, &results, (begun, Instant::now()));
+        Ok(results)
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
@@ -83,8 +83,8 @@ impl Store for TracedStore {
         self.inner.reclaim(limit).await
     }
 
-    async fn release_unheld(&self, held: &[Lease]) -> Result<u64, Error> {
-        self.inner.release_unheld(held).await
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.inner.release_lost_claims(held).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
@@ -128,24 +128,24 @@ impl Handoff for TracedStore {
 
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
         let begun = Instant::now();
-        let taken = self.handing()?.claim_named(rows).await?;
-        self.traces.claimed(&taken.rows, (begun, Instant::now()));
-        Ok(taken)
+        let claimed = self.handoff_or_error()?.claim_named(rows).await?;
+        self.traces.claimed(&claimed.rows, (begun, Instant::now()));
+        Ok(claimed)
     }
 
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
         let begun = Instant::now();
-        let rows = self.handing()?.claim_kept(limit).await?;
+        let rows = self.handoff_or_error()?.claim_kept(limit).await?;
         self.traces.claimed(&rows, (begun, Instant::now()));
         Ok(rows)
     }
 
     async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.handing()?.offer(offer, limit).await
+        self.handoff_or_error()?.offer(offer, limit).await
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
-        self.handing()?.recall(rows).await
+        self.handoff_or_error()?.recall(rows).await
     }
 }
 
@@ -158,12 +158,12 @@ struct TracedComposer {
 impl Composer for TracedComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
         let begun = Instant::now();
-        let mut made = self.inner.compose(rows).await;
+        let mut compositions = self.inner.compose(rows).await;
         let composed = (begun, Instant::now());
-        for (row, made) in rows.iter().zip(&mut made) {
-            self.traces.composed(row, made, composed);
+        for (row, compositions) in rows.iter().zip(&mut compositions) {
+            self.traces.composed(row, compositions, composed);
         }
-        made
+        compositions
     }
 
     fn size_limit(&self) -> u64 {

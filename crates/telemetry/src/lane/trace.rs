@@ -10,17 +10,17 @@ use postrider_seams::{Claimed, Content, Envelope, Outcome};
 use tokio::time::Instant;
 
 use super::propagation;
-use crate::context::{Context, fresh_span, fresh_trace};
+use crate::context::{TraceContext, new_span_id, new_trace_id};
 use crate::exporter::Exporter;
-use crate::span::{Attribute, Kind, Span};
+use crate::span::{AttributeValue, Span, SpanKind};
 
 /// The start and end of a step.
-pub type Time = (Instant, Instant);
+pub type TimeRange = (Instant, Instant);
 
 /// Age after which a claimed row that was never settled is dropped: another worker has taken it over.
-const FORGET: Duration = Duration::from_hours(1);
+const MAX_AGE: Duration = Duration::from_hours(1);
 /// Number of traced rows above which such rows are dropped.
-const MANY: usize = 10_000;
+const CLEANUP_THRESHOLD: usize = 10_000;
 
 /// The traces of one lane's claimed rows.
 pub struct LaneTraces {
@@ -31,7 +31,7 @@ pub struct LaneTraces {
 }
 
 struct RowTrace {
-    claimed: Time,
+    claimed: TimeRange,
     waited: i64,
     attempt: u32,
     sampled: Option<SampledTrace>,
@@ -44,10 +44,10 @@ struct SampledTrace {
     /// Ids of the row's span and of the span of its delivery.
     id: u64,
     deliver_id: u64,
-    composed: Time,
-    delivered: Option<(Time, &'static str)>,
+    composed: TimeRange,
+    delivered: Option<(TimeRange, &'static str)>,
     error: Option<String>,
-    kind: Kind,
+    kind: SpanKind,
     target: Option<(&'static str, String)>,
 }
 
@@ -62,13 +62,13 @@ impl LaneTraces {
     }
 
     /// Starts the traces of newly claimed rows.
-    pub fn claimed(&self, rows: &[Claimed], claimed: Time) {
+    pub fn claimed(&self, rows: &[Claimed], claimed: TimeRange) {
         if rows.is_empty() {
             return;
         }
         let mut traces = self.lock();
-        if traces.len() > MANY {
-            traces.retain(|_, trace| trace.claimed.1 + FORGET > claimed.1);
+        if traces.len() > CLEANUP_THRESHOLD {
+            traces.retain(|_, trace| trace.claimed.1 + MAX_AGE > claimed.1);
         }
         for row in rows {
             let trace = RowTrace {
@@ -82,30 +82,31 @@ impl LaneTraces {
     }
 
     /// Decides whether the row is sampled; if so, writes the trace context into its envelope.
-    pub fn composed(&self, row: &Claimed, made: &mut Result<Envelope, Outcome>, composed: Time) {
-        let own = made.as_ref().ok().and_then(|envelope| propagation::of_content(&envelope.content));
-        let parent = own.or_else(|| propagation::of_row(row));
+    pub fn composed(&self, row: &Claimed, composition: &mut Result<Envelope, Outcome>, composed: TimeRange) {
+        let from_message =
+            composition.as_ref().ok().and_then(|envelope| propagation::from_content(&envelope.content));
+        let parent = from_message.or_else(|| propagation::from_row(row));
         let is_sampled =
             parent.map_or_else(|| rand::random::<f64>() < self.exporter.ratio, |parent| parent.sampled);
         if !is_sampled {
             return;
         }
         let mut sampled = SampledTrace {
-            trace: parent.map_or_else(fresh_trace, |parent| parent.trace),
+            trace: parent.map_or_else(new_trace_id, |parent| parent.trace),
             parent: parent.map(|parent| parent.span),
-            id: fresh_span(),
-            deliver_id: fresh_span(),
+            id: new_span_id(),
+            deliver_id: new_span_id(),
             composed,
             delivered: None,
             error: None,
-            kind: Kind::Client,
+            kind: SpanKind::Client,
             target: None,
         };
-        match made {
+        match composition {
             Ok(envelope) => {
                 (sampled.kind, sampled.target) = target(&envelope.content);
-                let context = Context { trace: sampled.trace, span: sampled.deliver_id, sampled: true };
-                propagation::put(&mut envelope.content, &context);
+                let context = TraceContext { trace: sampled.trace, span: sampled.deliver_id, sampled: true };
+                propagation::inject(&mut envelope.content, &context);
             }
             Err(outcome) => sampled.error = outcome.failure().map(|failure| failure.reason.clone()),
         }
@@ -115,34 +116,34 @@ impl LaneTraces {
     }
 
     /// Records the outcomes of a delivery for the rows that are sampled.
-    pub fn delivered(&self, envelopes: &[Envelope], outcomes: &[Outcome], delivered: Time) {
+    pub fn delivered(&self, envelopes: &[Envelope], outcomes: &[Outcome], delivered: TimeRange) {
         let mut traces = self.lock();
         for (envelope, outcome) in envelopes.iter().zip(outcomes) {
             let Some(sampled) = traces.get_mut(&envelope.row).and_then(|trace| trace.sampled.as_mut()) else {
                 continue;
             };
-            sampled.delivered = Some((delivered, name(outcome)));
+            sampled.delivered = Some((delivered, outcome_name(outcome)));
             sampled.error = outcome.failure().map(|failure| failure.reason.clone());
         }
     }
 
     /// Ends the traces of settled rows and exports their spans.
-    pub fn settled(&self, moves: &[Settlement], answers: &[Held], settled: Time) {
+    pub fn settled(&self, moves: &[Settlement], results: &[Held], settled: TimeRange) {
         let mut spans = Vec::new();
         {
             let mut traces = self.lock();
-            for (settlement, answer) in moves.iter().zip(answers) {
+            for (settlement, result) in moves.iter().zip(results) {
                 for lease in &settlement.hands_back {
                     traces.remove(&lease.id.to_string());
                 }
                 let id = settlement.lease.id.to_string();
                 let Some(trace) = traces.remove(&id) else { continue };
                 let Some(sampled) = &trace.sampled else { continue };
-                spans.extend(self.spans(&id, &trace, sampled, (settlement.transition, *answer), settled));
+                spans.extend(self.spans(&id, &trace, sampled, (settlement.transition, *result), settled));
             }
         }
         if !spans.is_empty() {
-            self.exporter.take(spans);
+            self.exporter.queue(spans);
         }
     }
 
@@ -152,38 +153,38 @@ impl LaneTraces {
         trace: &RowTrace,
         sampled: &SampledTrace,
         (transition, held): (Transition, Held),
-        settled: Time,
+        settled: TimeRange,
     ) -> Vec<Span> {
-        let text = |text: &str| Attribute::Text(text.to_owned());
-        let child = |name: &str, id: u64, (start, end): Time| Span {
+        let text = |text: &str| AttributeValue::Text(text.to_owned());
+        let child = |name: &str, id: u64, (start, end): TimeRange| Span {
             trace: sampled.trace,
             id,
             parent: Some(sampled.id),
             name: name.to_owned(),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             start,
             end,
             attributes: Vec::new(),
             error: None,
         };
-        let whole = Span {
+        let row_span = Span {
             parent: sampled.parent,
-            kind: Kind::Consumer,
+            kind: SpanKind::Consumer,
             attributes: vec![
                 ("postrider.lane", text(&self.lane)),
                 ("postrider.contract", text(&self.contract)),
                 ("postrider.row", text(row)),
-                ("postrider.attempt", Attribute::Int(trace.attempt.into())),
+                ("postrider.attempt", AttributeValue::Int(trace.attempt.into())),
                 ("postrider.transition", text(if held == Held::Held { transition.name() } else { "lost" })),
-                ("postrider.waited_ms", Attribute::Int(trace.waited / 1000)),
+                ("postrider.waited_ms", AttributeValue::Int(trace.waited / 1000)),
             ],
             error: sampled.error.clone(),
             ..child(&format!("postrider {}", self.lane), sampled.id, (trace.claimed.0, settled.1))
         };
         let mut spans = vec![
-            whole,
-            child("claim", fresh_span(), trace.claimed),
-            child("compose", fresh_span(), sampled.composed),
+            row_span,
+            child("claim", new_span_id(), trace.claimed),
+            child("compose", new_span_id(), sampled.composed),
         ];
         if let Some((delivered, outcome)) = sampled.delivered {
             let mut attributes = vec![("postrider.outcome", text(outcome))];
@@ -195,27 +196,27 @@ impl LaneTraces {
                 ..child("deliver", sampled.deliver_id, delivered)
             });
         }
-        spans.push(child("settle", fresh_span(), settled));
+        spans.push(child("settle", new_span_id(), settled));
         spans
     }
 }
 
 /// Returns the kind of the delivery's span, and its target attribute. Of a URL only the origin, because the rest may
 /// contain a token.
-fn target(content: &Content) -> (Kind, Option<(&'static str, String)>) {
+fn target(content: &Content) -> (SpanKind, Option<(&'static str, String)>) {
     match content {
         Content::Record(record) => {
-            (Kind::Producer, Some(("messaging.destination.name", record.topic.clone())))
+            (SpanKind::Producer, Some(("messaging.destination.name", record.topic.clone())))
         }
         Content::Webhook(webhook) => {
             let host = postrider_http::Target::parse(&webhook.url).ok();
-            (Kind::Client, host.map(|target| ("postrider.target", target.origin())))
+            (SpanKind::Client, host.map(|target| ("postrider.target", target.origin())))
         }
-        Content::Mail(_) | Content::Nothing => (Kind::Client, None),
+        Content::Mail(_) | Content::Nothing => (SpanKind::Client, None),
     }
 }
 
-fn name(outcome: &Outcome) -> &'static str {
+fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Delivered(_) => "delivered",
         Outcome::Retryable(_) => "retryable",

@@ -3,34 +3,36 @@
 use lapin::message::BasicReturnMessage;
 use lapin::protocol::{AMQPError, AMQPErrorKind, AMQPHardError, AMQPSoftError};
 use lapin::{Error, ErrorKind};
-use postrider_broker::{rejected, shorten, uncertain};
+use postrider_seams::outcome::{rejected, shorten, uncertain};
 use postrider_seams::{Failure, Outcome, is_caused_by_exhaustion};
 
 use crate::encode::Route;
-use crate::error::Fault;
+use crate::error::ConnectError;
 
 #[cfg(test)]
 mod tests;
 
 /// Classifies the error of a connect.
-pub(crate) fn connection(error: &Error, target: &str) -> Fault {
+pub(crate) fn connect_error(error: &Error, target: &str) -> ConnectError {
     match error.kind() {
-        ErrorKind::ProtocolError(error) if is_about_us(error.kind()) => {
-            Fault::Refused(format!("{target} refuses us: {}", error.get_message()))
+        ErrorKind::ProtocolError(error) if is_refusal(error.kind()) => {
+            ConnectError::Refused(format!("{target} refuses us: {}", error.get_message()))
         }
-        ErrorKind::AuthProviderError(reason) => Fault::Refused(format!("{target} refuses us: {reason}")),
-        ErrorKind::IOError(error) if error.to_string().contains("certificate") => Fault::Refused(format!(
-            "{target}: {error}: fix the certificate, or name its authority in ca_file"
-        )),
+        ErrorKind::AuthProviderError(reason) => {
+            ConnectError::Refused(format!("{target} refuses us: {reason}"))
+        }
+        ErrorKind::IOError(error) if error.to_string().contains("certificate") => ConnectError::Refused(
+            format!("{target}: {error}: fix the certificate, or name its authority in ca_file"),
+        ),
         ErrorKind::IOError(error) if is_caused_by_exhaustion(&**error) => {
-            Fault::Exhausted(format!("{target}: {error}"))
+            ConnectError::Exhausted(format!("{target}: {error}"))
         }
-        _ => Fault::Unreachable(format!("{target}: {error}")),
+        _ => ConnectError::Unreachable(format!("{target}: {error}")),
     }
 }
 
 /// Whether the error is a wrong password, a vhost without access, or a limit that an operator has set.
-fn is_about_us(kind: &AMQPErrorKind) -> bool {
+fn is_refusal(kind: &AMQPErrorKind) -> bool {
     matches!(
         kind,
         AMQPErrorKind::Soft(AMQPSoftError::ACCESSREFUSED)
@@ -39,7 +41,7 @@ fn is_about_us(kind: &AMQPErrorKind) -> bool {
 }
 
 /// Returns the error with which the broker closed the channel because of a message.
-pub(crate) fn complaint(error: &Error) -> Option<&AMQPError> {
+pub(crate) fn channel_error(error: &Error) -> Option<&AMQPError> {
     match error.kind() {
         ErrorKind::ProtocolError(error) if matches!(error.kind(), AMQPErrorKind::Soft(_)) => Some(error),
         _ => None,
@@ -47,17 +49,17 @@ pub(crate) fn complaint(error: &Error) -> Option<&AMQPError> {
 }
 
 /// Whether the broker's error is about a message like this one.
-pub(crate) fn is_about(complaint: &AMQPError, route: &Route, payload: usize) -> bool {
-    let words = complaint.get_message().as_str();
-    words.contains(&format!("exchange '{}'", route.exchange))
-        || words.contains(&format!("message size {payload} "))
+pub(crate) fn concerns(channel_error: &AMQPError, route: &Route, payload: usize) -> bool {
+    let text = channel_error.get_message().as_str();
+    text.contains(&format!("exchange '{}'", route.exchange))
+        || text.contains(&format!("message size {payload} "))
 }
 
-pub(crate) fn refused(complaint: &AMQPError) -> Outcome {
-    rejected(complaint.get_message().as_str())
+pub(crate) fn rejected_by_broker(channel_error: &AMQPError) -> Outcome {
+    rejected(channel_error.get_message().as_str())
 }
 
-pub(crate) fn returned(message: &BasicReturnMessage, route: &Route) -> Outcome {
+pub(crate) fn returned_message(message: &BasicReturnMessage, route: &Route) -> Outcome {
     let to = if route.exchange.is_empty() { "the default exchange" } else { route.exchange.as_str() };
     rejected(format!(
         "returned by the broker: {} {} ({to}, routing key {})",
@@ -72,6 +74,6 @@ pub(crate) fn nack() -> Outcome {
     ))
 }
 
-pub(crate) fn lost(error: &Error) -> Outcome {
+pub(crate) fn unconfirmed(error: &Error) -> Outcome {
     uncertain(shorten(format!("the channel ended before the confirm: {error}")))
 }

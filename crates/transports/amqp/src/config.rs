@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use postrider_broker::{Address, Host, Options, Secret, plaintext};
+use postrider_seams::Secret;
+use postrider_target_options::{Address, Host, Options, plaintext};
 
 use crate::error::{BROKER, Error};
 
@@ -71,10 +72,10 @@ impl Settings {
     }
 
     /// Parses `amqp://user:password@host:port,host:port/vhost?option=value`; `amqps://` is TLS. Without a path the
-    /// vhost is `/`. Options in `beside` override those of the URL.
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+    /// vhost is `/`. Options in `overrides` override those of the URL.
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
         let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("amqps:"));
-        let mut address = Address::parse(url, beside, if secure { 5671 } else { 5672 });
+        let mut address = Address::parse(url, overrides, if secure { 5671 } else { 5672 });
         let mut options = std::mem::take(&mut address.options);
         let mut settings = Self::new(address.hosts);
         match address.scheme.as_str() {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use lapin::tcp::{OwnedIdentity, OwnedTLSConfig};
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
 use lapin::{Connection, ConnectionProperties};
-use postrider_broker::Host;
+use postrider_target_options::Host;
 use tokio::time::{Instant, timeout_at};
 
 use crate::classify;
 use crate::config::Settings;
-use crate::error::{BROKER, Error, Fault};
+use crate::error::{BROKER, ConnectError, Error};
 
 /// Reads the certificate files.
 pub(crate) fn tls(settings: &Settings) -> Result<OwnedTLSConfig, Error> {
@@ -35,20 +35,20 @@ pub(crate) async fn connect(
     settings: &Settings,
     tls: &OwnedTLSConfig,
     deadline: Instant,
-) -> Result<Connection, Fault> {
-    let mut fault = Fault::Unreachable("no host".to_owned());
+) -> Result<Connection, ConnectError> {
+    let mut last_error = ConnectError::Unreachable("no host".to_owned());
     for host in &settings.hosts {
         let until = deadline.min(Instant::now() + settings.connect_timeout);
         match timeout_at(until, open(settings, host, tls.clone())).await {
             Ok(Ok(connection)) => return Ok(connection),
-            Ok(Err(error)) => fault = classify::connection(&error, &host.to_string()),
-            Err(_) => fault = Fault::Unreachable(format!("{host} does not answer in time")),
+            Ok(Err(error)) => last_error = classify::connect_error(&error, &host.to_string()),
+            Err(_) => last_error = ConnectError::Unreachable(format!("{host} does not answer in time")),
         }
-        if matches!(fault, Fault::Refused(_)) {
+        if matches!(last_error, ConnectError::Refused(_)) {
             break;
         }
     }
-    Err(fault)
+    Err(last_error)
 }
 
 async fn open(settings: &Settings, host: &Host, tls: OwnedTLSConfig) -> lapin::Result<Connection> {

@@ -6,25 +6,25 @@ use async_trait::async_trait;
 use postrider_seams::{Envelope, Failure, Outcome, Transport, transport};
 use tokio::time::Instant;
 
+use crate::channel_pool::ChannelPool;
 use crate::config::Settings;
-use crate::error::{Error, Fault};
-use crate::pool::Pool;
-use crate::run::{End, Run};
+use crate::error::{ConnectError, Error};
+use crate::publish_batch::{ChannelState, PublishBatch};
 
 /// Time limit of a probe; a slower answer counts as a failure of the broker.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between probes of an idle lane, each a query over the open connection.
-const LOOK_EVERY: Duration = Duration::from_secs(4);
+const PROBE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Publishes records to one broker.
 pub struct Amqp {
-    pool: Pool,
+    pool: ChannelPool,
 }
 
 impl Amqp {
     /// Checks the settings and reads the certificate files, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
-        Ok(Self { pool: Pool::new(settings)? })
+        Ok(Self { pool: ChannelPool::new(settings)? })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -38,20 +38,20 @@ impl Amqp {
     }
 
     /// Returns the pool of channels, to share the connection.
-    pub fn pool(&self) -> &Pool {
+    pub fn pool(&self) -> &ChannelPool {
         &self.pool
     }
 
-    async fn carry(&self, run: &mut Run<'_>, deadline: Instant) -> Result<(), Fault> {
-        while run.open() > 0 {
-            let before = run.open();
-            let mut line = self.pool.line(deadline).await?;
-            if run.carry(&mut line, deadline).await == End::Sound {
-                self.pool.keep(line);
-            } else if run.open() == before {
+    async fn publish(&self, records: &mut PublishBatch<'_>, deadline: Instant) -> Result<(), ConnectError> {
+        while records.pending() > 0 {
+            let before = records.pending();
+            let mut channel = self.pool.confirm_channel(deadline).await?;
+            if records.publish_on(&mut channel, deadline).await == ChannelState::Usable {
+                self.pool.put_back(channel);
+            } else if records.pending() == before {
                 // Not one record was accepted: another channel would not help.
-                return Err(Fault::Unreachable(
-                    "the broker closed the channel before it took anything".to_owned(),
+                return Err(ConnectError::Unreachable(
+                    "the broker closed the channel before it accepted a record".to_owned(),
                 ));
             }
         }
@@ -63,36 +63,36 @@ impl Amqp {
 impl Transport for Amqp {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.pool.settings.batch, self.pool.settings.channels)
-            .looked_at_every(LOOK_EVERY)
+            .with_probe_interval(PROBE_INTERVAL)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let mut run = Run::new(&self.pool.settings, batch);
-        match self.pool.place(deadline).await {
-            None => run.settle_rest(&Outcome::Deferred(Failure::new("all channels are in use"))),
-            Some(_place) => {
-                if let Err(fault) = self.carry(&mut run, deadline).await {
-                    run.settle_rest(&fault.into());
+        let mut records = PublishBatch::new(&self.pool.settings, batch);
+        match self.pool.permit(deadline).await {
+            None => records.set_remaining(&Outcome::Deferred(Failure::new("all channels are in use"))),
+            Some(_permit) => {
+                if let Err(error) = self.publish(&mut records, deadline).await {
+                    records.set_remaining(&error.into());
                 }
             }
         }
-        run.finish()
+        records.into_outcomes()
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let deadline = Instant::now() + PROBE;
-        let Some(_place) = self.pool.place(deadline).await else {
+        let deadline = Instant::now() + PROBE_TIMEOUT;
+        let Some(_permit) = self.pool.permit(deadline).await else {
             return Err(transport::Error::Unreachable("all channels are in use".to_owned()));
         };
         // An idle channel may be dead without an error.
-        let mut line = self.pool.line(deadline).await?;
-        if !line.answers(deadline).await {
-            line = self.pool.line(deadline).await?;
-            if !line.answers(deadline).await {
+        let mut channel = self.pool.confirm_channel(deadline).await?;
+        if !channel.answers(deadline).await {
+            channel = self.pool.confirm_channel(deadline).await?;
+            if !channel.answers(deadline).await {
                 return Err(transport::Error::Unreachable("the broker does not answer".to_owned()));
             }
         }
-        self.pool.keep(line);
+        self.pool.put_back(channel);
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 
 use lapin::BasicProperties;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
-use postrider_broker::rejected;
+use postrider_seams::outcome::rejected;
 use postrider_seams::{Envelope, Outcome, Receipt, Record};
 
 /// Maximum bytes of names and ids, whose length is sent in one byte.
-const SHORT: usize = 255;
+const SHORT_STRING_LIMIT: usize = 255;
 /// Delivery mode of messages that survive a restart of the broker, if the queue is durable.
 const PERSISTENT: u8 = 2;
 
@@ -24,9 +24,9 @@ impl Route {
             Some(exchange) => (exchange, topic),
             None => topic.split_once('/').unwrap_or(("", topic)),
         };
-        if exchange.len() > SHORT || key.len() > SHORT {
+        if exchange.len() > SHORT_STRING_LIMIT || key.len() > SHORT_STRING_LIMIT {
             return Err(rejected(format!(
-                "topic: AMQP takes at most {SHORT} bytes for an exchange or a routing key"
+                "topic: an exchange or a routing key must have at most {SHORT_STRING_LIMIT} bytes"
             )));
         }
         Ok(Self { exchange: exchange.to_owned(), key: key.to_owned() })
@@ -36,7 +36,7 @@ impl Route {
 /// Returns the id that the broker sends back with a returned message: the dedupe key, or the row's id if that is too
 /// long. The whole dedupe key is in the header `idempotency-key`.
 pub(crate) fn message_id(envelope: &Envelope) -> &str {
-    if envelope.dedupe.len() <= SHORT { &envelope.dedupe } else { &envelope.row }
+    if envelope.dedupe.len() <= SHORT_STRING_LIMIT { &envelope.dedupe } else { &envelope.row }
 }
 
 /// Returns the receipt. The broker assigns no id: it knows the message by ours.
@@ -50,9 +50,9 @@ pub(crate) fn properties(record: &Record, message_id: &str) -> Result<BasicPrope
     let mut content_type = None;
     for (name, value) in &record.headers {
         if name.eq_ignore_ascii_case("content-type") {
-            content_type = Some(short(value)?);
+            content_type = Some(short_string(value)?);
         } else {
-            headers.insert(short(name)?, AMQPValue::LongString(LongString::from(value.as_str())));
+            headers.insert(short_string(name)?, AMQPValue::LongString(LongString::from(value.as_str())));
         }
     }
     if let Some(key) = &record.key {
@@ -60,7 +60,7 @@ pub(crate) fn properties(record: &Record, message_id: &str) -> Result<BasicPrope
     }
     let properties = BasicProperties::default()
         .with_delivery_mode(PERSISTENT)
-        .with_message_id(short(message_id)?)
+        .with_message_id(short_string(message_id)?)
         .with_headers(headers);
     Ok(match content_type {
         Some(content_type) => properties.with_content_type(content_type),
@@ -68,9 +68,9 @@ pub(crate) fn properties(record: &Record, message_id: &str) -> Result<BasicPrope
     })
 }
 
-fn short(text: &str) -> Result<ShortString, Outcome> {
+fn short_string(text: &str) -> Result<ShortString, Outcome> {
     ShortString::try_new(text)
-        .map_err(|_| rejected(format!("headers: AMQP takes at most {SHORT} bytes for a name")))
+        .map_err(|_| rejected(format!("headers: a name must have at most {SHORT_STRING_LIMIT} bytes")))
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_says_where_unless_the_settings_do() {
+    fn the_topic_names_the_exchange_unless_the_settings_do() {
         assert_eq!(route("orders", None), (String::new(), "orders".to_owned()));
         assert_eq!(route("deals/made.eu", None), ("deals".to_owned(), "made.eu".to_owned()));
         assert_eq!(route("deals/made/eu", None), ("deals".to_owned(), "made/eu".to_owned()));

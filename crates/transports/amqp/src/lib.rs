@@ -10,14 +10,14 @@
 //! Routes: a record goes to the exchange of the settings with the topic as routing key; without that setting, a topic
 //! `exchange/routing.key` names both, and a plain topic is the name of a queue.
 
+pub mod channel_pool;
 mod classify;
 pub mod config;
 mod connect;
 mod deliver;
 mod encode;
 pub mod error;
-pub mod pool;
-mod run;
+mod publish_batch;
 
 pub use config::{Credentials, Settings};
 pub use deliver::Amqp;

@@ -18,11 +18,11 @@ pub fn outcome(error: &Error) -> Outcome {
     if is_exhausted(&error.source) {
         return Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure });
     }
-    if is_ours(&error.source) { Outcome::Refused(failure) } else { Outcome::Retryable(failure) }
+    if is_folder_error(&error.source) { Outcome::Refused(failure) } else { Outcome::Retryable(failure) }
 }
 
 /// Whether an operator must act (free disk space, grant access, mount the folder).
-pub fn is_ours(error: &io::Error) -> bool {
+pub fn is_folder_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::PermissionDenied
@@ -43,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn g3_a_folder_that_takes_nothing_pauses_the_lane() {
+    fn g3_an_unwritable_folder_pauses_the_lane() {
         for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::NotFound] {
             assert!(matches!(of(kind), Outcome::Refused(_)), "{kind}");
         }
     }
 
     #[test]
-    fn g1_want_of_descriptors_or_memory_costs_no_attempt() {
+    fn g1_exhausted_descriptors_or_memory_cost_no_attempt() {
         for code in [12, 23, 24] {
             let source = io::Error::from_raw_os_error(code);
             let outcome = outcome(&Error { path: "mail/1.eml".into(), source });

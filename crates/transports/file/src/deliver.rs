@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::{Config, Error, classify, encode, folder};
 
 /// Wait of rows that were not written before the deadline.
-const SHORTLY: Duration = Duration::from_secs(1);
+const NOT_WRITTEN_DELAY: Duration = Duration::from_secs(1);
 
 /// Writes mails and records to one folder.
 #[derive(Debug, Clone)]
@@ -27,8 +27,8 @@ pub struct FileTransport {
 impl FileTransport {
     /// Creates the folder if it is missing, and removes temporary files that killed writers left behind.
     pub fn new(config: Config) -> Result<Self, Error> {
-        folder::make(&config.folder)?;
-        folder::sweep(&config.folder)?;
+        folder::create_folder(&config.folder)?;
+        folder::remove_abandoned(&config.folder)?;
         Ok(Self { config: Arc::new(config) })
     }
 }
@@ -56,8 +56,8 @@ impl Transport for FileTransport {
     async fn probe(&self) -> Result<(), transport::Error> {
         let config = Arc::clone(&self.config);
         let task = tokio::task::spawn_blocking(move || {
-            folder::make(&config.folder)?;
-            folder::try_out(&config.folder).map(drop)
+            folder::create_folder(&config.folder)?;
+            folder::test_write(&config.folder).map(drop)
         });
         match task.await {
             Ok(result) => result.map_err(Into::into),
@@ -85,26 +85,26 @@ fn sync(config: &Config) -> Result<(), Error> {
 fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     if Instant::now() >= deadline {
         let failure = Failure::new("no time was left to write the file");
-        return Outcome::Deferred(Failure { after: Some(SHORTLY), ..failure });
+        return Outcome::Deferred(Failure { after: Some(NOT_WRITTEN_DELAY), ..failure });
     }
     if let Err(outcome) = envelope.may_begin() {
         return outcome;
     }
     let written = match &envelope.content {
         Content::Mail(mail) => {
-            let top = encode::envelope(mail);
-            write_file(config, encode::file_name(mail), top.as_bytes(), &mail.message, mail.rest.as_ref())
+            let header = encode::envelope(mail);
+            write_file(config, encode::file_name(mail), header.as_bytes(), &mail.message, mail.rest.as_ref())
                 .map(|name| receipt(mail, name))
         }
         Content::Record(record) => {
-            let top = encode::record_line(record);
+            let header = encode::record_line(record);
             let name = encode::record_name(record, &envelope.dedupe);
-            write_file(config, name, top.as_bytes(), &record.payload, None)
+            write_file(config, name, header.as_bytes(), &record.payload, None)
                 .map(|name| Receipt { id: Some(name), ..Receipt::default() })
         }
         Content::Webhook(_) | Content::Nothing => {
             return Outcome::Rejected(Failure::new(
-                "a file holds a mail or a record, and this row is neither",
+                "not a mail or a record: this transport writes only these",
             ));
         }
     };
@@ -117,13 +117,13 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
 fn write_file(
     config: &Config,
     name: String,
-    top: &[u8],
+    header: &[u8],
     content: &[u8],
     rest: Option<&Rest>,
 ) -> Result<String, Error> {
-    let temporary = folder::temporary(&config.folder);
+    let temporary = folder::temporary_path(&config.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
-        file.write_all(top)?;
+        file.write_all(header)?;
         file.write_all(content)?;
         let mut blocks = rest.map(Rest::blocks);
         while let Some(block) = blocks.as_mut().map(Blocks::read).transpose()?.flatten() {
@@ -131,8 +131,8 @@ fn write_file(
         }
         if config.sync { file.sync_all() } else { Ok(()) }
     });
-    let moved = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));
-    if let Err(error) = moved {
+    let renamed = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));
+    if let Err(error) = renamed {
         // Best effort: the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
         return Err(Error::at(config.folder.join(&name))(error));

@@ -30,9 +30,9 @@ impl EmlFolder {
 
     /// Creates the folder, but never the base: if that is missing, its file system is not mounted, and files would go
     /// to another disk.
-    fn make(&self) -> Result<(), Error> {
+    fn create_folder(&self) -> Result<(), Error> {
         fs::metadata(&*self.base).map_err(Error::at(&*self.base))?;
-        folder::make(&self.folder)
+        folder::create_folder(&self.folder)
     }
 
     fn write(&self, envelope: &Envelope) -> Result<PathBuf, Error> {
@@ -40,7 +40,7 @@ impl EmlFolder {
             unreachable!("only composers of messages are wired to this transport")
         };
         let path = self.folder.join(encode::row_name(&envelope.row));
-        let temporary = folder::temporary(&self.folder);
+        let temporary = folder::temporary_path(&self.folder);
         let written = folder::create(&temporary).and_then(|mut file| {
             file.write_all(&mail.message)?;
             file.sync_all()
@@ -55,7 +55,7 @@ impl EmlFolder {
     }
 
     fn write_all(&self, envelopes: &[Envelope]) -> Vec<Outcome> {
-        if let Err(error) = self.make() {
+        if let Err(error) = self.create_folder() {
             return vec![classify::outcome(&error); envelopes.len()];
         }
         let write = |one: &Envelope| {
@@ -85,8 +85,8 @@ impl Transport for EmlFolder {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let (own, envelopes) = (self.clone(), batch.to_vec());
-        let task = tokio::task::spawn_blocking(move || own.write_all(&envelopes));
+        let (transport, envelopes) = (self.clone(), batch.to_vec());
+        let task = tokio::task::spawn_blocking(move || transport.write_all(&envelopes));
         match tokio::time::timeout_at(deadline, task).await {
             Ok(Ok(outcomes)) => outcomes,
             Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
@@ -96,10 +96,10 @@ impl Transport for EmlFolder {
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let own = self.clone();
+        let transport = self.clone();
         let task = tokio::task::spawn_blocking(move || {
-            own.make()?;
-            folder::try_out(&own.folder).map(drop)
+            transport.create_folder()?;
+            folder::test_write(&transport.folder).map(drop)
         });
         match task.await {
             Ok(result) => result.map_err(Into::into),

@@ -1,4 +1,4 @@
-//! Names and contents of the files.
+//! The file name and the content of each file: a mail, or a record.
 
 use std::fmt::Write;
 
@@ -10,20 +10,20 @@ const NAME_LIMIT: usize = 200;
 /// Returns the name of a mail's file, from its Message-ID, which is equal in every delivery of a row.
 /// Our own Message-IDs are valid file names; others are converted, with a hash to keep them distinct.
 pub fn file_name(mail: &Mail) -> String {
-    fitting(&mail.message_id, "eml")
+    safe_name(&mail.message_id, "eml")
 }
 
 /// Returns the name of a record's file, from topic and dedupe key: a second delivery replaces the first file.
 pub fn record_name(record: &Record, dedupe: &str) -> String {
-    fitting(&format!("{}@{dedupe}", record.topic), "record")
+    safe_name(&format!("{}@{dedupe}", record.topic), "record")
 }
 
 /// Returns `ROW.eml`, or a similar name that cannot leave the folder.
 pub fn row_name(row: &str) -> String {
-    fitting(row, "eml")
+    safe_name(row, "eml")
 }
 
-fn fitting(id: &str, extension: &str) -> String {
+fn safe_name(id: &str, extension: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
     if !id.is_empty() && id.len() <= NAME_LIMIT && !id.starts_with('.') && id.chars().all(fine) {
         return format!("{id}.{extension}");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn no_message_id_leads_out_of_the_folder() {
+    fn no_message_id_escapes_the_folder() {
         for id in
             ["../../etc/passwd", "/etc/passwd", "..", ".", "", "a\0b", "a\\b", &"x".repeat(400), ".hidden"]
         {

@@ -24,7 +24,7 @@ impl Error {
 
 impl From<Error> for transport::Error {
     fn from(error: Error) -> Self {
-        if classify::is_ours(&error.source) {
+        if classify::is_folder_error(&error.source) {
             Self::Refused(error.to_string())
         } else {
             Self::Unreachable(error.to_string())

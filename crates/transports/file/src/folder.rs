@@ -9,16 +9,16 @@ use std::time::{Duration, SystemTime};
 use crate::Error;
 
 /// Age from which a temporary file is abandoned: no write takes this long.
-const ABANDONED: Duration = Duration::from_hours(1);
+const ABANDONED_AFTER: Duration = Duration::from_hours(1);
 
 /// Creates the folder with its parents, if it is missing.
-pub fn make(folder: &Path) -> Result<(), Error> {
+pub fn create_folder(folder: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::at(folder))
 }
 
 /// Creates and removes a file; returns the time of the file system's clock.
-pub fn try_out(folder: &Path) -> Result<SystemTime, Error> {
-    let path = temporary(folder);
+pub fn test_write(folder: &Path) -> Result<SystemTime, Error> {
+    let path = temporary_path(folder);
     let made = create(&path).and_then(|file| file.metadata()?.modified());
     let removed = fs::remove_file(&path);
     made.and_then(|time| removed.map(|()| time)).map_err(Error::at(folder))
@@ -30,10 +30,10 @@ pub fn sync(folder: &Path) -> Result<(), Error> {
 }
 
 /// Removes abandoned temporary files.
-pub fn sweep(folder: &Path) -> Result<(), Error> {
-    let now = try_out(folder)?;
+pub fn remove_abandoned(folder: &Path) -> Result<(), Error> {
+    let now = test_write(folder)?;
     let old = |path: &Path| -> io::Result<bool> {
-        Ok(now.duration_since(fs::metadata(path)?.modified()?).is_ok_and(|age| age > ABANDONED))
+        Ok(now.duration_since(fs::metadata(path)?.modified()?).is_ok_and(|age| age > ABANDONED_AFTER))
     };
     for entry in fs::read_dir(folder).map_err(Error::at(folder))? {
         let path = entry.map_err(Error::at(folder))?.path();
@@ -47,7 +47,7 @@ pub fn sweep(folder: &Path) -> Result<(), Error> {
 
 /// Returns a temporary path that is unique for every write, also among machines that share the folder.
 /// It is hidden, so that readers of `*.eml` never see a partial mail.
-pub fn temporary(folder: &Path) -> PathBuf {
+pub fn temporary_path(folder: &Path) -> PathBuf {
     folder.join(format!(".{:016x}.part", rand::random::<u64>()))
 }
 

@@ -108,7 +108,7 @@ async fn folder_and_files_are_open_to_their_owner_only() {
 }
 
 #[tokio::test]
-async fn g3_a_folder_that_is_gone_refuses_us_and_comes_back_by_itself() {
+async fn g3_a_missing_folder_refuses_us_and_is_created_again() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("mail");
     let transport = FileTransport::new(Config::new(&folder)).unwrap();
@@ -147,7 +147,7 @@ async fn a_failed_write_leaves_no_half_file() {
 }
 
 #[test]
-fn what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_else() {
+fn only_files_of_killed_writers_are_removed_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let hours_ago = |name: &str, hours: u64| {
         let file = fs::File::create(folder.path().join(name)).unwrap();
@@ -164,7 +164,7 @@ fn what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn g1_what_is_late_is_not_written_and_costs_nothing() {
+async fn g1_nothing_is_written_after_the_deadline_at_no_cost() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], Instant::now()).await;
@@ -172,7 +172,7 @@ async fn g1_what_is_late_is_not_written_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_mail_is_rejected() {
+async fn content_other_than_mail_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();
     let nothing = Envelope { content: Content::Nothing, ..envelope(1, "x") };

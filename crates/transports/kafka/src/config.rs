@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use postrider_broker::{Address, Host, Options, Secret, plaintext};
+use postrider_seams::Secret;
+use postrider_target_options::{Address, Host, Options, plaintext};
 
 use crate::error::{BROKER, Error};
 
@@ -94,10 +95,10 @@ impl Settings {
         }
     }
 
-    /// Parses `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options in `beside`
+    /// Parses `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options in `overrides`
     /// override those of the URL.
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, beside, 9092);
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, overrides, 9092);
         let mut options = std::mem::take(&mut address.options);
         let mut settings = Self::new(address.hosts);
         match address.scheme.as_str() {

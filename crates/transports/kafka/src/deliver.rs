@@ -4,58 +4,59 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_broker::{rejected, uncertain};
+use futures::future::{Either, join_all, ready};
+use postrider_seams::outcome::{rejected, uncertain};
 use postrider_seams::{Envelope, Failure, Outcome, Receipt, Transport, transport};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::producer::Producer as _;
 use rdkafka::producer::future_producer::{Delivery, DeliveryFuture};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use crate::classify::{self, Circumstances};
+use crate::classify::{self, FailureContext};
 use crate::config::Settings;
+use crate::connection_monitor::ConnectionMark;
 use crate::encode;
 use crate::error::Error;
-use crate::link::Mark;
-use crate::producer::{Company, Producer};
+use crate::producer::{Batching, Producer};
 
 /// The queue is purged this long before the deadline, so that its reports come in time.
-const GRACE: Duration = Duration::from_millis(100);
+const PURGE_MARGIN: Duration = Duration::from_millis(100);
 /// Delay between two tries while the local queue is full.
-const FULL: Duration = Duration::from_millis(5);
+const QUEUE_FULL_DELAY: Duration = Duration::from_millis(5);
 /// Time limit of a probe; a slower answer counts as a failure of the cluster.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between probes of an idle lane, each a query over the open connection.
-const LOOK_EVERY: Duration = Duration::from_secs(4);
+const PROBE_INTERVAL: Duration = Duration::from_secs(4);
 /// Additional wait of a probe that finds all brokers down: a name may have a second address that answers.
-const LAST_CHANCE: Duration = Duration::from_secs(1);
+const SECOND_ADDRESS_WAIT: Duration = Duration::from_secs(1);
 
 /// Delivers records to one cluster.
 pub struct Kafka {
     settings: Settings,
     current: Mutex<Arc<Producer>>,
     /// Producer that sends every record in its own request; started at its first use.
-    alone: Mutex<Option<Arc<Producer>>>,
+    single: Mutex<Option<Arc<Producer>>>,
 }
 
 /// The result of one record.
-enum Answer {
+enum DeliveryResult {
     Outcome(Outcome),
     /// The record shared a request that was refused as a whole.
-    Shared(Outcome),
+    RequestRefused(Outcome),
 }
 
 /// A record that was queued or failed before.
-enum Sent {
-    Waiting(DeliveryFuture, Mark),
-    Answered(Outcome),
+enum Queued {
+    AwaitingReport(DeliveryFuture, ConnectionMark),
+    Finished(Outcome),
 }
 
 impl Kafka {
     /// Checks the settings and starts a producer, which connects in the background.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        let producer = Arc::new(Producer::start(&settings, Company::Many)?);
-        Ok(Self { settings, current: Mutex::new(producer), alone: Mutex::default() })
+        let producer = Arc::new(Producer::start(&settings, Batching::Batched)?);
+        Ok(Self { settings, current: Mutex::new(producer), single: Mutex::default() })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -72,33 +73,33 @@ impl Kafka {
     fn producer(&self) -> Result<Arc<Producer>, Error> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.is_retired() {
-            *current = Arc::new(Producer::start(&self.settings, Company::Many)?);
+            *current = Arc::new(Producer::start(&self.settings, Batching::Batched)?);
         }
         Ok(Arc::clone(&current))
     }
 
-    fn producer_alone(&self) -> Result<Arc<Producer>, Error> {
-        let mut alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(producer) = alone.as_ref().filter(|producer| !producer.is_retired()) {
+    fn single_producer(&self) -> Result<Arc<Producer>, Error> {
+        let mut single = self.single.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(producer) = single.as_ref().filter(|producer| !producer.is_retired()) {
             return Ok(Arc::clone(producer));
         }
-        let producer = Arc::new(Producer::start(&self.settings, Company::Alone)?);
-        *alone = Some(Arc::clone(&producer));
+        let producer = Arc::new(Producer::start(&self.settings, Batching::Single)?);
+        *single = Some(Arc::clone(&producer));
         Ok(producer)
     }
 
     /// Sends a record in its own request, so that its result concerns no other record. Brokers refuse a request as a
     /// whole: because of one invalid record, or because it exceeds a topic's size limit.
-    async fn send_alone(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
-        let producer = match self.producer_alone() {
+    async fn send_single(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+        let producer = match self.single_producer() {
             Ok(producer) => producer,
             Err(error) => return Outcome::Refused(Failure::new(error.to_string())),
         };
         match queue(&producer, envelope, deadline).await {
-            Sent::Answered(outcome) => outcome,
-            Sent::Waiting(waiting, queued) => {
-                match answer(&producer, topic(envelope), waiting, queued, deadline).await {
-                    Answer::Outcome(outcome) | Answer::Shared(outcome) => outcome,
+            Queued::Finished(outcome) => outcome,
+            Queued::AwaitingReport(report, mark) => {
+                match delivery_result(&producer, topic(envelope), report, mark, deadline).await {
+                    DeliveryResult::Outcome(outcome) | DeliveryResult::RequestRefused(outcome) => outcome,
                 }
             }
         }
@@ -106,93 +107,95 @@ impl Kafka {
 }
 
 /// Queues one record; waits while the local queue is full.
-async fn queue(producer: &Producer, envelope: &Envelope, deadline: Instant) -> Sent {
-    let record = match postrider_broker::record(envelope) {
+async fn queue(producer: &Producer, envelope: &Envelope, deadline: Instant) -> Queued {
+    let record = match postrider_seams::outcome::record(envelope) {
         Ok(record) => record,
-        Err(outcome) => return Sent::Answered(outcome),
+        Err(outcome) => return Queued::Finished(outcome),
     };
-    if let Err(outcome) = encode::check(&record.topic) {
-        return Sent::Answered(outcome);
+    if let Err(outcome) = encode::check_topic(&record.topic) {
+        return Queued::Finished(outcome);
     }
     loop {
         if let Err(outcome) = envelope.may_begin() {
-            return Sent::Answered(outcome);
+            return Queued::Finished(outcome);
         }
         if producer.is_retired() {
-            return Sent::Answered(classify::outcome(Code::PurgeQueue, &about(producer, None)));
+            return Queued::Finished(classify::outcome(Code::PurgeQueue, &failure_context(producer, None)));
         }
-        let mark = producer.link.mark();
+        let mark = producer.monitor.mark();
         match producer.inner().send_result(encode::encode(record)) {
-            Ok(waiting) => return Sent::Waiting(waiting, mark),
-            Err((KafkaError::MessageProduction(Code::QueueFull), _)) if Instant::now() + FULL < deadline => {
-                sleep(FULL).await;
+            Ok(report) => return Queued::AwaitingReport(report, mark),
+            Err((KafkaError::MessageProduction(Code::QueueFull), _))
+                if Instant::now() + QUEUE_FULL_DELAY < deadline =>
+            {
+                sleep(QUEUE_FULL_DELAY).await;
             }
             Err((KafkaError::MessageProduction(Code::QueueFull), _)) => {
-                let reason = "the local queue stayed full: the cluster takes records too slowly";
-                return Sent::Answered(Outcome::Retryable(Failure::new(reason)));
+                let reason = "the local queue stayed full: the cluster accepts records too slowly";
+                return Queued::Finished(Outcome::Retryable(Failure::new(reason)));
             }
-            Err((error, _)) => return Sent::Answered(failed(producer, &error, mark)),
+            Err((error, _)) => return Queued::Finished(delivery_failed(producer, &error, mark)),
         }
     }
 }
 
-fn about(producer: &Producer, queued: Option<Mark>) -> Circumstances {
-    let link = &producer.link;
-    Circumstances {
-        never_sent: queued.is_some_and(|queued| queued.nothing_until(link.mark())),
-        refusal: link.refusal(),
-        trouble: link.trouble(),
+fn failure_context(producer: &Producer, mark: Option<ConnectionMark>) -> FailureContext {
+    let monitor = &producer.monitor;
+    FailureContext {
+        never_sent: mark.is_some_and(|mark| mark.no_connection_until(monitor.mark())),
+        refusal: monitor.refusal(),
+        last_error: monitor.last_error(),
         fatal: producer.fatal(),
     }
 }
 
-fn failed(producer: &Producer, error: &KafkaError, queued: Mark) -> Outcome {
+fn delivery_failed(producer: &Producer, error: &KafkaError, mark: ConnectionMark) -> Outcome {
     let Some(code) = error.rdkafka_error_code() else { return rejected(error.to_string()) };
     // Later records must not overtake this one when it is retried.
     if matches!(code, Code::MessageTimedOut | Code::TimedOutQueue | Code::Fatal) || producer.fatal().is_some()
     {
         producer.retire();
     }
-    if is_from_a_broker(code) {
-        producer.link.answered();
+    if is_broker_code(code) {
+        producer.monitor.record_answer();
     }
-    classify::outcome(code, &about(producer, Some(queued)))
+    classify::outcome(code, &failure_context(producer, Some(mark)))
 }
 
 /// Whether a broker returned this code; negative codes are librdkafka's own.
-fn is_from_a_broker(code: Code) -> bool {
+fn is_broker_code(code: Code) -> bool {
     code as i32 > 0
 }
 
-async fn answer(
+async fn delivery_result(
     producer: &Producer,
     topic: &str,
-    mut waiting: DeliveryFuture,
-    queued: Mark,
+    mut report: DeliveryFuture,
+    mark: ConnectionMark,
     deadline: Instant,
-) -> Answer {
-    let cut = deadline.checked_sub(GRACE).unwrap_or(deadline);
+) -> DeliveryResult {
+    let purge_at = deadline.checked_sub(PURGE_MARGIN).unwrap_or(deadline);
     let first = tokio::select! {
         biased;
-        answer = &mut waiting => Some(answer),
-        () = producer.link.refused() => None,
-        () = sleep_until(cut) => None,
+        answer = &mut report => Some(answer),
+        () = producer.monitor.wait_refused() => None,
+        () = sleep_until(purge_at) => None,
     };
     let answer = if first.is_some() {
         first
     } else {
         producer.retire();
-        timeout_at(deadline, &mut waiting).await.ok()
+        timeout_at(deadline, &mut report).await.ok()
     };
-    Answer::Outcome(match answer {
+    DeliveryResult::Outcome(match answer {
         Some(Ok(Ok(delivery))) => {
-            producer.link.answered();
+            producer.monitor.record_answer();
             Outcome::Delivered(receipt(topic, &delivery))
         }
         Some(Ok(Err((error, _)))) => {
-            let outcome = failed(producer, &error, queued);
-            if error.rdkafka_error_code().is_some_and(classify::is_of_the_request) {
-                return Answer::Shared(outcome);
+            let outcome = delivery_failed(producer, &error, mark);
+            if error.rdkafka_error_code().is_some_and(classify::applies_to_request) {
+                return DeliveryResult::RequestRefused(outcome);
             }
             outcome
         }
@@ -201,8 +204,23 @@ async fn answer(
     })
 }
 
+/// Waits for the result of a record, and reports its delivery while the others of the call still wait.
+async fn reported_result(
+    producer: &Producer,
+    envelope: &Envelope,
+    report: DeliveryFuture,
+    mark: ConnectionMark,
+    deadline: Instant,
+) -> DeliveryResult {
+    let result = delivery_result(producer, topic(envelope), report, mark, deadline).await;
+    if let DeliveryResult::Outcome(Outcome::Delivered(receipt)) = &result {
+        envelope.report_delivered(receipt);
+    }
+    result
+}
+
 fn topic(envelope: &Envelope) -> &str {
-    postrider_broker::record(envelope).map_or("", |record| record.topic.as_str())
+    postrider_seams::outcome::record(envelope).map_or("", |record| record.topic.as_str())
 }
 
 fn receipt(topic: &str, delivery: &Delivery) -> Receipt {
@@ -216,7 +234,7 @@ impl Transport for Kafka {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
             .keeping_order(true)
-            .looked_at_every(LOOK_EVERY)
+            .with_probe_interval(PROBE_INTERVAL)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
@@ -224,56 +242,59 @@ impl Transport for Kafka {
             Ok(producer) => producer,
             Err(error) => return vec![Outcome::Refused(Failure::new(error.to_string())); batch.len()],
         };
-        let mut sent = Vec::with_capacity(batch.len());
+        let mut queued = Vec::with_capacity(batch.len());
         for envelope in batch {
             // No record may overtake one that is not sent because its lease ran out.
-            let held_back = match sent.last() {
-                Some(Sent::Answered(outcome @ Outcome::Deferred(_))) => Some(outcome.clone()),
+            let held_back = match queued.last() {
+                Some(Queued::Finished(outcome @ Outcome::Deferred(_))) => Some(outcome.clone()),
                 _ => None,
             };
-            sent.push(match held_back {
-                Some(outcome) => Sent::Answered(outcome),
+            queued.push(match held_back {
+                Some(outcome) => Queued::Finished(outcome),
                 None => queue(&producer, envelope, deadline).await,
             });
         }
+        let results = queued.into_iter().zip(batch).map(|(queued, envelope)| match queued {
+            Queued::Finished(outcome) => Either::Left(ready(DeliveryResult::Outcome(outcome))),
+            Queued::AwaitingReport(report, mark) => {
+                Either::Right(reported_result(&producer, envelope, report, mark, deadline))
+            }
+        });
         let mut outcomes = Vec::with_capacity(batch.len());
-        let mut again = Vec::new();
-        for (place, (sent, envelope)) in sent.into_iter().zip(batch).enumerate() {
-            outcomes.push(match sent {
-                Sent::Answered(outcome) => outcome,
-                Sent::Waiting(waiting, queued) => {
-                    match answer(&producer, topic(envelope), waiting, queued, deadline).await {
-                        Answer::Outcome(outcome) => outcome,
-                        Answer::Shared(outcome) => {
-                            again.push(place);
-                            outcome
-                        }
-                    }
+        let mut resend = Vec::new();
+        for (index, result) in join_all(results).await.into_iter().enumerate() {
+            outcomes.push(match result {
+                DeliveryResult::Outcome(outcome) => outcome,
+                DeliveryResult::RequestRefused(outcome) => {
+                    resend.push(index);
+                    outcome
                 }
             });
         }
-        for place in again {
-            outcomes[place] = self.send_alone(&batch[place], deadline).await;
+        for index in resend {
+            outcomes[index] = self.send_single(&batch[index], deadline).await;
         }
         outcomes
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
         let producer = self.producer().map_err(|error| transport::Error::Refused(error.to_string()))?;
-        let asked = Arc::clone(&producer);
-        let ask = tokio::task::spawn_blocking(move || asked.inner().client().fetch_metadata(None, PROBE));
-        let gone = async {
-            producer.link.gone().await;
-            sleep(LAST_CHANCE).await;
+        let metadata_producer = Arc::clone(&producer);
+        let metadata = tokio::task::spawn_blocking(move || {
+            metadata_producer.inner().client().fetch_metadata(None, PROBE_TIMEOUT)
+        });
+        let all_down = async {
+            producer.monitor.all_down().await;
+            sleep(SECOND_ADDRESS_WAIT).await;
         };
         let answer = tokio::select! {
-            answer = ask => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
-            () = producer.link.refused() => Err(KafkaError::Canceled),
-            () = gone => Err(KafkaError::Canceled),
+            answer = metadata => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
+            () = producer.monitor.wait_refused() => Err(KafkaError::Canceled),
+            () = all_down => Err(KafkaError::Canceled),
         };
-        match (answer, producer.link.refusal()) {
+        match (answer, producer.monitor.refusal()) {
             (Ok(_), None) => {
-                producer.link.answered();
+                producer.monitor.record_answer();
                 Ok(())
             }
             (_, Some(refusal)) => {
@@ -281,9 +302,9 @@ impl Transport for Kafka {
                 Err(transport::Error::Refused(refusal))
             }
             (Err(error), None) => {
-                let trouble = producer.link.trouble().unwrap_or_else(|| error.to_string());
+                let last_error = producer.monitor.last_error().unwrap_or_else(|| error.to_string());
                 let target = self.settings.target();
-                Err(transport::Error::Unreachable(format!("no broker of {target} answers: {trouble}")))
+                Err(transport::Error::Unreachable(format!("no broker of {target} answers: {last_error}")))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Encodes a record for librdkafka, and checks Kafka's rules.
 
-use postrider_broker::rejected;
+use postrider_seams::outcome::rejected;
 use postrider_seams::{Outcome, Record};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::FutureRecord;
@@ -9,13 +9,13 @@ use rdkafka::producer::FutureRecord;
 const TOPIC_LIMIT: usize = 249;
 
 /// Checks that this is a valid topic name.
-pub(crate) fn check(topic: &str) -> Result<(), Outcome> {
-    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+pub(crate) fn check_topic(topic: &str) -> Result<(), Outcome> {
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if topic.is_empty() || topic.len() > TOPIC_LIMIT {
-        return Err(rejected(format!("topic: {} characters; Kafka takes 1 to {TOPIC_LIMIT}", topic.len())));
+        return Err(rejected(format!("topic: {} characters; must be 1 to {TOPIC_LIMIT}", topic.len())));
     }
-    if matches!(topic, "." | "..") || !topic.bytes().all(fine) {
-        return Err(rejected("topic: Kafka takes only letters, digits, '.', '_' and '-'"));
+    if matches!(topic, "." | "..") || !topic.bytes().all(is_valid) {
+        return Err(rejected("topic: must contain only letters, digits, '.', '_' and '-'"));
     }
     Ok(())
 }
@@ -39,11 +39,11 @@ mod tests {
 
     #[test]
     fn topics_follow_kafkas_rules() {
-        for fine in ["a", "orders.v1_eu-west", &"x".repeat(249), "..."] {
-            assert!(check(fine).is_ok(), "{fine}");
+        for valid in ["a", "orders.v1_eu-west", &"x".repeat(249), "..."] {
+            assert!(check_topic(valid).is_ok(), "{valid}");
         }
         for wrong in ["", ".", "..", "a b", "a/b", "ü", "a\0", &"x".repeat(250)] {
-            assert!(matches!(check(wrong), Err(Outcome::Rejected(_))), "{wrong}");
+            assert!(matches!(check_topic(wrong), Err(Outcome::Rejected(_))), "{wrong}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of the Kafka settings.
 
 /// Invalid settings: all mistakes at once, without secrets.
-pub use postrider_broker::Mistakes as Error;
+pub use postrider_target_options::InvalidOptions as Error;
 
 pub(crate) const BROKER: &str = "Kafka";

@@ -9,10 +9,10 @@
 
 mod classify;
 pub mod config;
+mod connection_monitor;
 mod deliver;
 mod encode;
 pub mod error;
-mod link;
 mod producer;
 
 pub use config::{Compression, Credentials, Mechanism, Settings};

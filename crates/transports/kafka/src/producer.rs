@@ -9,38 +9,38 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::producer::{FutureProducer, Producer as _, PurgeConfig};
 
 use crate::config::{Compression, Mechanism, Settings};
+use crate::connection_monitor::{Callbacks, ConnectionMonitor};
 use crate::error::{BROKER, Error};
-use crate::link::{Callbacks, Link};
 
 /// Maximum bytes that headers and framing add to a payload.
-const OVERHEAD: u32 = 64 * 1024;
+const MAX_OVERHEAD: u32 = 64 * 1024;
 
 /// The number of records that share a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Company {
-    Many,
-    Alone,
+pub(crate) enum Batching {
+    Batched,
+    Single,
 }
 
 pub(crate) struct Producer {
     /// `None` only while it is being dropped.
     inner: Option<FutureProducer<Callbacks>>,
-    pub(crate) link: Arc<Link>,
+    pub(crate) monitor: Arc<ConnectionMonitor>,
     retired: AtomicBool,
 }
 
 impl Producer {
     /// Starts a producer, which connects in the background: this succeeds even while the cluster is down.
-    pub(crate) fn start(settings: &Settings, company: Company) -> Result<Self, Error> {
-        let link = Arc::new(Link::new());
+    pub(crate) fn start(settings: &Settings, batching: Batching) -> Result<Self, Error> {
+        let monitor = Arc::new(ConnectionMonitor::new());
         let mut config = configuration(settings);
-        if company == Company::Alone {
+        if batching == Batching::Single {
             config.set("batch.num.messages", "1").set("linger.ms", "0");
         }
         let inner = config
-            .create_with_context(Callbacks(Arc::clone(&link)))
+            .create_with_context(Callbacks(Arc::clone(&monitor)))
             .map_err(|error| Error::one(BROKER, without_value(&error)))?;
-        Ok(Self { inner: Some(inner), link, retired: AtomicBool::new(false) })
+        Ok(Self { inner: Some(inner), monitor, retired: AtomicBool::new(false) })
     }
 
     pub(crate) fn inner(&self) -> &FutureProducer<Callbacks> {
@@ -112,7 +112,7 @@ fn configuration(settings: &Settings) -> ClientConfig {
         .set("compression.type", compression(settings.compression))
         .set("queue.buffering.max.messages", settings.queue.to_string())
         .set("queue.buffering.max.kbytes", "1048576")
-        .set("message.max.bytes", settings.max_size.saturating_add(OVERHEAD).to_string())
+        .set("message.max.bytes", settings.max_size.saturating_add(MAX_OVERHEAD).to_string())
         // Like Java's producers, so that a key stays on its partition.
         .set("partitioner", "murmur2_random");
     secure(&mut config, settings);

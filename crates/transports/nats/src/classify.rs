@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use async_nats::jetstream::context::{PublishError, PublishErrorKind as Kind};
 use async_nats::jetstream::{self, ErrorCode};
-use postrider_broker::{rejected, shorten, uncertain, unreachable};
+use postrider_seams::outcome::{rejected, shorten, uncertain, unreachable};
 use postrider_seams::{Failure, Outcome};
 
 #[cfg(test)]
@@ -19,38 +19,39 @@ const SEALED: ErrorCode = ErrorCode(10109);
 pub(crate) fn outcome(error: &PublishError) -> Option<Outcome> {
     Some(match error.kind() {
         Kind::StreamNotFound => return None,
-        Kind::MaxPayloadExceeded => rejected(words(error)),
+        Kind::MaxPayloadExceeded => rejected(text(error)),
         Kind::TimedOut => uncertain("no acknowledgement in time"),
         Kind::BrokenPipe => uncertain("the connection ended before the acknowledgement"),
         Kind::MaxAckPending => Outcome::Retryable(Failure::new("too many records wait for acknowledgements")),
-        Kind::WrongLastMessageId | Kind::WrongLastSequence | Kind::Other => answered(error),
+        Kind::WrongLastMessageId | Kind::WrongLastSequence | Kind::Other => stream_error(error),
     })
 }
 
-fn answered(error: &PublishError) -> Outcome {
-    let Some(answer) = error.source().and_then(|source| source.downcast_ref::<jetstream::Error>()) else {
+fn stream_error(error: &PublishError) -> Outcome {
+    let Some(stream_error) = error.source().and_then(|source| source.downcast_ref::<jetstream::Error>())
+    else {
         // The acknowledgement is unreadable: a stream may have stored the record.
-        return uncertain(words(error));
+        return uncertain(text(error));
     };
-    refusal(answer.error_code(), answer.to_string())
+    by_code(stream_error.error_code(), stream_error.to_string())
 }
 
-fn refusal(code: ErrorCode, words: String) -> Outcome {
+fn by_code(code: ErrorCode, text: String) -> Outcome {
     match code {
-        ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM | HEADER_TOO_LARGE | SEALED => rejected(words),
-        _ => Outcome::Retryable(Failure::new(shorten(words))),
+        ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM | HEADER_TOO_LARGE | SEALED => rejected(text),
+        _ => Outcome::Retryable(Failure::new(shorten(text))),
     }
 }
 
 /// Returns the outcome if no stream has the subject. `stream` is JetStream's answer to which stream has it.
-pub(crate) fn unheard(subject: &str, stream: Result<Option<String>, String>) -> Outcome {
+pub(crate) fn no_stream_answered(subject: &str, stream: Result<Option<String>, String>) -> Outcome {
     match stream {
-        Ok(None) => rejected(format!("no stream takes the subject {subject}")),
+        Ok(None) => rejected(format!("no stream has the subject {subject}")),
         Ok(Some(stream)) => {
-            let reason = format!("stream {stream} takes the subject {subject}, but has no leader now");
+            let reason = format!("stream {stream} has the subject {subject}, but has no leader now");
             Outcome::Retryable(Failure::new(shorten(reason)))
         }
-        Err(why) => unreachable(format!("JetStream does not answer: {why}")),
+        Err(reason) => unreachable(format!("JetStream does not answer: {reason}")),
     }
 }
 
@@ -58,14 +59,12 @@ pub(crate) fn unheard(subject: &str, stream: Result<Option<String>, String>) -> 
 /// which stream has the subject, if it answers.
 pub(crate) fn unacknowledged(subject: &str, stream: &Result<Option<String>, ()>) -> Outcome {
     match stream {
-        Ok(None) => {
-            rejected(format!("no stream takes the subject {subject}: it has subscribers, and none stores it"))
-        }
+        Ok(None) => rejected(format!("no stream has the subject {subject}; its subscribers do not store it")),
         Ok(Some(_)) | Err(()) => uncertain("no acknowledgement in time (ack_timeout)"),
     }
 }
 
-fn words(error: &PublishError) -> String {
+fn text(error: &PublishError) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

@@ -8,38 +8,52 @@ use async_nats::client::RequestErrorKind;
 use async_nats::jetstream::context::{GetStreamByNameErrorKind, PublishAckFuture, PublishErrorKind};
 use async_nats::jetstream::publish::PublishAck;
 use async_trait::async_trait;
-use postrider_broker::{rejected, uncertain, unreachable};
+use futures::future::join_all;
+use postrider_seams::outcome::{rejected, uncertain, unreachable};
 use postrider_seams::{Envelope, Failure, Outcome, Receipt, Record, Transport, transport};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::config::Settings;
-use crate::connection::{Connection, Link};
+use crate::connection::{Connection, SharedConnection};
 use crate::error::Error;
 use crate::{classify, encode};
 
 /// Time limit of a probe; a slower answer counts as a failure of the servers.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit of the query about a subject without an acknowledgement.
-const QUESTION: Duration = Duration::from_millis(500);
+const STREAM_LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
 /// Interval between probes of an idle lane, each a query over the open connection.
-const LOOK_EVERY: Duration = Duration::from_secs(4);
+const PROBE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Publishes records to one NATS system.
 pub struct Nats {
-    link: Link,
+    connection: SharedConnection,
 }
 
 /// A record that was published or failed before.
-enum Sent<'a> {
-    Waiting { record: &'a Record, ack: PublishAckFuture, denials: u64 },
-    Answered(Outcome),
+enum Published<'a> {
+    AwaitingAck { envelope: &'a Envelope, record: &'a Record, ack: PublishAckFuture, denials: u64 },
+    Finished(Outcome),
+}
+
+/// The answer to a published record.
+enum Answer<'a> {
+    Outcome(Outcome),
+    /// There was none, for a record of this subject.
+    Silent(&'a str),
+}
+
+impl From<Outcome> for Answer<'_> {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(outcome)
+    }
 }
 
 impl Nats {
     /// Checks the settings, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Self { link: Link::new(settings) })
+        Ok(Self { connection: SharedConnection::new(settings) })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -49,40 +63,40 @@ impl Nats {
 
     /// Returns the settings of the NATS system.
     pub fn settings(&self) -> &Settings {
-        &self.link.settings
+        &self.connection.settings
     }
 
     /// Returns the link that the transport publishes on, to share its connection.
-    pub fn link(&self) -> &Link {
-        &self.link
+    pub fn shared_connection(&self) -> &SharedConnection {
+        &self.connection
     }
 }
 
-async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: Instant) -> Sent<'a> {
-    let prepared = postrider_broker::record(envelope).and_then(|record| {
-        encode::check(&record.topic)?;
+async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: Instant) -> Published<'a> {
+    let prepared = postrider_seams::outcome::record(envelope).and_then(|record| {
+        encode::check_subject(&record.topic)?;
         Ok((record, encode::encode(record, &envelope.dedupe)?))
     });
     let (record, message) = match prepared {
         Ok(prepared) => prepared,
-        Err(outcome) => return Sent::Answered(outcome),
+        Err(outcome) => return Published::Finished(outcome),
     };
     if let Err(outcome) = envelope.may_begin() {
-        return Sent::Answered(outcome);
+        return Published::Finished(outcome);
     }
     if connection.is_lost() {
-        return Sent::Answered(unreachable("not sent: the connection was lost"));
+        return Published::Finished(unreachable("not sent: the connection was lost"));
     }
     let denials = connection.events.denials(&record.topic);
     match timeout_at(deadline, connection.context.send_publish(record.topic.clone(), message)).await {
-        Ok(Ok(ack)) => Sent::Waiting { record, ack, denials },
+        Ok(Ok(ack)) => Published::AwaitingAck { envelope, record, ack, denials },
         Ok(Err(error)) => {
-            let unsure = || uncertain("the connection ended while the record was sent");
-            Sent::Answered(classify::outcome(&error).unwrap_or_else(unsure))
+            let unknown = || uncertain("the connection ended while the record was sent");
+            Published::Finished(classify::outcome(&error).unwrap_or_else(unknown))
         }
-        Err(_) => {
-            Sent::Answered(Outcome::Retryable(Failure::new("the connection took no more records in time")))
-        }
+        Err(_) => Published::Finished(Outcome::Retryable(Failure::new(
+            "the connection accepted no more records in time",
+        ))),
     }
 }
 
@@ -93,45 +107,59 @@ struct Acks<'a> {
     until: Instant,
     deadline: Instant,
     /// Outcomes of subjects without an acknowledgement, from JetStream's answer.
-    silent: HashMap<&'a str, Outcome>,
+    unacknowledged_outcomes: HashMap<&'a str, Outcome>,
 }
 
 impl<'a> Acks<'a> {
     fn new(connection: &'a Connection, ack_timeout: Duration, deadline: Instant) -> Self {
         let now = Instant::now();
-        let time_to_ask = deadline.checked_sub(QUESTION).unwrap_or(deadline);
-        Self { connection, until: time_to_ask.min(now + ack_timeout), deadline, silent: HashMap::new() }
+        let lookup_start = deadline.checked_sub(STREAM_LOOKUP_TIMEOUT).unwrap_or(deadline);
+        Self {
+            connection,
+            until: lookup_start.min(now + ack_timeout),
+            deadline,
+            unacknowledged_outcomes: HashMap::new(),
+        }
     }
 
-    async fn answer(&mut self, record: &'a Record, ack: PublishAckFuture, denials: u64) -> Outcome {
+    /// Waits for the acknowledgement of one record, and reports it while others of the call still wait for theirs.
+    async fn answer(&self, published: Published<'a>) -> Answer<'a> {
+        let (envelope, record, ack, denials) = match published {
+            Published::Finished(outcome) => return Answer::Outcome(outcome),
+            Published::AwaitingAck { envelope, record, ack, denials } => (envelope, record, ack, denials),
+        };
         let connection = self.connection;
         let mut changes = connection.events.changes();
         let mut ack = ack.into_future();
         let answer = loop {
             if connection.events.denials(&record.topic) > denials {
-                return rejected(format!("the server denies us the subject {}", record.topic));
+                let reason =
+                    format!("the server denies permission to publish to the subject {}", record.topic);
+                return rejected(reason).into();
             }
             if connection.is_lost() {
-                return uncertain("the connection was lost before the acknowledgement");
+                return uncertain("the connection was lost before the acknowledgement").into();
             }
             tokio::select! {
                 biased;
                 answer = &mut ack => break answer,
                 _ = changes.changed() => {}
-                () = sleep_until(self.until) => return self.unacknowledged(&record.topic).await,
+                () = sleep_until(self.until) => return Answer::Silent(&record.topic),
             }
         };
         match answer {
-            Ok(ack) => Outcome::Delivered(receipt(&ack)),
-            Err(error) if error.kind() == PublishErrorKind::TimedOut => {
-                self.unacknowledged(&record.topic).await
+            Ok(ack) => {
+                let receipt = receipt(&ack);
+                envelope.report_delivered(&receipt);
+                Outcome::Delivered(receipt).into()
             }
+            Err(error) if error.kind() == PublishErrorKind::TimedOut => Answer::Silent(&record.topic),
             Err(error) => {
                 if let Some(outcome) = classify::outcome(&error) {
-                    return outcome;
+                    return outcome.into();
                 }
-                let stream = stream_of(connection, &record.topic, self.deadline).await;
-                classify::unheard(&record.topic, stream)
+                let stream = stream_with_subject(connection, &record.topic, self.deadline).await;
+                classify::no_stream_answered(&record.topic, stream).into()
             }
         }
     }
@@ -139,22 +167,32 @@ impl<'a> Acks<'a> {
     /// Returns the outcome of a record without an acknowledgement. A subject that only plain subscribers have never
     /// gives one: asks JetStream, once per subject, and not again once it does not answer.
     async fn unacknowledged(&mut self, subject: &'a str) -> Outcome {
-        if let Some(known) = self.silent.get(subject) {
-            return known.clone();
+        if let Some(outcome) = self.unacknowledged_outcomes.get(subject) {
+            return outcome.clone();
         }
-        let stream = if self.silent.values().any(|outcome| matches!(outcome, Outcome::Uncertain(_))) {
+        let stream = if self
+            .unacknowledged_outcomes
+            .values()
+            .any(|outcome| matches!(outcome, Outcome::Uncertain(_)))
+        {
             Err(())
         } else {
-            stream_of(self.connection, subject, Instant::now() + QUESTION).await.map_err(drop)
+            stream_with_subject(self.connection, subject, Instant::now() + STREAM_LOOKUP_TIMEOUT)
+                .await
+                .map_err(drop)
         };
         let outcome = classify::unacknowledged(subject, &stream);
-        self.silent.insert(subject, outcome.clone());
+        self.unacknowledged_outcomes.insert(subject, outcome.clone());
         outcome
     }
 }
 
 /// Asks JetStream which stream has the subject.
-async fn stream_of(connection: &Connection, subject: &str, until: Instant) -> Result<Option<String>, String> {
+async fn stream_with_subject(
+    connection: &Connection,
+    subject: &str,
+    until: Instant,
+) -> Result<Option<String>, String> {
     match timeout_at(until, connection.context.stream_by_subject(subject)).await {
         Ok(Ok(stream)) => Ok(Some(stream)),
         Ok(Err(error)) if error.kind() == GetStreamByNameErrorKind::NotFound => Ok(None),
@@ -171,39 +209,40 @@ fn receipt(ack: &PublishAck) -> Receipt {
 impl Transport for Nats {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings().batch, self.settings().concurrency)
-            .looked_at_every(LOOK_EVERY)
+            .with_probe_interval(PROBE_INTERVAL)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let connection = match self.link.connection(deadline).await {
+        let connection = match self.connection.get(deadline).await {
             Ok(connection) => connection,
-            Err(fault) => return vec![Outcome::from(fault); batch.len()],
+            Err(error) => return vec![Outcome::from(error); batch.len()],
         };
-        let mut sent = Vec::with_capacity(batch.len());
+        let mut published = Vec::with_capacity(batch.len());
         let publish_by = deadline.min(Instant::now() + self.settings().ack_timeout);
         for envelope in batch {
-            sent.push(publish(&connection, envelope, publish_by).await);
+            published.push(publish(&connection, envelope, publish_by).await);
         }
         let mut acks = Acks::new(&connection, self.settings().ack_timeout, deadline);
+        let answers = join_all(published.into_iter().map(|one| acks.answer(one))).await;
         let mut outcomes = Vec::with_capacity(batch.len());
-        for sent in sent {
-            outcomes.push(match sent {
-                Sent::Answered(outcome) => outcome,
-                Sent::Waiting { record, ack, denials } => acks.answer(record, ack, denials).await,
+        for answer in answers {
+            outcomes.push(match answer {
+                Answer::Outcome(outcome) => outcome,
+                Answer::Silent(subject) => acks.unacknowledged(subject).await,
             });
         }
         outcomes
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let until = Instant::now() + PROBE;
-        let connection = self.link.connection(until).await?;
+        let until = Instant::now() + PROBE_TIMEOUT;
+        let connection = self.connection.get(until).await?;
         let subject = match &self.settings().domain {
             Some(domain) => format!("$JS.{domain}.API.INFO"),
             None => "$JS.API.INFO".to_owned(),
         };
-        let asked = connection.context.client();
-        let answer = match timeout_at(until, asked.request(subject, "".into())).await {
+        let client = connection.context.client();
+        let answer = match timeout_at(until, client.request(subject, "".into())).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {
                 "it is not enabled".to_owned()

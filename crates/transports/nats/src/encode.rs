@@ -4,22 +4,22 @@
 
 use async_nats::header::{HeaderMap, HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use async_nats::jetstream::message::PublishMessage;
-use postrider_broker::rejected;
+use postrider_seams::outcome::rejected;
 use postrider_seams::{Outcome, Record};
 
 /// Checks that this is a valid subject to publish to.
-pub(crate) fn check(subject: &str) -> Result<(), Outcome> {
+pub(crate) fn check_subject(subject: &str) -> Result<(), Outcome> {
     let blank = |c: char| c.is_whitespace() || c.is_control();
     if subject.split('.').any(str::is_empty) {
         return Err(rejected("topic: a subject must not be empty, nor have empty parts between its dots"));
     }
     if subject.contains(['*', '>']) || subject.contains(blank) {
         return Err(rejected(
-            "topic: a subject must not hold wildcards (* and >), blanks or control characters",
+            "topic: a subject must not contain wildcards (* and >), blanks or control characters",
         ));
     }
     if subject.starts_with(['$', '_']) {
-        return Err(rejected("topic: subjects that begin with $ or _ are the server's own"));
+        return Err(rejected("topic: subjects that begin with $ or _ are reserved for the server"));
     }
     Ok(())
 }
@@ -28,11 +28,9 @@ pub(crate) fn check(subject: &str) -> Result<(), Outcome> {
 pub(crate) fn encode(record: &Record, dedupe: &str) -> Result<PublishMessage, Outcome> {
     let mut headers = HeaderMap::new();
     for (name, value) in &record.headers {
-        let own = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-"));
-        if own {
-            return Err(rejected(format!(
-                "headers: {name} would steer the stream; only Postrider sets Nats- headers"
-            )));
+        let is_reserved = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-"));
+        if is_reserved {
+            return Err(rejected(format!("headers: {name} is reserved: Nats- headers control the stream")));
         }
         headers.insert(header_name(name)?, header_value(name, value)?);
     }
@@ -44,11 +42,13 @@ pub(crate) fn encode(record: &Record, dedupe: &str) -> Result<PublishMessage, Ou
 }
 
 fn header_name(name: &str) -> Result<HeaderName, Outcome> {
-    name.parse().map_err(|_| rejected(format!("headers: {name:?} can't be the name of a NATS header")))
+    name.parse().map_err(|_| rejected(format!("headers: {name:?} is not a valid name of a NATS header")))
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, Outcome> {
-    value.parse().map_err(|_| rejected(format!("headers: {name} holds a line break, which NATS can't carry")))
+    value
+        .parse()
+        .map_err(|_| rejected(format!("headers: {name} contains a line break, which NATS does not allow")))
 }
 
 #[cfg(test)]
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn subjects_are_plain_names() {
         for fine in ["deals", "deals.eu.made", "a-b_c.1", "größe"] {
-            assert!(check(fine).is_ok(), "{fine}");
+            assert!(check_subject(fine).is_ok(), "{fine}");
         }
         for wrong in
             ["", ".a", "a..b", "a.", "a.*", ">", "a b", "a\tb", "$JS.API.STREAM.DELETE.x", "_INBOX.x"]
         {
-            assert!(matches!(check(wrong), Err(Outcome::Rejected(_))), "{wrong}");
+            assert!(matches!(check_subject(wrong), Err(Outcome::Rejected(_))), "{wrong}");
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn note(&self, event: &Event) {
+    pub(crate) fn record(&self, event: &Event) {
         match event {
             Event::Disconnected | Event::Closed => self.lost.store(true, Ordering::Release),
             Event::ServerError(ServerError::Other(text)) => {

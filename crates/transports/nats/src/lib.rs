@@ -16,6 +16,6 @@ pub mod error;
 mod events;
 
 pub use config::{Credentials, Settings};
-pub use connection::Link;
+pub use connection::SharedConnection;
 pub use deliver::Nats;
 pub use error::Error;

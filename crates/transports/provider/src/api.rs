@@ -6,45 +6,49 @@ mod resend;
 mod sendgrid;
 pub(crate) mod ses;
 
-use postrider_broker::Secret;
+use postrider_seams::Secret;
 
-use crate::classify::Judgement;
-use crate::client::{Answer, Request};
+use crate::classify::RequestFailure;
+use crate::client::{ProviderRequest, ProviderResponse};
 use crate::config::{Kind, Settings};
-use crate::encode::Job;
+use crate::encode::RequestContext;
 
 /// Builds the requests of one provider and reads its responses.
-pub(crate) trait Api: Send + Sync {
+pub(crate) trait ProviderApi: Send + Sync {
     /// Whether the provider accepts the parts of a message as JSON rather than the raw message.
-    fn wants_parts(&self) -> bool;
+    fn needs_parsed_message(&self) -> bool;
 
     /// Returns the maximum number of recipients of one request.
-    fn recipients(&self) -> usize;
+    fn max_recipients(&self) -> usize;
 
     /// Whether the provider drops a second request with the same idempotency key.
     fn drops_repeats(&self) -> bool {
         false
     }
 
-    fn request(&self, job: &Job<'_>) -> Request;
+    fn request(&self, context: &RequestContext<'_>) -> ProviderRequest;
 
     /// Returns a request that is invalid on purpose, so that no mail is sent: its response shows whether the provider
     /// is up and accepts our key. A key that may only send is sufficient.
-    fn probe(&self) -> Request;
+    fn probe(&self) -> ProviderRequest;
 
     /// Reads the provider's id of the mail from a 2xx response.
-    fn id(&self, answer: &Answer) -> Option<String>;
+    fn id(&self, response: &ProviderResponse) -> Option<String>;
 
     /// Returns recipients that a 2xx response leaves out, with the reason.
-    fn left_out(&self, _answer: &Answer, _job: &Job<'_>) -> Vec<(String, String)> {
+    fn omitted_recipients(
+        &self,
+        _response: &ProviderResponse,
+        _job: &RequestContext<'_>,
+    ) -> Vec<(String, String)> {
         Vec::new()
     }
 
     /// Classifies a response that is not 2xx.
-    fn judge(&self, answer: &Answer) -> Judgement;
+    fn classify_failure(&self, response: &ProviderResponse) -> RequestFailure;
 }
 
-pub(crate) fn of(settings: &Settings) -> Box<dyn Api> {
+pub(crate) fn for_settings(settings: &Settings) -> Box<dyn ProviderApi> {
     let key = settings.key.clone().unwrap_or_else(|| Secret::new(""));
     match settings.kind {
         Kind::Ses => Box::new(ses::Ses { configuration_set: settings.configuration_set.clone() }),

@@ -11,16 +11,16 @@
 
 use std::time::Duration;
 
-use postrider_broker::shorten;
+use postrider_seams::outcome::shorten;
 
-use crate::client::Answer;
+use crate::client::ProviderResponse;
 
 #[cfg(test)]
 mod tests;
 
 /// The error code, in the terms of the notification contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Code {
+pub(crate) enum ErrorCode {
     ValidationError,
     InvalidRecipient,
     RateLimited,
@@ -30,7 +30,7 @@ pub(crate) enum Code {
     Unknown,
 }
 
-impl Code {
+impl ErrorCode {
     /// Returns the code as the contract stores it.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,17 +46,17 @@ impl Code {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum FailureKind {
     /// Permanent: the message or a recipient is the cause.
     Rejected,
     /// Temporary.
-    Later,
+    Temporary,
     /// The request was not sent: costs no attempt.
-    Untried,
+    NotSent,
     /// Not sent: this machine has no descriptors, memory or local ports left.
     Exhausted,
     /// This sender is refused: the message's fault if the provider accepts others, else the account's.
-    Suspect,
+    SenderRefused,
     /// The provider refuses our account or credentials.
     Refused,
     /// The mail may or may not have been sent.
@@ -64,74 +64,88 @@ pub(crate) enum Fate {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Judgement {
-    pub fate: Fate,
-    pub code: Code,
+pub(crate) struct RequestFailure {
+    pub kind: FailureKind,
+    pub code: ErrorCode,
     /// The message for operators.
-    pub words: String,
+    pub reason: String,
     pub after: Option<Duration>,
     pub status: u16,
     /// Whether no connection could be made.
     pub unreachable: bool,
 }
 
-impl Judgement {
+impl RequestFailure {
     /// Creates a judgement from a response, with its `Retry-After` if it has one.
-    pub fn new(answer: &Answer, fate: Fate, code: Code, words: &str) -> Self {
-        let words = if words.is_empty() { "no reason given" } else { words };
-        let words = shorten(format!("{} {words}", answer.status));
-        Self { fate, code, words, after: wish(answer), status: answer.status, unreachable: false }
+    pub fn new(response: &ProviderResponse, kind: FailureKind, code: ErrorCode, reason: &str) -> Self {
+        let reason = if reason.is_empty() { "no reason given" } else { reason };
+        let reason = shorten(format!("{} {reason}", response.status));
+        Self {
+            kind,
+            code,
+            reason,
+            after: requested_wait(response),
+            status: response.status,
+            unreachable: false,
+        }
     }
 
     /// Classifies by the status alone.
-    pub fn by_status(answer: &Answer, words: &str) -> Self {
-        let (fate, code) = match answer.status {
-            401 | 403 | 404 | 405 => (Fate::Refused, Code::Unauthorized),
-            429 => (Fate::Later, Code::RateLimited),
-            504 => (Fate::Uncertain, Code::ProviderError),
-            408 | 425 | 500..=599 => (Fate::Later, Code::ProviderError),
-            400..=499 => (Fate::Rejected, Code::ValidationError),
-            _ => (Fate::Later, Code::Unknown),
+    pub fn by_status(response: &ProviderResponse, reason: &str) -> Self {
+        let (kind, code) = match response.status {
+            401 | 403 | 404 | 405 => (FailureKind::Refused, ErrorCode::Unauthorized),
+            429 => (FailureKind::Temporary, ErrorCode::RateLimited),
+            504 => (FailureKind::Uncertain, ErrorCode::ProviderError),
+            408 | 425 | 500..=599 => (FailureKind::Temporary, ErrorCode::ProviderError),
+            400..=499 => (FailureKind::Rejected, ErrorCode::ValidationError),
+            _ => (FailureKind::Temporary, ErrorCode::Unknown),
         };
-        Self::new(answer, fate, code, words)
+        Self::new(response, kind, code, reason)
     }
 
     /// Creates a judgement of a request without a response.
-    pub fn silent(fate: Fate, unreachable: bool, words: String) -> Self {
-        Self { fate, code: Code::NetworkError, words: shorten(words), after: None, status: 0, unreachable }
+    pub fn without_response(kind: FailureKind, unreachable: bool, reason: String) -> Self {
+        Self {
+            kind,
+            code: ErrorCode::NetworkError,
+            reason: shorten(reason),
+            after: None,
+            status: 0,
+            unreachable,
+        }
     }
 
     /// Rejects a mail that this provider cannot send at all; no request was sent.
-    pub fn unfit(words: String) -> Self {
-        let (fate, code) = (Fate::Rejected, Code::ValidationError);
-        Self { fate, code, words: shorten(words), after: None, status: 0, unreachable: false }
+    pub fn invalid_mail(reason: String) -> Self {
+        let (kind, code) = (FailureKind::Rejected, ErrorCode::ValidationError);
+        Self { kind, code, reason: shorten(reason), after: None, status: 0, unreachable: false }
     }
 
     /// Refuses because of a configuration error that an operator must fix; no request was sent.
-    pub fn ours(words: String) -> Self {
-        let (fate, code) = (Fate::Refused, Code::Unauthorized);
-        Self { fate, code, words: shorten(words), after: None, status: 0, unreachable: false }
+    pub fn misconfigured(reason: String) -> Self {
+        let (kind, code) = (FailureKind::Refused, ErrorCode::Unauthorized);
+        Self { kind, code, reason: shorten(reason), after: None, status: 0, unreachable: false }
     }
 }
 
 /// Reads a requested wait in any of its forms. A point in time is compared with the response's Date: our clock may be
 /// wrong.
-fn wish(answer: &Answer) -> Option<Duration> {
-    let now = answer.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
-    if let Some(text) = answer.header("retry-after") {
+fn requested_wait(response: &ProviderResponse) -> Option<Duration> {
+    let now = response.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
+    if let Some(text) = response.header("retry-after") {
         if let Ok(seconds) = text.trim().parse::<f64>() {
             return Duration::try_from_secs_f64(seconds).ok();
         }
         return httpdate::parse_http_date(text).ok()?.duration_since(now?).ok();
     }
-    if answer.status != 429 {
+    if response.status != 429 {
         return None;
     }
-    if let Some(seconds) = answer.header("ratelimit-reset").and_then(|text| text.trim().parse().ok()) {
+    if let Some(seconds) = response.header("ratelimit-reset").and_then(|text| text.trim().parse().ok()) {
         return Some(Duration::from_secs(seconds));
     }
     // The old form is a Unix time in seconds or milliseconds.
-    let reset: u64 = answer.header("x-ratelimit-reset")?.trim().parse().ok()?;
+    let reset: u64 = response.header("x-ratelimit-reset")?.trim().parse().ok()?;
     let reset =
         Duration::from_millis(if reset > 100_000_000_000 { reset } else { reset.checked_mul(1000)? });
     let now = now?.duration_since(std::time::UNIX_EPOCH).ok()?;

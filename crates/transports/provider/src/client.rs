@@ -1,6 +1,6 @@
 //! HTTP client with pooled connections. Its errors say whether the request may have been received.
 //!
-//! Must not: follow redirects, read more than [`ANSWER`] bytes of a response, or log a header.
+//! Must not: follow redirects, read more than [`MAX_RESPONSE`] bytes of a response, or log a header.
 
 use std::future::Future;
 use std::io;
@@ -13,22 +13,23 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client as Pooled;
+use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use postrider_seams::error_chain;
 use postrider_seams::{is_caused_by_exhaustion, tcp};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower_service::Service;
 
 /// Maximum bytes of a response that are read.
-const ANSWER: usize = 64 << 10;
+const MAX_RESPONSE: usize = 64 << 10;
 
 /// Idle time of connections. Providers close idle ones too; those that we close first cannot fail during a request.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An HTTP request. Headers that contain a key are marked sensitive.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct ProviderRequest {
     pub method: Method,
     /// Path and query, from the first slash.
     pub path: String,
@@ -37,14 +38,14 @@ pub(crate) struct Request {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct ProviderResponse {
     pub status: u16,
     pub headers: HeaderMap,
     /// The part of the body that arrived in time.
     pub body: Bytes,
 }
 
-impl Answer {
+impl ProviderResponse {
     /// Returns a header as text, `None` if it is missing or not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -58,7 +59,7 @@ impl Answer {
 
 /// The reason why a request has no response.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum SendError {
     /// No connection could be made, so nothing was sent.
     Unreachable(String),
     /// This machine has no descriptors, memory or local ports left, so nothing was sent.
@@ -67,12 +68,12 @@ pub(crate) enum Fault {
     Lost(String),
 }
 
-pub(crate) struct Client {
-    pooled: Pooled<Timed, Full<Bytes>>,
+pub(crate) struct ProviderClient {
+    pooled: HyperClient<TimedConnector, Full<Bytes>>,
     timeout: Duration,
 }
 
-impl Client {
+impl ProviderClient {
     /// Creates a client; `connect_timeout` limits TCP and TLS, `timeout` the whole request.
     pub fn new(connect_timeout: Duration, timeout: Duration) -> Self {
         let https = HttpsConnectorBuilder::new()
@@ -80,28 +81,34 @@ impl Client {
             .https_or_http()
             .enable_http1()
             .wrap_connector(connector());
-        let pooled = Pooled::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE)
+        let pooled = HyperClient::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_timer(hyper_util::rt::TokioTimer::new())
-            .build(Timed { inner: https, limit: connect_timeout });
+            .build(TimedConnector { inner: https, limit: connect_timeout });
         Self { pooled, timeout }
     }
 
     /// Sends a request and reads its response, by the deadline or the client's own timeout.
-    pub async fn send(&self, base: &str, request: Request, deadline: Instant) -> Result<Answer, Fault> {
+    pub async fn send(
+        &self,
+        base: &str,
+        request: ProviderRequest,
+        deadline: Instant,
+    ) -> Result<ProviderResponse, SendError> {
         let deadline = deadline.min(Instant::now() + self.timeout);
         let mut built = http::Request::new(Full::new(request.body));
         *built.method_mut() = request.method;
-        *built.uri_mut() = Uri::try_from(format!("{base}{}", request.path))
-            .map_err(|error| Fault::Unreachable(format!("the provider's address is no URL: {error}")))?;
+        *built.uri_mut() = Uri::try_from(format!("{base}{}", request.path)).map_err(|error| {
+            SendError::Unreachable(format!("the provider's address is not a URL: {error}"))
+        })?;
         built.headers_mut().extend(request.headers.into_iter().map(|(name, value)| (Some(name), value)));
         let answer = match timeout_at(deadline, self.pooled.request(built)).await {
-            Err(_) => return Err(Fault::Lost("no answer in time".to_owned())),
+            Err(_) => return Err(SendError::Lost("no answer in time".to_owned())),
             Ok(Err(error)) if error.is_connect() && is_caused_by_exhaustion(&error) => {
-                return Err(Fault::Exhausted(chain(&error)));
+                return Err(SendError::Exhausted(error_chain(&error)));
             }
-            Ok(Err(error)) if error.is_connect() => return Err(Fault::Unreachable(chain(&error))),
-            Ok(Err(error)) => return Err(Fault::Lost(chain(&error))),
+            Ok(Err(error)) if error.is_connect() => return Err(SendError::Unreachable(error_chain(&error))),
+            Ok(Err(error)) => return Err(SendError::Lost(error_chain(&error))),
             Ok(Ok(answer)) => answer,
         };
         let (head, mut body) = answer.into_parts();
@@ -110,15 +117,15 @@ impl Client {
         let _ = timeout_at(deadline, async {
             while let Some(Ok(frame)) = body.frame().await {
                 if let Ok(data) = frame.into_data() {
-                    read.extend_from_slice(&data[..data.len().min(ANSWER - read.len())]);
+                    read.extend_from_slice(&data[..data.len().min(MAX_RESPONSE - read.len())]);
                 }
-                if read.len() >= ANSWER {
+                if read.len() >= MAX_RESPONSE {
                     break;
                 }
             }
         })
         .await;
-        Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: read.freeze() })
+        Ok(ProviderResponse { status: head.status.as_u16(), headers: head.headers, body: read.freeze() })
     }
 }
 
@@ -136,14 +143,14 @@ fn connector() -> HttpConnector {
 
 /// A connector with one limit for TCP and TLS together, so that a later timeout means a request in flight.
 #[derive(Clone)]
-struct Timed {
+struct TimedConnector {
     inner: HttpsConnector<HttpConnector>,
     limit: Duration,
 }
 
 type Boxed = Box<dyn std::error::Error + Send + Sync>;
 
-impl Service<Uri> for Timed {
+impl Service<Uri> for TimedConnector {
     type Response = <HttpsConnector<HttpConnector> as Service<Uri>>::Response;
     type Error = Boxed;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Boxed>> + Send>>;
@@ -164,27 +171,12 @@ impl Service<Uri> for Timed {
     }
 }
 
-/// Returns the error and its causes on one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !words.ends_with(&text) {
-            words.push_str(": ");
-            words.push_str(&text);
-        }
-        cause = error.source();
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_provider_that_vanishes_is_noticed() {
+    async fn a_vanished_provider_is_detected() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("its address");
         let uri = Uri::try_from(format!("http://{address}/")).expect("a URL");

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use postrider_broker::{Address, Host, Options, Secret, plaintext};
+use postrider_seams::Secret;
+use postrider_target_options::{Address, Host, Options, plaintext};
 use url::Url;
 
 use crate::error::{Error, PROVIDER};
@@ -101,14 +102,14 @@ impl Settings {
     }
 
     /// Parses `ses://region`, `sendgrid://`, `postmark://`, `mailgun://domain` or `resend://`, with `?option=value`.
-    /// Options in `beside` override those of the URL; the key is best set there.
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, beside, 443);
+    /// Options in `overrides` override those of the URL; the key is best set there.
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         let kind = KINDS.iter().find(|(name, _)| *name == address.scheme).map(|(_, kind)| *kind);
         let Some(kind) = kind else {
             options.mistake("the scheme must be ses, sendgrid, postmark, mailgun or resend");
-            return Err(Error { broker: PROVIDER, mistakes: options.finish() });
+            return Err(Error { target: PROVIDER, mistakes: options.finish() });
         };
         let mut settings = Self::new(kind);
         settings.host(&address.hosts, address.path.as_deref(), &mut options);
@@ -183,7 +184,7 @@ impl Settings {
     fn mistakes(&self) -> Vec<String> {
         let mut mistakes = self.endpoint.as_ref().map(|url| self.endpoint_mistakes(url)).unwrap_or_default();
         if self.kind != Kind::Ses && self.key.as_ref().is_none_or(|key| !is_key(key.reveal())) {
-            mistakes.push("there is no usable key: write key = \"env://NAME\" beside the url".to_owned());
+            mistakes.push("there is no usable key: write key = \"env://NAME\" next to the url".to_owned());
         }
         if self.kind == Kind::Mailgun && !self.domain.as_deref().is_some_and(is_domain) {
             mistakes.push("the sending domain is missing: mailgun://mg.example.com".to_owned());

@@ -10,28 +10,28 @@ use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Transport, tran
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use crate::api::ses::Signer;
-use crate::api::{self, Api};
-use crate::classify::{Code, Fate, Judgement};
-use crate::client::{Answer, Client, Fault, Request};
+use crate::api::ses::SesSigner;
+use crate::api::{self, ProviderApi};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
+use crate::client::{ProviderClient, ProviderRequest, ProviderResponse, SendError};
 use crate::config::{Kind, Settings};
-use crate::draft::{self, Draft};
-use crate::encode::{self, Job};
+use crate::encode::{self, RequestContext};
 use crate::error::Error;
-use crate::outcome::{self, Sent, Taken};
-use crate::plan;
+use crate::outcome::{self, AcceptedRequest, RequestResult};
+use crate::parsed_message::{self, ParsedMessage};
+use crate::recipient_groups;
 
 /// Time limit of a probe; a slower answer counts as a failure of the provider.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Delivers mails through one provider account.
 pub struct Provider {
     settings: Settings,
-    api: Box<dyn Api>,
-    client: Client,
-    signer: OnceCell<Signer>,
+    api: Box<dyn ProviderApi>,
+    client: ProviderClient,
+    signer: OnceCell<SesSigner>,
     /// The last sender that the provider accepted, to compare a refused sender with.
-    taken: Mutex<Option<String>>,
+    last_accepted_sender: Mutex<Option<String>>,
 }
 
 impl fmt::Debug for Provider {
@@ -44,9 +44,9 @@ impl Provider {
     /// Checks the settings; connects with the first mail.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        let client = Client::new(settings.connect_timeout, settings.timeout);
-        let api = api::of(&settings);
-        Ok(Self { settings, api, client, signer: OnceCell::new(), taken: Mutex::default() })
+        let client = ProviderClient::new(settings.connect_timeout, settings.timeout);
+        let api = api::for_settings(&settings);
+        Ok(Self { settings, api, client, signer: OnceCell::new(), last_accepted_sender: Mutex::default() })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -54,9 +54,9 @@ impl Provider {
         Self::new(Settings::from_url(url, beside)?)
     }
 
-    async fn one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+    async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
         let Content::Mail(mail) = &envelope.content else {
-            return Outcome::Rejected(Failure::new("a mail provider takes mails, and this row is none"));
+            return Outcome::Rejected(Failure::new("not a mail: this transport sends only mails"));
         };
         // The API accepts a mail only as a whole, in JSON or a form.
         let loaded = match mail.loaded().await {
@@ -65,113 +65,149 @@ impl Provider {
         };
         let mail = &loaded;
         let name = self.settings.kind.name();
-        let unfit = |words: String| {
-            let sent = Sent { recipients: mail.to.clone(), answer: Err(Judgement::unfit(words)) };
+        let invalid_mail = |reason: String| {
+            let sent = RequestResult {
+                recipients: mail.to.clone(),
+                result: Err(RequestFailure::invalid_mail(reason)),
+            };
             outcome::outcome(name, mail, vec![sent], Vec::new())
         };
-        let draft = if self.api.wants_parts() { draft::read(&mail.message) } else { Ok(Draft::default()) };
-        let draft = match draft {
-            Ok(draft) => draft,
-            Err(words) => return unfit(words),
+        let parsed = if self.api.needs_parsed_message() {
+            parsed_message::parse(&mail.message)
+        } else {
+            Ok(ParsedMessage::default())
         };
-        let most = self.api.recipients();
-        let parts =
-            if self.api.wants_parts() { plan::seen(mail, &draft, most) } else { plan::whole(mail, most) };
-        let mut sent = Vec::with_capacity(parts.len());
-        let mut untried = Vec::new();
-        for part in &parts {
-            let recipients: Vec<String> = part.addresses().map(str::to_owned).collect();
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(reason) => return invalid_mail(reason),
+        };
+        let limit = self.api.max_recipients();
+        let groups = if self.api.needs_parsed_message() {
+            recipient_groups::split_visible(mail, &parsed, limit)
+        } else {
+            recipient_groups::split_envelope(mail, limit)
+        };
+        let mut sent = Vec::with_capacity(groups.len());
+        let mut not_sent = Vec::new();
+        for group in &groups {
+            let recipients: Vec<String> = group.addresses().map(str::to_owned).collect();
             // A failure that stopped one request would stop the next; a refusal of some recipients says nothing about
             // others.
-            if sent.last().is_some_and(stops) {
-                untried.extend(recipients);
+            if sent.last().is_some_and(stops_delivery) {
+                not_sent.extend(recipients);
                 continue;
             }
             if let (true, Err(outcome)) = (sent.is_empty(), envelope.may_begin()) {
                 return outcome;
             }
-            let key = encode::key(&envelope.dedupe, &mail.message_id, part, parts.len());
-            let job = Job { envelope, mail, draft: &draft, part, key };
-            let answer = self.part(&job, deadline).await;
-            sent.push(Sent { recipients, answer });
+            let key = encode::idempotency_key(&envelope.dedupe, &mail.message_id, group, groups.len());
+            let context = RequestContext { envelope, mail, parsed: &parsed, group, key };
+            let response = self.send_group(&context, deadline).await;
+            sent.push(RequestResult { recipients, result: response });
         }
-        outcome::outcome(name, mail, sent, untried)
+        outcome::outcome(name, mail, sent, not_sent)
     }
 
-    async fn part(&self, job: &Job<'_>, deadline: Instant) -> Result<Taken, Judgement> {
-        let request = self.api.request(job);
-        let (size, most) = (request.body.len(), self.settings.max_size);
-        if size > most {
+    async fn send_group(
+        &self,
+        context: &RequestContext<'_>,
+        deadline: Instant,
+    ) -> Result<AcceptedRequest, RequestFailure> {
+        let request = self.api.request(context);
+        let (size, limit) = (request.body.len(), self.settings.max_size);
+        if size > limit {
             let name = self.settings.kind.name();
-            return Err(Judgement::unfit(format!(
-                "the mail is too large for {name}: a request of {size} bytes, at most {most} are taken"
+            return Err(RequestFailure::invalid_mail(format!(
+                "the mail is too large for {name}: a request of {size} bytes, at most {limit} are accepted"
             )));
         }
-        let answer = self.ask(request, deadline).await?;
-        if (200..300).contains(&answer.status) {
-            *self.taken() = draft::sender(&job.mail.message);
-            return Ok(Taken { id: self.api.id(&answer), left_out: self.api.left_out(&answer, job) });
+        let response = self.send(request, deadline).await?;
+        if (200..300).contains(&response.status) {
+            *self.last_accepted_sender() = parsed_message::sender(&context.mail.message);
+            return Ok(AcceptedRequest {
+                id: self.api.id(&response),
+                omitted_recipients: self.api.omitted_recipients(&response, context),
+            });
         }
-        Err(self.weigh(self.api.judge(&answer), job.mail))
+        Err(self.resolve_refused_sender(self.api.classify_failure(&response), context.mail))
     }
 
     /// Blames the mail for a refused sender if the provider accepted another sender before.
-    fn weigh(&self, judgement: Judgement, mail: &Mail) -> Judgement {
-        if judgement.fate != Fate::Suspect {
-            return judgement;
+    fn resolve_refused_sender(&self, failure: RequestFailure, mail: &Mail) -> RequestFailure {
+        if failure.kind != FailureKind::SenderRefused {
+            return failure;
         }
-        let sender = draft::sender(&mail.message);
-        let others = self.taken().as_ref().is_some_and(|taken| Some(taken) != sender.as_ref());
+        let sender = parsed_message::sender(&mail.message);
+        let others = self
+            .last_accepted_sender()
+            .as_ref()
+            .is_some_and(|last_accepted_sender| Some(last_accepted_sender) != sender.as_ref());
         if !others {
-            return judgement;
+            return failure;
         }
-        Judgement { fate: Fate::Rejected, code: Code::ValidationError, ..judgement }
+        RequestFailure { kind: FailureKind::Rejected, code: ErrorCode::ValidationError, ..failure }
     }
 
-    fn taken(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_accepted_sender(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.last_accepted_sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(&self, mut request: Request, deadline: Instant) -> Result<Answer, Judgement> {
+    async fn send(
+        &self,
+        mut request: ProviderRequest,
+        deadline: Instant,
+    ) -> Result<ProviderResponse, RequestFailure> {
         if Instant::now() >= deadline {
-            return Err(Judgement::silent(Fate::Untried, false, "no time left in this call".to_owned()));
+            return Err(RequestFailure::without_response(
+                FailureKind::NotSent,
+                false,
+                "no time left in this call".to_owned(),
+            ));
         }
         let base = if self.settings.kind == Kind::Ses {
             let signing = tokio::time::timeout_at(deadline, self.sign(&mut request)).await;
-            let late = || Judgement::silent(Fate::Untried, false, "no AWS credentials in time".to_owned());
-            signing.map_err(|_| late())?.map_err(Judgement::ours)?
+            let timed_out = || {
+                RequestFailure::without_response(
+                    FailureKind::NotSent,
+                    false,
+                    "no AWS credentials in time".to_owned(),
+                )
+            };
+            signing.map_err(|_| timed_out())?.map_err(RequestFailure::misconfigured)?
         } else {
             self.settings.base("")
         };
         let name = self.settings.kind.name();
         self.client.send(&base, request, deadline).await.map_err(|fault| match fault {
-            Fault::Unreachable(words) => {
-                Judgement::silent(Fate::Later, true, format!("{name} can't be reached: {words}"))
-            }
-            Fault::Exhausted(words) => Judgement::silent(
-                Fate::Exhausted,
-                false,
-                format!("{name} was not asked, this machine has no resources left: {words}"),
+            SendError::Unreachable(reason) => RequestFailure::without_response(
+                FailureKind::Temporary,
+                true,
+                format!("{name} can't be reached: {reason}"),
             ),
-            Fault::Lost(words) => Judgement::silent(
-                Fate::Uncertain,
+            SendError::Exhausted(reason) => RequestFailure::without_response(
+                FailureKind::Exhausted,
                 false,
-                format!("sent to {name}, but not confirmed: {words}"),
+                format!("no request was sent to {name}: this machine has no resources left: {reason}"),
+            ),
+            SendError::Lost(reason) => RequestFailure::without_response(
+                FailureKind::Uncertain,
+                false,
+                format!("sent to {name}, but not confirmed: {reason}"),
             ),
         })
     }
 
     /// Signs the request for AWS and returns the base URL.
-    async fn sign(&self, request: &mut Request) -> Result<String, String> {
-        let signer = self.signer.get_or_try_init(|| Signer::load(&self.settings)).await?;
+    async fn sign(&self, request: &mut ProviderRequest) -> Result<String, String> {
+        let signer = self.signer.get_or_try_init(|| SesSigner::load(&self.settings)).await?;
         let base = self.settings.base(&signer.region);
         signer.sign(&base, request).await?;
         Ok(base)
     }
 }
 
-fn stops(sent: &Sent) -> bool {
-    sent.answer.as_ref().err().is_some_and(|judgement| judgement.fate != Fate::Rejected)
+fn stops_delivery(sent: &RequestResult) -> bool {
+    sent.result.as_ref().err().is_some_and(|failure| failure.kind != FailureKind::Rejected)
 }
 
 #[async_trait]
@@ -182,19 +218,19 @@ impl Transport for Provider {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
+        join_all(batch.iter().map(|envelope| self.deliver_one(envelope, deadline))).await
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let judgement = match self.ask(self.api.probe(), Instant::now() + PROBE).await {
-            Ok(answer) if (200..300).contains(&answer.status) => return Ok(()),
-            Ok(answer) => self.api.judge(&answer),
-            Err(judgement) => judgement,
+        let failure = match self.send(self.api.probe(), Instant::now() + PROBE_TIMEOUT).await {
+            Ok(response) if (200..300).contains(&response.status) => return Ok(()),
+            Ok(response) => self.api.classify_failure(&response),
+            Err(failure) => failure,
         };
-        match judgement.fate {
-            Fate::Refused => Err(transport::Error::Refused(judgement.words)),
-            _ if judgement.status == 0 || judgement.status >= 500 => {
-                Err(transport::Error::Unreachable(judgement.words))
+        match failure.kind {
+            FailureKind::Refused => Err(transport::Error::Refused(failure.reason)),
+            _ if failure.status == 0 || failure.status >= 500 => {
+                Err(transport::Error::Unreachable(failure.reason))
             }
             // An error about the request itself shows that the provider is up and accepts our key.
             _ => Ok(()),

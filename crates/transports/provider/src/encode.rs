@@ -5,24 +5,24 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use postrider_broker::Secret;
+use postrider_seams::Secret;
 use postrider_seams::{Envelope, Mail};
 use serde_json::Value;
 
-use crate::client::Request;
-use crate::draft::{Draft, Mailbox};
-use crate::plan::Part;
+use crate::client::ProviderRequest;
+use crate::parsed_message::{ParsedMailbox, ParsedMessage};
+use crate::recipient_groups::RecipientGroup;
 
 #[cfg(test)]
 mod tests;
 
 /// The part of a mail that one request sends.
-pub(crate) struct Job<'a> {
+pub(crate) struct RequestContext<'a> {
     pub envelope: &'a Envelope,
     pub mail: &'a Mail,
     /// The parts of the message, for providers that need them.
-    pub draft: &'a Draft,
-    pub part: &'a Part,
+    pub parsed: &'a ParsedMessage,
+    pub group: &'a RecipientGroup,
     /// Idempotency key: the same in every delivery of this part.
     pub key: String,
 }
@@ -30,15 +30,20 @@ pub(crate) struct Job<'a> {
 /// Returns an idempotency key that fits in a header: the envelope's own if possible, else its digest.
 /// Two lanes may use equal keys for different mails, so it includes the Message-ID, which contains the lane. Each part
 /// of a mail has its own key.
-pub(crate) fn key(dedupe: &str, message_id: &str, part: &Part, parts: usize) -> String {
+pub(crate) fn idempotency_key(
+    dedupe: &str,
+    message_id: &str,
+    group: &RecipientGroup,
+    groups: usize,
+) -> String {
     let fits =
         dedupe.len() <= 180 && !dedupe.is_empty() && dedupe.bytes().all(|byte| byte.is_ascii_graphic());
     let base = if fits { dedupe.to_owned() } else { digest(dedupe.as_bytes()) };
-    let mut about = vec![message_id];
-    if parts > 1 {
-        about.extend(part.addresses());
+    let mut hashed = vec![message_id];
+    if groups > 1 {
+        hashed.extend(group.addresses());
     }
-    format!("{base}/{}", &digest(about.join("\n").as_bytes())[..24])
+    format!("{base}/{}", &digest(hashed.join("\n").as_bytes())[..24])
 }
 
 pub(crate) fn digest(bytes: &[u8]) -> String {
@@ -55,21 +60,22 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 }
 
 /// Returns the sender's metadata, including the idempotency key.
-pub(crate) fn metadata<'a>(job: &'a Job<'_>) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let own = (!job.envelope.dedupe.is_empty()).then_some(("dedupeKey", job.envelope.dedupe.as_str()));
-    let given = job.mail.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let repeated = job.mail.metadata.iter().any(|(name, _)| name == "dedupeKey");
-    given.chain(own.filter(|_| !repeated))
+pub(crate) fn metadata<'a>(context: &'a RequestContext<'_>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let dedupe_entry =
+        (!context.envelope.dedupe.is_empty()).then_some(("dedupeKey", context.envelope.dedupe.as_str()));
+    let metadata_entries = context.mail.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let repeated = context.mail.metadata.iter().any(|(name, _)| name == "dedupeKey");
+    metadata_entries.chain(dedupe_entry.filter(|_| !repeated))
 }
 
-/// Replaces characters of a tag's name or value that are not letters, digits, `_` or `-`, and cuts it at `most`.
-pub(crate) fn plain(text: &str, most: usize) -> String {
+/// Replaces characters of a tag's name or value that are not letters, digits, `_` or `-`, and cuts it at `limit`.
+pub(crate) fn tag_text(text: &str, limit: usize) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    text.chars().take(most).map(allowed).collect()
+    text.chars().take(limit).map(allowed).collect()
 }
 
 /// Formats `"Name" <a@b>`, the name quoted.
-pub(crate) fn written(mailbox: &Mailbox) -> String {
+pub(crate) fn format_mailbox(mailbox: &ParsedMailbox) -> String {
     match &mailbox.name {
         None => mailbox.email.clone(),
         Some(name) => {
@@ -86,13 +92,13 @@ pub(crate) fn written(mailbox: &Mailbox) -> String {
     }
 }
 
-pub(crate) fn all_written(list: &[Mailbox]) -> Vec<String> {
-    list.iter().map(written).collect()
+pub(crate) fn format_mailboxes(list: &[ParsedMailbox]) -> Vec<String> {
+    list.iter().map(format_mailbox).collect()
 }
 
 /// Builds a JSON object without empty members.
 pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    let says = |value: &Value| match value {
+    let is_present = |value: &Value| match value {
         Value::Null => false,
         Value::Array(list) => !list.is_empty(),
         Value::Object(members) => !members.is_empty(),
@@ -101,24 +107,29 @@ pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -
     Value::Object(
         members
             .into_iter()
-            .filter(|(_, value)| says(value))
+            .filter(|(_, value)| is_present(value))
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
     )
 }
 
 /// Builds a POST request with a JSON body.
-pub(crate) fn post(path: &str, body: &Value, headers: Vec<(HeaderName, HeaderValue)>) -> Request {
+pub(crate) fn post(path: &str, body: &Value, headers: Vec<(HeaderName, HeaderValue)>) -> ProviderRequest {
     let mut all = vec![
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (ACCEPT, HeaderValue::from_static("application/json")),
     ];
     all.extend(headers);
-    Request { method: Method::POST, path: path.to_owned(), headers: all, body: Bytes::from(body.to_string()) }
+    ProviderRequest {
+        method: Method::POST,
+        path: path.to_owned(),
+        headers: all,
+        body: Bytes::from(body.to_string()),
+    }
 }
 
 /// Builds a header that contains a key, marked sensitive so that it is never shown.
-pub(crate) fn secret(name: HeaderName, prefix: &str, key: &Secret) -> (HeaderName, HeaderValue) {
+pub(crate) fn secret_header(name: HeaderName, prefix: &str, key: &Secret) -> (HeaderName, HeaderValue) {
     let mut value = HeaderValue::try_from(format!("{prefix}{}", key.reveal()))
         .expect("the settings were checked: a key has visible characters only");
     value.set_sensitive(true);

@@ -1,5 +1,5 @@
 //! Errors of the provider settings.
 
-pub use postrider_broker::Mistakes as Error;
+pub use postrider_target_options::InvalidOptions as Error;
 
 pub(crate) const PROVIDER: &str = "mail provider";

@@ -14,11 +14,11 @@ mod classify;
 mod client;
 pub mod config;
 mod deliver;
-mod draft;
 mod encode;
 pub mod error;
 mod outcome;
-mod plan;
+mod parsed_message;
+mod recipient_groups;
 
 pub use config::{Kind, Settings};
 pub use deliver::Provider;

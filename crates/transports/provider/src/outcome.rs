@@ -6,7 +6,7 @@ use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome, Receipt, Value};
 
-use crate::classify::{Fate, Judgement};
+use crate::classify::{FailureKind, RequestFailure};
 
 #[cfg(test)]
 mod tests;
@@ -16,42 +16,52 @@ const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 
 /// The result of one request.
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct RequestResult {
     pub recipients: Vec<String>,
     /// The provider's id and the recipients that it left out, or why the request failed.
-    pub answer: Result<Taken, Judgement>,
+    pub result: Result<AcceptedRequest, RequestFailure>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct AcceptedRequest {
     pub id: Option<String>,
-    pub left_out: Vec<(String, String)>,
+    pub omitted_recipients: Vec<(String, String)>,
 }
 
 /// Returns the outcome of a mail. Recipients whose request was not sent (`untried`) wait for the next attempt.
-pub(crate) fn outcome(provider: &str, mail: &Mail, sent: Vec<Sent>, untried: Vec<String>) -> Outcome {
+pub(crate) fn outcome(
+    provider: &str,
+    mail: &Mail,
+    sent: Vec<RequestResult>,
+    untried: Vec<String>,
+) -> Outcome {
     let mut recipients = mail.served.clone();
     let mut id = None;
-    let mut worst: Option<Judgement> = None;
-    let mut refusal: Option<Judgement> = None;
+    let mut worst: Option<RequestFailure> = None;
+    let mut refusal: Option<RequestFailure> = None;
     let mut accepted_now = false;
     for one in sent {
-        match one.answer {
-            Ok(taken) => {
-                id = id.or(taken.id);
-                accepted_now |= taken.left_out.len() < one.recipients.len();
-                recipients
-                    .extend(one.recipients.into_iter().map(|address| accepted(address, &taken.left_out)));
+        match one.result {
+            Ok(accepted_request) => {
+                id = id.or(accepted_request.id);
+                accepted_now |= accepted_request.omitted_recipients.len() < one.recipients.len();
+                recipients.extend(
+                    one.recipients
+                        .into_iter()
+                        .map(|address| accepted(address, &accepted_request.omitted_recipients)),
+                );
             }
-            Err(judgement) => {
-                let result = match judgement.fate {
-                    Fate::Rejected => RecipientResult::Refused,
+            Err(request_failure) => {
+                let result = match request_failure.kind {
+                    FailureKind::Rejected => RecipientResult::Refused,
                     _ => RecipientResult::Deferred,
                 };
-                let told = |address| Recipient { address, result, reply: judgement.words.clone() };
-                recipients.extend(one.recipients.into_iter().map(told));
-                let place = if judgement.fate == Fate::Rejected { &mut refusal } else { &mut worst };
-                place.get_or_insert(judgement);
+                let with_reply =
+                    |address| Recipient { address, result, reply: request_failure.reason.clone() };
+                recipients.extend(one.recipients.into_iter().map(with_reply));
+                let slot =
+                    if request_failure.kind == FailureKind::Rejected { &mut refusal } else { &mut worst };
+                slot.get_or_insert(request_failure);
             }
         }
     }
@@ -61,56 +71,62 @@ pub(crate) fn outcome(provider: &str, mail: &Mail, sent: Vec<Sent>, untried: Vec
     let partly = recipients.iter().any(|recipient| recipient.result == RecipientResult::Accepted);
     let mut detail = Detail::new();
     detail.insert("provider".to_owned(), Value::Text(provider.to_owned()));
-    let listed = serde_json::to_string(&recipients).expect("addresses and words are text");
+    let listed = serde_json::to_string(&recipients).expect("addresses and replies are text");
     detail.insert("recipients".to_owned(), Value::Text(listed));
     match worst.or(refusal.filter(|_| !partly)) {
-        Some(judgement) => failed(judgement, (partly, accepted_now), detail),
+        Some(request_failure) => failed(request_failure, (partly, accepted_now), detail),
         None if partly => {
             let id = id.unwrap_or_else(|| mail.message_id.clone());
             detail.insert("message_id".to_owned(), Value::Text(id.clone()));
             Outcome::Delivered(Receipt { id: Some(id), detail })
         }
         None => {
-            let words =
+            let reply =
                 recipients.iter().map(|recipient| recipient.reply.clone()).find(|reply| !reply.is_empty());
-            let words = words.unwrap_or_else(|| "there is no recipient".to_owned());
+            let reply = reply.unwrap_or_else(|| "the mail has no recipient".to_owned());
             detail.insert("code".to_owned(), Value::Text("invalid_recipient".to_owned()));
-            Outcome::Rejected(Failure { detail, ..Failure::new(words) })
+            Outcome::Rejected(Failure { detail, ..Failure::new(reply) })
         }
     }
 }
 
-fn accepted(address: String, left_out: &[(String, String)]) -> Recipient {
-    match left_out.iter().find(|(out, _)| *out == address) {
+fn accepted(address: String, omitted_recipients: &[(String, String)]) -> Recipient {
+    match omitted_recipients.iter().find(|(out, _)| *out == address) {
         Some((_, reply)) => Recipient { address, result: RecipientResult::Refused, reply: reply.clone() },
         None => Recipient { address, result: RecipientResult::Accepted, reply: String::new() },
     }
 }
 
-fn failed(judgement: Judgement, (partly, accepted_now): (bool, bool), mut detail: Detail) -> Outcome {
-    detail.insert("code".to_owned(), Value::Text(judgement.code.name().to_owned()));
-    if judgement.status > 0 {
-        detail.insert("status".to_owned(), Value::Int(i64::from(judgement.status)));
+fn failed(
+    request_failure: RequestFailure,
+    (partly, accepted_now): (bool, bool),
+    mut detail: Detail,
+) -> Outcome {
+    detail.insert("code".to_owned(), Value::Text(request_failure.code.name().to_owned()));
+    if request_failure.status > 0 {
+        detail.insert("status".to_owned(), Value::Int(i64::from(request_failure.status)));
     }
     let failure = Failure {
-        reason: judgement.words,
-        after: judgement.after,
-        unreachable: judgement.unreachable,
+        reason: request_failure.reason,
+        after: request_failure.after,
+        unreachable: request_failure.unreachable,
         partly,
         accepted_now,
         detail,
     };
-    match judgement.fate {
-        Fate::Rejected => Outcome::Rejected(failure),
+    match request_failure.kind {
+        FailureKind::Rejected => Outcome::Rejected(failure),
         // A mail that some recipients just got cannot be handed back as untried.
-        Fate::Refused | Fate::Suspect if !accepted_now => Outcome::Refused(failure),
-        Fate::Untried if !accepted_now => Outcome::Deferred(failure),
-        Fate::Exhausted if !accepted_now => {
+        FailureKind::Refused | FailureKind::SenderRefused if !accepted_now => Outcome::Refused(failure),
+        FailureKind::NotSent if !accepted_now => Outcome::Deferred(failure),
+        FailureKind::Exhausted if !accepted_now => {
             Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure })
         }
-        Fate::Later | Fate::Refused | Fate::Suspect | Fate::Untried | Fate::Exhausted => {
-            Outcome::Retryable(failure)
-        }
-        Fate::Uncertain => Outcome::Uncertain(failure),
+        FailureKind::Temporary
+        | FailureKind::Refused
+        | FailureKind::SenderRefused
+        | FailureKind::NotSent
+        | FailureKind::Exhausted => Outcome::Retryable(failure),
+        FailureKind::Uncertain => Outcome::Uncertain(failure),
     }
 }

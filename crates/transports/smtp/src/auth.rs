@@ -6,27 +6,28 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::config::{Credentials, Mechanism};
-use crate::ehlo::Offers;
+use crate::ehlo::Extensions;
 
 /// The client's lines of an authentication: each further line answers a 334.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Script {
+pub(crate) struct AuthExchange {
     pub lines: Vec<String>,
 }
 
-impl Script {
+impl AuthExchange {
     /// Returns the script of the mechanism that the settings ask for; the error names what the relay offers instead.
-    pub(crate) fn choose(credentials: &Credentials, offers: &Offers) -> Result<Self, String> {
+    pub(crate) fn choose(credentials: &Credentials, extensions: &Extensions) -> Result<Self, String> {
         let (mechanism, offered, name) = match credentials.mechanism {
-            Mechanism::Password if !offers.plain && offers.login => (Mechanism::Login, true, "LOGIN"),
-            Mechanism::Password | Mechanism::Plain => (Mechanism::Plain, offers.plain, "PLAIN"),
-            Mechanism::Login => (Mechanism::Login, offers.login, "LOGIN"),
-            Mechanism::XOAuth2 => (Mechanism::XOAuth2, offers.xoauth2, "XOAUTH2"),
+            Mechanism::Password if !extensions.plain && extensions.login => (Mechanism::Login, true, "LOGIN"),
+            Mechanism::Password | Mechanism::Plain => (Mechanism::Plain, extensions.plain, "PLAIN"),
+            Mechanism::Login => (Mechanism::Login, extensions.login, "LOGIN"),
+            Mechanism::XOAuth2 => (Mechanism::XOAuth2, extensions.xoauth2, "XOAUTH2"),
         };
         if offered {
             return Ok(Self::new(mechanism, &credentials.user, credentials.secret.reveal()));
         }
-        let known = [(offers.plain, "PLAIN"), (offers.login, "LOGIN"), (offers.xoauth2, "XOAUTH2")];
+        let known =
+            [(extensions.plain, "PLAIN"), (extensions.login, "LOGIN"), (extensions.xoauth2, "XOAUTH2")];
         let known: Vec<&str> =
             known.into_iter().filter_map(|(offered, name)| offered.then_some(name)).collect();
         let known = if known.is_empty() { "no mechanism that we know".to_owned() } else { known.join(", ") };
@@ -49,13 +50,13 @@ impl Script {
     }
 
     /// Whether this text repeats a secret, plain or encoded.
-    pub(crate) fn leaks(&self, credentials: &Credentials, text: &str) -> bool {
+    pub(crate) fn repeats_secret(&self, credentials: &Credentials, text: &str) -> bool {
         let secret = credentials.secret.reveal();
-        let said = self.lines.iter().filter_map(|line| line.rsplit(' ').next());
-        let mut said = said.filter(|word| word.len() >= 8 && *word != "LOGIN");
+        let sent_tokens = self.lines.iter().filter_map(|line| line.rsplit(' ').next());
+        let mut sent_tokens = sent_tokens.filter(|word| word.len() >= 8 && *word != "LOGIN");
         (!secret.is_empty() && text.contains(secret))
             || text.contains(&STANDARD.encode(secret))
-            || said.any(|word| text.contains(word))
+            || sent_tokens.any(|word| text.contains(word))
     }
 }
 
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     fn lines(mechanism: Mechanism) -> Vec<String> {
-        Script::new(mechanism, "tim", "tanstaaftanstaaf").lines
+        AuthExchange::new(mechanism, "tim", "tanstaaftanstaaf").lines
     }
 
     #[test]

@@ -18,14 +18,14 @@
 //! "554 5.7.1 Relay access denied" at RCPT is about the recipient: relays send it for one foreign address while they
 //! accept others. 4.7.x at RCPT is greylisting more often than a limit: later, but not slower.
 
-use crate::reply::{Enhanced, Reply};
+use crate::reply::{EnhancedCode, Reply};
 
 #[cfg(test)]
 mod tests;
 
 /// The command that was sent last, or the reply that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum SmtpPhase {
     Greeting,
     Ehlo,
     StartTls,
@@ -34,11 +34,11 @@ pub(crate) enum Stage {
     Mail,
     Rcpt,
     Data,
-    End,
+    FinalDot,
     Quit,
 }
 
-impl Stage {
+impl SmtpPhase {
     /// Returns the name of the stage for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -50,102 +50,106 @@ impl Stage {
             Self::Mail => "MAIL FROM",
             Self::Rcpt => "RCPT TO",
             Self::Data => "DATA",
-            Self::End => "the message",
+            Self::FinalDot => "the message",
             Self::Quit => "QUIT",
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ReplyKind {
     Accepted,
     /// Temporary.
     Deferred,
     /// Permanent, and the recipient or the message is the cause.
     Rejected,
     /// The relay refuses this sender, or us: the results of other mails decide which.
-    Suspect,
+    SenderRefused,
     /// The relay refuses us.
     Refused,
     /// Not a reply to the command that was sent.
-    OutOfStep,
+    Unexpected,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Judgement {
-    pub kind: Kind,
+pub(crate) struct Classification {
+    pub kind: ReplyKind,
     /// Whether the relay is overloaded: send less for a while.
     pub slow: bool,
 }
 
 /// A negative reply, kept for the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub stage: Stage,
-    pub judgement: Judgement,
+pub(crate) struct NegativeReply {
+    pub phase: SmtpPhase,
+    pub classification: Classification,
     pub code: u16,
-    pub enhanced: Option<Enhanced>,
-    pub words: String,
+    pub enhanced: Option<EnhancedCode>,
+    pub text: String,
 }
 
-impl Refusal {
-    pub(crate) fn kind(&self) -> Kind {
-        self.judgement.kind
+impl NegativeReply {
+    pub(crate) fn kind(&self) -> ReplyKind {
+        self.classification.kind
     }
 
     /// Whether the relay accepts no more recipients in this transaction, after it accepted some.
-    pub(crate) fn is_full(&self) -> bool {
-        matches!((self.code, self.enhanced), (452, None)) || self.is_about_too_many()
+    pub(crate) fn is_recipient_limit(&self) -> bool {
+        matches!((self.code, self.enhanced), (452, None)) || self.says_too_many_recipients()
     }
 
     /// Whether the reply explicitly says that there are too many recipients. A bare 452 after DATA is about disk
     /// space.
-    pub(crate) fn is_about_too_many(&self) -> bool {
-        matches!(self.enhanced, Some(Enhanced(4 | 5, 5, 3)))
+    pub(crate) fn says_too_many_recipients(&self) -> bool {
+        matches!(self.enhanced, Some(EnhancedCode(4 | 5, 5, 3)))
     }
 
     /// Whether the recipient or the message is refused permanently.
-    pub(crate) fn is_lasting(&self) -> bool {
-        self.judgement.kind == Kind::Rejected
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.classification.kind == ReplyKind::Rejected
     }
 }
 
 /// Returns `Ok` for a positive reply. Allocates only for refusals.
-pub(crate) fn judge(stage: Stage, reply: &Reply<'_>) -> Result<(), Refusal> {
-    let judgement = judgement(stage, reply.code, reply.enhanced);
-    if judgement.kind == Kind::Accepted {
+pub(crate) fn classify_reply(phase: SmtpPhase, reply: &Reply<'_>) -> Result<(), NegativeReply> {
+    let classification = classification(phase, reply.code, reply.enhanced);
+    if classification.kind == ReplyKind::Accepted {
         return Ok(());
     }
-    let (code, enhanced, words) = (reply.code, reply.enhanced, reply.words());
-    Err(Refusal { stage, judgement, code, enhanced, words })
+    let (code, enhanced, text) = (reply.code, reply.enhanced, reply.text());
+    Err(NegativeReply { phase, classification, code, enhanced, text })
 }
 
-pub(crate) fn judgement(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
-    let plain = |kind| Judgement { kind, slow: false };
+pub(crate) fn classification(phase: SmtpPhase, code: u16, enhanced: Option<EnhancedCode>) -> Classification {
+    let plain = |kind| Classification { kind, slow: false };
     match code / 100 {
-        2 if stage != Stage::Data => plain(Kind::Accepted),
-        3 if stage == Stage::Data && code == 354 => plain(Kind::Accepted),
-        4 => deferred(stage, code, enhanced),
-        5 => plain(lasting(stage, code, enhanced)),
-        _ => plain(Kind::OutOfStep),
+        2 if phase != SmtpPhase::Data => plain(ReplyKind::Accepted),
+        3 if phase == SmtpPhase::Data && code == 354 => plain(ReplyKind::Accepted),
+        4 => deferred(phase, code, enhanced),
+        5 => plain(permanent(phase, code, enhanced)),
+        _ => plain(ReplyKind::Unexpected),
     }
 }
 
-fn deferred(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
-    let policy = matches!(enhanced, Some(Enhanced(_, 7, _)));
-    let short = matches!(enhanced, Some(Enhanced(_, 3, _) | Enhanced(_, 4, 5)))
-        || (code == 452 && enhanced.is_none() && stage != Stage::Rcpt);
-    let slow = code == 454 || short || (policy && stage != Stage::Rcpt);
-    Judgement { kind: Kind::Deferred, slow }
+fn deferred(phase: SmtpPhase, code: u16, enhanced: Option<EnhancedCode>) -> Classification {
+    let policy = matches!(enhanced, Some(EnhancedCode(_, 7, _)));
+    let short = matches!(enhanced, Some(EnhancedCode(_, 3, _) | EnhancedCode(_, 4, 5)))
+        || (code == 452 && enhanced.is_none() && phase != SmtpPhase::Rcpt);
+    let slow = code == 454 || short || (policy && phase != SmtpPhase::Rcpt);
+    Classification { kind: ReplyKind::Deferred, slow }
 }
 
-fn lasting(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Kind {
-    let us = matches!(code, 530 | 534 | 535 | 538) || matches!(enhanced, Some(Enhanced(_, 7, 8..=11)));
-    match (stage, code, enhanced) {
-        (Stage::Greeting | Stage::Ehlo | Stage::StartTls | Stage::Auth, ..) => Kind::Refused,
-        _ if us => Kind::Refused,
-        (_, 503, _) | (Stage::Rcpt, 552, Some(Enhanced(_, 5, 3))) => Kind::Deferred,
-        (Stage::Mail, 550 | 553 | 554, Some(Enhanced(_, 7, _))) | (Stage::Mail, 554, None) => Kind::Suspect,
-        _ => Kind::Rejected,
+fn permanent(phase: SmtpPhase, code: u16, enhanced: Option<EnhancedCode>) -> ReplyKind {
+    let us = matches!(code, 530 | 534 | 535 | 538) || matches!(enhanced, Some(EnhancedCode(_, 7, 8..=11)));
+    match (phase, code, enhanced) {
+        (SmtpPhase::Greeting | SmtpPhase::Ehlo | SmtpPhase::StartTls | SmtpPhase::Auth, ..) => {
+            ReplyKind::Refused
+        }
+        _ if us => ReplyKind::Refused,
+        (_, 503, _) | (SmtpPhase::Rcpt, 552, Some(EnhancedCode(_, 5, 3))) => ReplyKind::Deferred,
+        (SmtpPhase::Mail, 550 | 553 | 554, Some(EnhancedCode(_, 7, _))) | (SmtpPhase::Mail, 554, None) => {
+            ReplyKind::SenderRefused
+        }
+        _ => ReplyKind::Rejected,
     }
 }

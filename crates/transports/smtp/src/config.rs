@@ -2,11 +2,12 @@
 //!
 //! Invariant: credentials are never sent in plain text, unless the relay is on this machine and the settings allow it.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::Error;
+use postrider_seams::Secret;
+
+use crate::error::{Error, TARGET};
 
 mod parse;
 #[cfg(test)]
@@ -21,27 +22,6 @@ pub enum Tls {
     Required,
     /// Plain text (port 25).
     None,
-}
-
-/// A password or a token; `Debug` never shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a secret.
-    pub fn new(secret: impl Into<String>) -> Self {
-        Self(secret.into())
-    }
-
-    pub(crate) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
 }
 
 /// The authentication mechanism.
@@ -59,6 +39,7 @@ pub enum Mechanism {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,
+    /// The password or the token.
     pub secret: Secret,
     pub mechanism: Mechanism,
 }
@@ -169,6 +150,10 @@ impl Settings {
 
     /// Returns every violated rule between the settings.
     pub fn check(&self) -> Result<(), Error> {
+        Error::check(TARGET, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
         self.check_numbers(&mut mistakes);
         self.check_secrecy(&mut mistakes);
@@ -178,7 +163,7 @@ impl Settings {
         if self.helo.as_deref().is_some_and(|name| !is_helo(name)) {
             mistakes.push("helo must be a host name or an address literal such as [192.0.2.1]".to_owned());
         }
-        if mistakes.is_empty() { Ok(()) } else { Err(Error { mistakes }) }
+        mistakes
     }
 
     fn check_numbers(&self, mistakes: &mut Vec<String>) {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 
-use crate::classify::Stage;
+use crate::classify::SmtpPhase;
 use crate::config::Timeouts;
-use crate::ehlo::Offers;
-use crate::error::Fault;
+use crate::ehlo::Extensions;
+use crate::error::ConnectionError;
 use crate::reply::{Reply, ReplyBuffer};
 use crate::stream::Stream;
 
@@ -19,33 +19,33 @@ mod open;
 pub(crate) use open::open;
 
 /// Time limit of QUIT.
-const FAREWELL: Duration = Duration::from_secs(1);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time to wait for a last reply when a relay stops reading.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const LAST_REPLY_TIMEOUT: Duration = Duration::from_millis(250);
 
 pub(crate) struct Connection {
     stream: Stream,
     replies: ReplyBuffer,
     /// The bytes of the next write.
     pub out: Vec<u8>,
-    pub offers: Offers,
+    pub extensions: Extensions,
     timeouts: Timeouts,
     /// Number of mails begun on this connection.
-    pub carried: u32,
+    pub mails_begun: u32,
     /// Whether the connection was idle before, so that the relay may close it without a failure.
-    pub rested: bool,
+    pub was_idle: bool,
     /// Whether no reply arrived since it was idle: the network may have dropped it.
-    unproven: bool,
+    unconfirmed_since_idle: bool,
     /// Whether the last mail was not ended by its final dot, so that RSET must come first.
     pub dirty: bool,
 }
 
 /// A write that failed before its end.
 #[derive(Debug)]
-pub(crate) struct Cut {
+pub(crate) struct WriteError {
     /// Maximum number of bytes of `out` that can have reached the relay.
     pub written: usize,
-    pub fault: Fault,
+    pub error: ConnectionError,
 }
 
 impl Connection {
@@ -54,31 +54,33 @@ impl Connection {
             stream,
             replies: ReplyBuffer::default(),
             out: Vec::with_capacity(8 * 1024),
-            offers: Offers::default(),
+            extensions: Extensions::default(),
             timeouts,
-            carried: 0,
-            rested: false,
-            unproven: false,
+            mails_begun: 0,
+            was_idle: false,
+            unconfirmed_since_idle: false,
             dirty: false,
         }
     }
 
-    fn patience(&self, stage: Stage) -> Duration {
-        match stage {
-            Stage::Greeting => self.timeouts.greeting,
-            Stage::Ehlo | Stage::StartTls => self.timeouts.ehlo,
-            Stage::Auth => self.timeouts.auth,
-            Stage::Reset | Stage::Mail if self.unproven => self.timeouts.reuse.min(self.timeouts.mail),
-            Stage::Reset | Stage::Mail => self.timeouts.mail,
-            Stage::Rcpt => self.timeouts.rcpt,
-            Stage::Data => self.timeouts.data,
-            Stage::End => self.timeouts.end,
-            Stage::Quit => FAREWELL,
+    fn phase_timeout(&self, phase: SmtpPhase) -> Duration {
+        match phase {
+            SmtpPhase::Greeting => self.timeouts.greeting,
+            SmtpPhase::Ehlo | SmtpPhase::StartTls => self.timeouts.ehlo,
+            SmtpPhase::Auth => self.timeouts.auth,
+            SmtpPhase::Reset | SmtpPhase::Mail if self.unconfirmed_since_idle => {
+                self.timeouts.reuse.min(self.timeouts.mail)
+            }
+            SmtpPhase::Reset | SmtpPhase::Mail => self.timeouts.mail,
+            SmtpPhase::Rcpt => self.timeouts.rcpt,
+            SmtpPhase::Data => self.timeouts.data,
+            SmtpPhase::FinalDot => self.timeouts.end,
+            SmtpPhase::Quit => QUIT_TIMEOUT,
         }
     }
 
     /// Writes all of `out` and empties it.
-    pub(crate) async fn flush(&mut self, deadline: Instant) -> Result<(), Cut> {
+    pub(crate) async fn flush(&mut self, deadline: Instant) -> Result<(), WriteError> {
         let until = deadline.min(Instant::now() + self.timeouts.block);
         let mut written = 0;
         let sending = async {
@@ -90,95 +92,101 @@ impl Connection {
             }
             self.stream.flush().await
         };
-        let fault = match timeout_at(until, sending).await {
+        let error = match timeout_at(until, sending).await {
             Ok(Ok(())) => {
                 self.out.clear();
                 return Ok(());
             }
-            Ok(Err(error)) => Fault::Lost(format!("the connection broke while sending: {error}")),
-            Err(_) => Fault::Lost("the relay stopped taking what we send".to_owned()),
+            Ok(Err(error)) => ConnectionError::Lost(format!("the connection broke while sending: {error}")),
+            Err(_) => ConnectionError::Lost("the relay stopped reading".to_owned()),
         };
         self.out.clear();
-        Err(Cut { written, fault })
+        Err(WriteError { written, error })
     }
 
-    /// Reads the next reply, as the answer to `stage`.
-    pub(crate) async fn reply(&mut self, stage: Stage, deadline: Instant) -> Result<Reply<'_>, Fault> {
-        let length = match self.whole(stage)? {
+    /// Reads the next reply, as the answer to `phase`.
+    pub(crate) async fn reply(
+        &mut self,
+        phase: SmtpPhase,
+        deadline: Instant,
+    ) -> Result<Reply<'_>, ConnectionError> {
+        let length = match self.reply_length(phase)? {
             Some(length) => length,
-            None => self.receive(stage, deadline).await?,
+            None => self.receive(phase, deadline).await?,
         };
-        self.unproven = false;
+        self.unconfirmed_since_idle = false;
         Ok(self.replies.take(length))
     }
 
-    async fn receive(&mut self, stage: Stage, deadline: Instant) -> Result<usize, Fault> {
-        let patience = self.patience(stage);
-        let until = deadline.min(Instant::now() + patience);
+    async fn receive(&mut self, phase: SmtpPhase, deadline: Instant) -> Result<usize, ConnectionError> {
+        let phase_timeout = self.phase_timeout(phase);
+        let until = deadline.min(Instant::now() + phase_timeout);
         loop {
             let read = timeout_at(until, self.stream.read_buf(self.replies.space())).await;
             match read {
                 Ok(Ok(0)) => {
-                    return Err(Fault::Lost(format!(
+                    return Err(ConnectionError::Lost(format!(
                         "the relay closed the connection instead of answering {}",
-                        stage.name()
+                        phase.name()
                     )));
                 }
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => {
-                    return Err(Fault::Lost(format!(
+                    return Err(ConnectionError::Lost(format!(
                         "the connection broke before the answer to {}: {error}",
-                        stage.name()
+                        phase.name()
                     )));
                 }
-                Err(_) => return Err(Fault::Lost(format!("no answer to {} in time", stage.name()))),
+                Err(_) => {
+                    return Err(ConnectionError::Lost(format!("no answer to {} in time", phase.name())));
+                }
             }
-            if let Some(length) = self.whole(stage)? {
+            if let Some(length) = self.reply_length(phase)? {
                 return Ok(length);
             }
         }
     }
 
-    fn whole(&self, stage: Stage) -> Result<Option<usize>, Fault> {
-        self.replies
-            .whole()
-            .map_err(|nonsense| Fault::Lost(format!("the relay answered {} with {nonsense}", stage.name())))
+    fn reply_length(&self, phase: SmtpPhase) -> Result<Option<usize>, ConnectionError> {
+        self.replies.complete_length().map_err(|invalid| {
+            ConnectionError::Lost(format!("the relay answered {} with {invalid}", phase.name()))
+        })
     }
 
     /// Reads the reply that the relay sent before it stopped reading, if any.
-    pub(crate) async fn last_words(&mut self, deadline: Instant) -> Option<Reply<'_>> {
-        self.reply(Stage::End, deadline.min(Instant::now() + LAST_WORDS)).await.ok()
+    pub(crate) async fn last_reply(&mut self, deadline: Instant) -> Option<Reply<'_>> {
+        self.reply(SmtpPhase::FinalDot, deadline.min(Instant::now() + LAST_REPLY_TIMEOUT)).await.ok()
     }
 
     /// Sends one line and waits for its reply.
-    pub(crate) async fn ask(
+    pub(crate) async fn command(
         &mut self,
         line: &str,
-        stage: Stage,
+        phase: SmtpPhase,
         deadline: Instant,
-    ) -> Result<Reply<'_>, Fault> {
+    ) -> Result<Reply<'_>, ConnectionError> {
         self.out.extend_from_slice(line.as_bytes());
         self.out.extend_from_slice(b"\r\n");
-        self.flush(deadline).await.map_err(|cut| cut.fault)?;
-        self.reply(stage, deadline).await
+        self.flush(deadline).await.map_err(|failed| failed.error)?;
+        self.reply(phase, deadline).await
     }
 
     /// Marks the connection as about to be idle.
-    pub(crate) fn rest(&mut self) {
-        self.rested = true;
-        self.unproven = true;
+    pub(crate) fn mark_idle(&mut self) {
+        self.was_idle = true;
+        self.unconfirmed_since_idle = true;
     }
 
     /// Whether this idle connection can be used again.
     pub(crate) async fn is_alive(&mut self) -> bool {
-        self.replies.is_empty() && self.stream.is_silent().await
+        self.replies.is_empty() && self.stream.has_nothing_to_read().await
     }
 
     /// Sends QUIT and closes, ignoring errors. Takes a second at most and never passes the deadline.
     pub(crate) async fn quit(mut self, deadline: Option<Instant>) {
-        let soon = Instant::now() + FAREWELL;
-        let deadline = deadline.map_or(soon, |deadline| deadline.min(soon));
-        let _ = self.ask("QUIT", Stage::Quit, deadline).await;
+        let limit = Instant::now() + QUIT_TIMEOUT;
+        let deadline = deadline.map_or(limit, |deadline| deadline.min(limit));
+        let _ = self.command("QUIT", SmtpPhase::Quit, deadline).await;
         let _ = timeout_at(deadline, self.stream.shutdown()).await;
     }
 }

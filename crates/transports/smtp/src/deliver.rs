@@ -7,29 +7,29 @@ use async_trait::async_trait;
 use postrider_seams::{Envelope, Outcome, Transport, transport};
 use tokio::time::Instant;
 
-use crate::classify::Stage;
+use crate::classify::SmtpPhase;
 use crate::config::Settings;
 use crate::connection::Connection;
-use crate::error::{Error, Fault};
-use crate::pool::Pool;
-use crate::run::Run;
-use crate::session::{End, Session};
-use crate::tls::Guard;
+use crate::connection_pool::SmtpConnectionPool;
+use crate::error::{ConnectionError, Error};
+use crate::mail_batch::MailBatch;
+use crate::session::{ConnectionState, SmtpSession};
+use crate::tls::RelayTls;
 
 /// Time limit of a probe; a slower answer counts as a failure of the relay.
-const PROBE: Duration = Duration::from_secs(30);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Delivers mails to one relay.
 pub struct Smtp {
-    pool: Arc<Pool>,
+    pool: Arc<SmtpConnectionPool>,
 }
 
 impl Smtp {
     /// Checks the settings and reads the certificate file, without connecting.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        let guard = Guard::new(&settings)?;
-        Ok(Self { pool: Arc::new(Pool::new(settings, guard)) })
+        let tls = RelayTls::new(&settings)?;
+        Ok(Self { pool: Arc::new(SmtpConnectionPool::new(settings, tls)) })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -48,32 +48,32 @@ impl Smtp {
     }
 
     /// Sends as much of the run as one connection can; `false` if there is no point in continuing.
-    async fn round(&self, run: &mut Run<'_>, deadline: Instant) -> bool {
-        let Some((place, idle)) = self.pool.take(deadline).await else {
-            run.out_of_time("all connections to the relay are in use");
+    async fn send_on_one_connection(&self, mails: &mut MailBatch<'_>, deadline: Instant) -> bool {
+        let Some((permit, idle)) = self.pool.acquire(deadline).await else {
+            mails.out_of_time("all connections to the relay are in use");
             return false;
         };
-        let mut connection = match place.ready(idle, deadline).await {
+        let mut connection = match permit.connect(idle, deadline).await {
             Ok(connection) => connection,
-            Err(fault) => {
-                if let Fault::Unreachable { slow: true, .. } = fault {
-                    self.pool.pace.slow_down(Instant::now());
+            Err(error) => {
+                if let ConnectionError::Unreachable { slow: true, .. } = error {
+                    self.pool.rate_limiter.slow_down(Instant::now());
                 }
-                run.no_connection(fault);
+                mails.connect_failed(error);
                 return false;
             }
         };
-        let session = Session {
+        let session = SmtpSession {
             connection: &mut connection,
-            run,
-            pace: &self.pool.pace,
-            room: &self.pool.room,
+            mails,
+            rate_limiter: &self.pool.rate_limiter,
+            recipient_limit: &self.pool.recipient_limit,
             settings: &self.pool.settings,
             deadline,
         };
-        if session.carry().await == End::Sound {
-            if connection.carried < self.pool.settings.per_connection {
-                place.keep(connection);
+        if session.send_mails().await == ConnectionState::Usable {
+            if connection.mails_begun < self.pool.settings.per_connection {
+                permit.put_back(connection);
             } else {
                 connection.quit(Some(deadline)).await;
             }
@@ -81,21 +81,21 @@ impl Smtp {
         true
     }
 
-    async fn greet(&self, deadline: Instant) -> Result<(), Fault> {
-        let Some((place, idle)) = self.pool.take(deadline).await else {
-            return Err(Fault::unreachable("all connections to the relay are in use"));
+    async fn check_relay(&self, deadline: Instant) -> Result<(), ConnectionError> {
+        let Some((permit, idle)) = self.pool.acquire(deadline).await else {
+            return Err(ConnectionError::unreachable("all connections to the relay are in use"));
         };
-        let mut connection = place.ready(idle, deadline).await?;
-        if connection.rested && !answers(&mut connection, deadline).await {
-            connection = place.ready(None, deadline).await?;
+        let mut connection = permit.connect(idle, deadline).await?;
+        if connection.was_idle && !answers(&mut connection, deadline).await {
+            connection = permit.connect(None, deadline).await?;
         }
-        place.keep(connection);
+        permit.put_back(connection);
         Ok(())
     }
 }
 
 async fn answers(connection: &mut Connection, deadline: Instant) -> bool {
-    connection.ask("NOOP", Stage::Reset, deadline).await.is_ok_and(|reply| reply.is(2))
+    connection.command("NOOP", SmtpPhase::Reset, deadline).await.is_ok_and(|reply| reply.is(2))
 }
 
 #[async_trait]
@@ -105,24 +105,26 @@ impl Transport for Smtp {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let mut run = Run::new(batch);
-        while run.peek().is_some() {
+        let mut mails = MailBatch::new(batch);
+        while mails.next_untried().is_some() {
             if Instant::now() >= deadline {
-                run.out_of_time("no time left in this call");
-            } else if !self.round(&mut run, deadline).await {
+                mails.out_of_time("no time left in this call");
+            } else if !self.send_on_one_connection(&mut mails, deadline).await {
                 break;
             }
         }
-        run.finish()
+        mails.into_outcomes()
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        match self.greet(Instant::now() + PROBE).await {
+        match self.check_relay(Instant::now() + PROBE_TIMEOUT).await {
             Ok(()) => Ok(()),
-            Err(Fault::Refused(reason)) => Err(transport::Error::Refused(reason)),
-            Err(Fault::Unreachable { reason, .. } | Fault::Exhausted(reason) | Fault::Lost(reason)) => {
-                Err(transport::Error::Unreachable(reason))
-            }
+            Err(ConnectionError::Refused(reason)) => Err(transport::Error::Refused(reason)),
+            Err(
+                ConnectionError::Unreachable { reason, .. }
+                | ConnectionError::Exhausted(reason)
+                | ConnectionError::Lost(reason),
+            ) => Err(transport::Error::Unreachable(reason)),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::reply::Reply;
 /// The offered extensions that change what we send.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword that the relay says or does not say")]
-pub(crate) struct Offers {
+pub(crate) struct Extensions {
     pub pipelining: bool,
     pub starttls: bool,
     pub eight_bit: bool,
@@ -18,29 +18,29 @@ pub(crate) struct Offers {
     pub xoauth2: bool,
 }
 
-impl Offers {
+impl Extensions {
     pub(crate) fn read(reply: &Reply<'_>) -> Self {
-        let mut offers = Self::default();
+        let mut extensions = Self::default();
         // The first line is the relay's name.
         for text in reply.texts().skip(1) {
             let text = String::from_utf8_lossy(text).to_ascii_uppercase();
             // Old relays write "AUTH=LOGIN".
             let mut words = text.split([' ', '=']).filter(|word| !word.is_empty());
             match words.next() {
-                Some("PIPELINING") => offers.pipelining = true,
-                Some("STARTTLS") => offers.starttls = true,
-                Some("8BITMIME") => offers.eight_bit = true,
-                Some("SMTPUTF8") => offers.utf8 = true,
+                Some("PIPELINING") => extensions.pipelining = true,
+                Some("STARTTLS") => extensions.starttls = true,
+                Some("8BITMIME") => extensions.eight_bit = true,
+                Some("SMTPUTF8") => extensions.utf8 = true,
                 Some("SIZE") => {
-                    offers.size = true;
-                    offers.max_size =
+                    extensions.size = true;
+                    extensions.max_size =
                         words.next().and_then(|size| size.parse().ok()).filter(|size| *size > 0);
                 }
-                Some("AUTH") => offers.mechanisms(words),
+                Some("AUTH") => extensions.mechanisms(words),
                 _ => {}
             }
         }
-        offers
+        extensions
     }
 
     fn mechanisms<'a>(&mut self, names: impl Iterator<Item = &'a str>) {

@@ -1,21 +1,13 @@
 //! Errors of the settings and of connections. None contains a secret.
 
-/// Invalid settings: all mistakes at once, each with its remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("SMTP settings: {}", mistakes.join("; "))]
-pub struct Error {
-    pub mistakes: Vec<String>,
-}
+/// Invalid settings: all mistakes at once, without secrets.
+pub use postrider_target_options::InvalidOptions as Error;
 
-impl Error {
-    pub(crate) fn one(mistake: impl Into<String>) -> Self {
-        Self { mistakes: vec![mistake.into()] }
-    }
-}
+pub(crate) const TARGET: &str = "SMTP";
 
 /// The reason why a connection cannot be opened or used any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ConnectionError {
     /// No usable connection: name, TCP, TLS, greeting, or a temporary refusal.
     #[error("{reason}")]
     Unreachable { reason: String, slow: bool },
@@ -30,9 +22,9 @@ pub(crate) enum Fault {
     Lost(String),
 }
 
-impl Fault {
+impl ConnectionError {
     /// Converts an error of the name lookup or the connect.
-    pub(crate) fn dialling(what: &str, error: &std::io::Error) -> Self {
+    pub(crate) fn from_dial(what: &str, error: &std::io::Error) -> Self {
         let reason = format!("{what}: {error}");
         if postrider_seams::is_exhausted(error) { Self::Exhausted(reason) } else { Self::unreachable(reason) }
     }
@@ -48,10 +40,11 @@ mod tests {
 
     #[test]
     fn want_of_descriptors_is_no_fault_of_the_relay() {
-        let fault = |code| Fault::dialling("no connection", &std::io::Error::from_raw_os_error(code));
+        let error =
+            |code| ConnectionError::from_dial("no connection", &std::io::Error::from_raw_os_error(code));
         for code in [12, 23, 24, 99, 105] {
-            assert!(matches!(fault(code), Fault::Exhausted(_)), "{code}");
+            assert!(matches!(error(code), ConnectionError::Exhausted(_)), "{code}");
         }
-        assert!(matches!(fault(111), Fault::Unreachable { slow: false, .. }));
+        assert!(matches!(error(111), ConnectionError::Unreachable { slow: false, .. }));
     }
 }

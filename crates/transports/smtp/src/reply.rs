@@ -1,6 +1,6 @@
 //! Parses a relay's replies line by line from a bounded buffer, without allocating for positive ones.
 //!
-//! Invariant: no more than [`LIMIT`] bytes of an unfinished reply are kept.
+//! Invariant: no more than [`MAX_REPLY`] bytes of an unfinished reply are kept.
 
 use std::fmt::Write;
 
@@ -8,29 +8,29 @@ use std::fmt::Write;
 mod tests;
 
 /// Maximum bytes of a reply. RFC 5321 has 512 per line; real relays send long explanations over many lines.
-const LIMIT: usize = 64 * 1024;
+const MAX_REPLY: usize = 64 * 1024;
 /// Maximum bytes of a reply's text that are kept.
-const WORDS: usize = 400;
+const MAX_TEXT: usize = 400;
 
 /// An enhanced status code such as `5.1.1` (RFC 3463).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Enhanced(pub u8, pub u16, pub u16);
+pub(crate) struct EnhancedCode(pub u8, pub u16, pub u16);
 
 /// One complete reply, borrowed from the buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub code: u16,
-    pub enhanced: Option<Enhanced>,
+    pub enhanced: Option<EnhancedCode>,
     lines: &'a [u8],
 }
 
 /// The reason why the bytes are not SMTP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Nonsense {
+pub(crate) enum InvalidReply {
     #[error("a reply longer than 64 KiB")]
-    Endless,
-    #[error("something that is no SMTP reply: {0:?}")]
-    Garbage(String),
+    TooLong,
+    #[error("something that is not an SMTP reply: {0:?}")]
+    NotSmtp(String),
 }
 
 /// Bytes that were received but not yet parsed as replies.
@@ -56,13 +56,13 @@ impl ReplyBuffer {
     }
 
     /// Returns the length of the next complete reply, or `None` if more bytes are needed.
-    pub(crate) fn whole(&self) -> Result<Option<usize>, Nonsense> {
+    pub(crate) fn complete_length(&self) -> Result<Option<usize>, InvalidReply> {
         let unread = &self.bytes[self.read..];
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', unread) {
             let line = trim(&unread[start..end]);
             if !is_reply_line(line) || line[..3] != unread[..3] {
-                return Err(Nonsense::Garbage(words(line, 60)));
+                return Err(InvalidReply::NotSmtp(readable(line, 60)));
             }
             start = end + 1;
             if line.get(3) != Some(&b'-') {
@@ -70,17 +70,17 @@ impl ReplyBuffer {
             }
         }
         let unfinished = &unread[start..];
-        if unread.len() > LIMIT {
-            return Err(Nonsense::Endless);
+        if unread.len() > MAX_REPLY {
+            return Err(InvalidReply::TooLong);
         }
         // Detect an HTTP or SSH server even if it sends no line end.
         if unfinished.iter().take(3).any(|byte| !byte.is_ascii_digit()) {
-            return Err(Nonsense::Garbage(words(unfinished, 60)));
+            return Err(InvalidReply::NotSmtp(readable(unfinished, 60)));
         }
         Ok(None)
     }
 
-    /// Removes and returns the reply of `length` bytes that [`ReplyBuffer::whole`] found.
+    /// Removes and returns the reply of `length` bytes that [`ReplyBuffer::complete_length`] found.
     pub(crate) fn take(&mut self, length: usize) -> Reply<'_> {
         let start = self.read;
         self.read += length;
@@ -105,19 +105,19 @@ impl<'a> Reply<'a> {
     }
 
     /// Returns the reply on one line, shortened, without control characters: `550 5.1.1 No such user`.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut all = String::with_capacity(64);
         let _ = write!(all, "{}", self.code);
         for (index, text) in self.texts().enumerate() {
             // The enhanced code is on every line; keep the first.
             let skip = if index == 0 { 0 } else { enhanced(text).map_or(0, |(_, length)| length) };
             all.push(' ');
-            all.push_str(words(&text[skip..], WORDS).trim());
-            if all.len() > WORDS {
+            all.push_str(readable(&text[skip..], MAX_TEXT).trim());
+            if all.len() > MAX_TEXT {
                 break;
             }
         }
-        shorten(all, WORDS)
+        shorten(all, MAX_TEXT)
     }
 
     /// Returns the relay's queue id of a mail, in the formats of Postfix, Exim and the large providers.
@@ -148,16 +148,16 @@ fn trim(line: &[u8]) -> &[u8] {
 }
 
 /// Returns the enhanced code at the start of a text, and its length.
-fn enhanced(text: &[u8]) -> Option<(Enhanced, usize)> {
+fn enhanced(text: &[u8]) -> Option<(EnhancedCode, usize)> {
     let length = text.iter().position(|byte| !(byte.is_ascii_digit() || *byte == b'.')).unwrap_or(text.len());
     let mut parts = std::str::from_utf8(&text[..length]).ok()?.split('.');
     let class = parts.next()?.parse().ok().filter(|class| matches!(class, 2 | 4 | 5))?;
-    let found = Enhanced(class, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let found = EnhancedCode(class, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     parts.next().is_none().then_some((found, length))
 }
 
 /// Converts received bytes to readable text: no control characters, at most `limit` characters.
-fn words(bytes: &[u8], limit: usize) -> String {
+fn readable(bytes: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * limit)]);
     let text = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     shorten(text, limit)

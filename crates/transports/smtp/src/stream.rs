@@ -52,7 +52,7 @@ impl AsyncWrite for Stream {
 impl Stream {
     /// Whether an idle connection has nothing to read. A closed one reads as its end, and one about to close has sent
     /// a reply.
-    pub(crate) async fn is_silent(&mut self) -> bool {
+    pub(crate) async fn has_nothing_to_read(&mut self) -> bool {
         let mut byte = [0];
         std::future::poll_fn(|cx| {
             let mut buffer = ReadBuf::new(&mut byte);

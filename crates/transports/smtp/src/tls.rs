@@ -11,23 +11,23 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 use crate::config::{Settings, Tls};
-use crate::error::{Error, Fault};
+use crate::error::{ConnectionError, Error, TARGET};
 
 /// Verifies one relay under one name.
 #[derive(Clone)]
-pub(crate) struct Guard {
+pub(crate) struct RelayTls {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
-impl Guard {
+impl RelayTls {
     /// Builds the TLS configuration, `None` if the settings ask for plain text.
     pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
         if settings.tls == Tls::None {
             return Ok(None);
         }
         let name = ServerName::try_from(settings.host.clone()).map_err(|_| {
-            Error::one(format!("{} is no host name that a certificate could hold", settings.host))
+            Error::one(TARGET, format!("{} is not a host name that a certificate can contain", settings.host))
         })?;
         let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -37,33 +37,36 @@ impl Guard {
         Ok(Some(Self { connector: TlsConnector::from(Arc::new(config)), name }))
     }
 
-    pub(crate) async fn wrap(&self, stream: TcpStream) -> Result<TlsStream<TcpStream>, Fault> {
-        self.connector.connect(self.name.clone(), stream).await.map_err(|error| fault(&error))
+    pub(crate) async fn handshake(&self, stream: TcpStream) -> Result<TlsStream<TcpStream>, ConnectionError> {
+        self.connector.connect(self.name.clone(), stream).await.map_err(|error| handshake_error(&error))
     }
 }
 
 fn roots(settings: &Settings) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let Some(path) = &settings.ca_file else { return Ok(roots) };
-    let wrong = |what: &dyn std::fmt::Display| {
-        Error::one(format!("ca_file {}: {what}; it must hold certificates in PEM form", path.display()))
+    let invalid = |what: &dyn std::fmt::Display| {
+        Error::one(
+            TARGET,
+            format!("ca_file {}: {what}; it must contain certificates in PEM format", path.display()),
+        )
     };
     let mut found = 0;
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))? {
-        let certificate = certificate.map_err(|error| wrong(&error))?;
-        roots.add(certificate).map_err(|error| wrong(&error))?;
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| invalid(&error))? {
+        let certificate = certificate.map_err(|error| invalid(&error))?;
+        roots.add(certificate).map_err(|error| invalid(&error))?;
         found += 1;
     }
-    if found == 0 { Err(wrong(&"no certificate in it")) } else { Ok(roots) }
+    if found == 0 { Err(invalid(&"it contains no certificate")) } else { Ok(roots) }
 }
 
 /// Converts a TLS error: an untrusted certificate needs an operator; anything else may be temporary.
-fn fault(error: &io::Error) -> Fault {
+fn handshake_error(error: &io::Error) -> ConnectionError {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match cause {
-        Some(rustls::Error::InvalidCertificate(why)) => Fault::Refused(format!(
-            "the relay's certificate is not trusted ({why}): fix it, or name its authority in ca_file"
+        Some(rustls::Error::InvalidCertificate(reason)) => ConnectionError::Refused(format!(
+            "the relay's certificate is not trusted ({reason}): fix it, or name its authority in ca_file"
         )),
-        _ => Fault::unreachable(format!("TLS handshake failed: {error}")),
+        _ => ConnectionError::unreachable(format!("TLS handshake failed: {error}")),
     }
 }

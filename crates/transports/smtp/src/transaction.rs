@@ -9,51 +9,51 @@
 use postrider_seams::Mail;
 use postrider_seams::envelope::Recipient;
 
-use crate::classify::{Kind, Refusal, Stage, judge};
-use crate::ehlo::Offers;
-use crate::encode::{self, Needs};
+use crate::classify::{NegativeReply, ReplyKind, SmtpPhase, classify_reply};
+use crate::ehlo::Extensions;
+use crate::encode::{self, RequiredExtensions};
 use crate::reply::Reply;
 
 /// Maximum commands of one write to a relay with PIPELINING, so that the buffers of both sides cannot fill up.
-const WINDOW: usize = 100;
+const MAX_PIPELINED: usize = 100;
 
 pub(crate) struct Transaction<'a> {
     pub index: usize,
     pub mail: &'a Mail,
     /// Recipients settled before this transaction: by earlier attempts, or earlier in this one.
-    pub before: Vec<Recipient>,
+    pub settled: Vec<Recipient>,
     /// The recipients of this transaction, as indexes into the mail's.
     pub to: Vec<usize>,
     /// Recipients of a later transaction.
     pub later: Vec<usize>,
     /// Whether the relay replied that it accepts no more recipients at a time.
-    pub full: bool,
+    pub recipient_limit_reached: bool,
     /// Places in `to` that got this reply.
-    left: Vec<usize>,
-    needs: Needs,
+    postponed: Vec<usize>,
+    required: RequiredExtensions,
     reset: bool,
     sent: usize,
     read: usize,
     /// Number of accepted recipients.
     pub accepted: usize,
     /// Refused recipients.
-    pub refused: Vec<(usize, Refusal)>,
+    pub refused: Vec<(usize, NegativeReply)>,
     /// The refusal of MAIL or DATA: no recipient gets the mail.
-    pub stopped: Option<Refusal>,
+    pub stopped: Option<NegativeReply>,
     /// Whether the relay waits for the text, even if no recipient was accepted.
-    pub go: bool,
+    pub data_accepted: bool,
 }
 
 /// The reason why the connection can no longer be used.
 #[derive(Debug)]
-pub(crate) enum Upset {
+pub(crate) enum AbortReason {
     /// 421: the relay closes.
-    Closing(Refusal),
-    OutOfStep(String),
+    Closing(NegativeReply),
+    Unexpected(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum SmtpCommand {
     Reset,
     Mail,
     Rcpt(usize),
@@ -61,59 +61,61 @@ enum Step {
 }
 
 impl<'a> Transaction<'a> {
-    /// Creates a transaction for at most `room` recipients of `left`, which are not settled yet.
+    /// Creates a transaction for at most `limit` recipients of `postponed`, which are not settled yet.
     pub(crate) fn new(
         (index, mail): (usize, &'a Mail),
-        (before, left): (Vec<Recipient>, Vec<usize>),
-        room: Option<usize>,
-        needs: Needs,
+        (settled, postponed): (Vec<Recipient>, Vec<usize>),
+        limit: Option<usize>,
+        required: RequiredExtensions,
         reset: bool,
     ) -> Self {
-        let mut to = left;
-        let later = to.split_off(room.unwrap_or(to.len()).clamp(1, to.len()));
+        let mut to = postponed;
+        let later = to.split_off(limit.unwrap_or(to.len()).clamp(1, to.len()));
         Self {
             index,
             mail,
-            before,
+            settled,
             to,
             later,
-            full: false,
-            left: Vec::new(),
-            needs,
+            recipient_limit_reached: false,
+            postponed: Vec::new(),
+            required,
             reset,
             sent: 0,
             read: 0,
             accepted: 0,
             refused: Vec::new(),
             stopped: None,
-            go: false,
+            data_accepted: false,
         }
     }
 
-    fn step(&self, number: usize) -> Step {
+    fn command_at(&self, number: usize) -> SmtpCommand {
         match number.checked_sub(usize::from(self.reset)) {
-            None => Step::Reset,
-            Some(0) => Step::Mail,
-            Some(number) if number <= self.to.len() => Step::Rcpt(number - 1),
-            Some(_) => Step::Data,
+            None => SmtpCommand::Reset,
+            Some(0) => SmtpCommand::Mail,
+            Some(number) if number <= self.to.len() => SmtpCommand::Rcpt(number - 1),
+            Some(_) => SmtpCommand::Data,
         }
     }
 
-    fn steps(&self) -> usize {
+    fn command_count(&self) -> usize {
         usize::from(self.reset) + self.to.len() + 2
     }
 
     /// Writes as many commands as one write may contain. `false` if none is left.
-    pub(crate) fn speak(&mut self, out: &mut Vec<u8>, offers: &Offers) -> bool {
-        let window = if offers.pipelining { WINDOW } else { 1 };
-        let end = self.steps().min(self.sent + window);
+    pub(crate) fn write_commands(&mut self, out: &mut Vec<u8>, extensions: &Extensions) -> bool {
+        let window = if extensions.pipelining { MAX_PIPELINED } else { 1 };
+        let end = self.command_count().min(self.sent + window);
         let start = self.sent;
-        while self.sent < end && !self.is_vain() {
-            match self.step(self.sent) {
-                Step::Reset => out.extend_from_slice(b"RSET\r\n"),
-                Step::Mail => encode::mail_from(out, self.mail, self.needs, offers),
-                Step::Rcpt(place) => encode::rcpt_to(out, &self.mail.to[self.to[place]], self.needs),
-                Step::Data => out.extend_from_slice(b"DATA\r\n"),
+        while self.sent < end && !self.no_recipient_left() {
+            match self.command_at(self.sent) {
+                SmtpCommand::Reset => out.extend_from_slice(b"RSET\r\n"),
+                SmtpCommand::Mail => encode::mail_from(out, self.mail, self.required, extensions),
+                SmtpCommand::Rcpt(position) => {
+                    encode::rcpt_to(out, &self.mail.to[self.to[position]], self.required);
+                }
+                SmtpCommand::Data => out.extend_from_slice(b"DATA\r\n"),
             }
             self.sent += 1;
         }
@@ -121,17 +123,17 @@ impl<'a> Transaction<'a> {
     }
 
     /// Whether it is already known that no recipient gets this mail.
-    fn is_vain(&self) -> bool {
+    fn no_recipient_left(&self) -> bool {
         self.stopped.is_some() || (self.accepted == 0 && self.refused.len() == self.to.len())
     }
 
     /// Returns the stage of the next expected reply.
-    pub(crate) fn awaits(&self) -> Option<Stage> {
-        (self.read < self.sent).then(|| match self.step(self.read) {
-            Step::Reset => Stage::Reset,
-            Step::Mail => Stage::Mail,
-            Step::Rcpt(_) => Stage::Rcpt,
-            Step::Data => Stage::Data,
+    pub(crate) fn expected_reply(&self) -> Option<SmtpPhase> {
+        (self.read < self.sent).then(|| match self.command_at(self.read) {
+            SmtpCommand::Reset => SmtpPhase::Reset,
+            SmtpCommand::Mail => SmtpPhase::Mail,
+            SmtpCommand::Rcpt(_) => SmtpPhase::Rcpt,
+            SmtpCommand::Data => SmtpPhase::Data,
         })
     }
 
@@ -140,35 +142,35 @@ impl<'a> Transaction<'a> {
         self.read > usize::from(self.reset)
     }
 
-    pub(crate) fn note(&mut self, reply: &Reply<'_>) -> Result<(), Upset> {
-        let step = self.step(self.read);
-        let stage = self.awaits().expect("an answer is read only while one is due");
-        let judged = judge(stage, reply);
-        match judged {
-            Err(refusal) if refusal.code == 421 => return Err(Upset::Closing(refusal)),
-            Err(refusal) if refusal.kind() == Kind::OutOfStep || step == Step::Reset => {
-                return Err(Upset::OutOfStep(format!(
+    pub(crate) fn record_reply(&mut self, reply: &Reply<'_>) -> Result<(), AbortReason> {
+        let command = self.command_at(self.read);
+        let phase = self.expected_reply().expect("an answer is read only while one is due");
+        let classified = classify_reply(phase, reply);
+        match classified {
+            Err(refusal) if refusal.code == 421 => return Err(AbortReason::Closing(refusal)),
+            Err(refusal) if refusal.kind() == ReplyKind::Unexpected || command == SmtpCommand::Reset => {
+                return Err(AbortReason::Unexpected(format!(
                     "the relay answered {} with {}",
-                    stage.name(),
-                    refusal.words
+                    phase.name(),
+                    refusal.text
                 )));
             }
             _ => {}
         }
         self.read += 1;
-        match (step, judged) {
-            (Step::Mail, Err(refusal)) => self.stopped = Some(refusal),
-            (Step::Rcpt(_), Ok(())) => self.accepted += 1,
+        match (command, classified) {
+            (SmtpCommand::Mail, Err(refusal)) => self.stopped = Some(refusal),
+            (SmtpCommand::Rcpt(_), Ok(())) => self.accepted += 1,
             // After a refused MAIL the rest is refused as out of order, which means nothing.
-            (Step::Rcpt(place), Err(refusal)) if self.stopped.is_none() => {
-                if self.accepted > 0 && refusal.is_full() {
-                    self.leave(place);
+            (SmtpCommand::Rcpt(position), Err(refusal)) if self.stopped.is_none() => {
+                if self.accepted > 0 && refusal.is_recipient_limit() {
+                    self.postpone(position);
                 } else {
-                    self.refused.push((self.to[place], refusal));
+                    self.refused.push((self.to[position], refusal));
                 }
             }
-            (Step::Data, Ok(())) => self.go = true,
-            (Step::Data, Err(refusal)) if self.stopped.is_none() && self.accepted > 0 => {
+            (SmtpCommand::Data, Ok(())) => self.data_accepted = true,
+            (SmtpCommand::Data, Err(refusal)) if self.stopped.is_none() && self.accepted > 0 => {
                 self.stopped = Some(refusal);
             }
             _ => {}
@@ -177,27 +179,27 @@ impl<'a> Transaction<'a> {
     }
 
     /// Moves this recipient, and those not yet sent, to a later transaction, as the relay accepts no more at a time.
-    fn leave(&mut self, place: usize) {
-        self.full = true;
-        self.left.push(place);
+    fn postpone(&mut self, position: usize) {
+        self.recipient_limit_reached = true;
+        self.postponed.push(position);
         let asked = self.sent.saturating_sub(usize::from(self.reset) + 1).min(self.to.len());
         self.later.splice(0..0, self.to.drain(asked..));
     }
 
     /// Removes the recipients of a later transaction after all commands were answered.
-    pub(crate) fn narrow(&mut self) {
-        for place in std::mem::take(&mut self.left).into_iter().rev() {
-            self.later.insert(0, self.to.remove(place));
+    pub(crate) fn remove_postponed(&mut self) {
+        for position in std::mem::take(&mut self.postponed).into_iter().rev() {
+            self.later.insert(0, self.to.remove(position));
         }
     }
 
     /// Whether this reply to DATA or to the text says that there are too many recipients, so that fewer may succeed.
-    pub(crate) fn is_crowded(&self, refusal: &Refusal) -> bool {
-        self.accepted > 1 && refusal.is_about_too_many()
+    pub(crate) fn has_too_many_recipients(&self, refusal: &NegativeReply) -> bool {
+        self.accepted > 1 && refusal.says_too_many_recipients()
     }
 
     /// Whether the relay waits for a text that at least one recipient gets.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.go && self.accepted > 0 && self.stopped.is_none()
+    pub(crate) fn has_text_to_send(&self) -> bool {
+        self.data_accepted && self.accepted > 0 && self.stopped.is_none()
     }
 }

@@ -3,7 +3,8 @@
 use std::error::Error as StdError;
 
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
-use postrider_broker::{exhausted, rejected, shorten, uncertain, unreachable};
+use postrider_seams::error_chain;
+use postrider_seams::outcome::{exhausted, rejected, shorten, uncertain, unreachable};
 use postrider_seams::{Failure, Outcome, is_caused_by_exhaustion};
 
 #[cfg(test)]
@@ -11,8 +12,8 @@ mod tests;
 
 /// Returns the outcome of one entry of a batch that SQS answered with an error.
 pub(crate) fn entry(sender_fault: bool, code: &str, message: &str) -> Outcome {
-    let words = format!("{code}: {message}");
-    if sender_fault { by_code(code, words).unwrap_or_else(rejected) } else { retryable(words) }
+    let text = format!("{code}: {message}");
+    if sender_fault { by_code(code, text).unwrap_or_else(rejected) } else { retryable(text) }
 }
 
 /// Returns the outcome of a failed request, which applies to all its entries.
@@ -21,7 +22,7 @@ where
     E: ProvideErrorMetadata + StdError + 'static,
     R: std::fmt::Debug + 'static,
 {
-    let chain = chain(error);
+    let chain = error_chain(error);
     match error {
         SdkError::ServiceError(answer) => {
             let code = answer.err().code().unwrap_or("unknown");
@@ -42,7 +43,7 @@ where
 }
 
 /// Returns the outcome of a code that means the same everywhere; `Err` returns the text if the code says nothing.
-fn by_code(code: &str, words: String) -> Result<Outcome, String> {
+fn by_code(code: &str, text: String) -> Result<Outcome, String> {
     // Codes may come with a namespace: `AWS.SimpleQueueService.NonExistentQueue`, `com.amazonaws…#QueueDoesNotExist`.
     let code = code.rsplit(['.', '#']).next().unwrap_or(code);
     match code {
@@ -56,7 +57,7 @@ fn by_code(code: &str, words: String) -> Result<Outcome, String> {
         | "InvalidParameterValue"
         | "UnsupportedOperation"
         | "InvalidAttributeValue"
-        | "MissingParameter" => Ok(rejected(words)),
+        | "MissingParameter" => Ok(rejected(text)),
         "InvalidClientTokenId"
         | "UnrecognizedClientException"
         | "SignatureDoesNotMatch"
@@ -66,7 +67,7 @@ fn by_code(code: &str, words: String) -> Result<Outcome, String> {
         | "MissingAuthenticationToken"
         | "IncompleteSignature"
         | "InvalidSecurity"
-        | "OptInRequired" => Ok(refused(words)),
+        | "OptInRequired" => Ok(refused(text)),
         "RequestThrottled"
         | "ThrottlingException"
         | "Throttling"
@@ -74,30 +75,15 @@ fn by_code(code: &str, words: String) -> Result<Outcome, String> {
         | "ServiceUnavailable"
         | "InternalError"
         | "InternalFailure"
-        | "KmsThrottled" => Ok(retryable(words)),
-        _ => Err(words),
+        | "KmsThrottled" => Ok(retryable(text)),
+        _ => Err(text),
     }
 }
 
-fn retryable(words: String) -> Outcome {
-    Outcome::Retryable(Failure::new(shorten(words)))
+fn retryable(text: String) -> Outcome {
+    Outcome::Retryable(Failure::new(shorten(text)))
 }
 
-fn refused(words: String) -> Outcome {
-    Outcome::Refused(Failure::new(shorten(words)))
-}
-
-/// Returns the error and its causes on one line.
-fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !words.ends_with(&text) {
-            words.push_str(": ");
-            words.push_str(&text);
-        }
-        cause = error.source();
-    }
-    words
+fn refused(text: String) -> Outcome {
+    Outcome::Refused(Failure::new(shorten(text)))
 }

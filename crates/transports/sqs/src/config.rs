@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use postrider_broker::{Address, Options, Secret};
+use postrider_seams::Secret;
+use postrider_target_options::{Address, Options};
 
 use crate::error::{BROKER, Error};
 
@@ -57,10 +58,10 @@ impl Settings {
     }
 
     /// Parses `sqs://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region are optional: `sqs://`. Options in
-    /// `beside`
+    /// `overrides`
     /// override those of the URL.
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, beside, 443);
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "sqs" {
             options.mistake("the scheme must be sqs");

@@ -5,34 +5,34 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt as _};
-use postrider_broker::uncertain;
+use postrider_seams::outcome::uncertain;
 use postrider_seams::{Envelope, Failure, Outcome, Receipt, Transport, transport};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
 use crate::classify;
-use crate::client::Connected;
+use crate::client::SqsClient;
 use crate::config::Settings;
-use crate::encode::{self, Entry};
+use crate::encode::{self, BatchEntry};
 use crate::error::Error;
-use crate::plan::{Plan, Request};
+use crate::request_plan::{RequestIndexes, RequestPlan};
 
 /// Time limit of a probe; a slower answer counts as a failure of the service.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Wait of records that were not sent before the deadline.
-const SHORTLY: Duration = Duration::from_secs(1);
+const NOT_SENT_DELAY: Duration = Duration::from_secs(1);
 /// Interval between probes of an idle lane, each a query over the open connection.
-const LOOK_EVERY: Duration = Duration::from_secs(4);
+const PROBE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Sends records to the queues of one account and region.
 pub struct Sqs {
     settings: Settings,
-    connected: OnceCell<Connected>,
+    client: OnceCell<SqsClient>,
 }
 
 /// The records of a call, and their outcomes.
-struct Call {
-    entries: HashMap<usize, Entry>,
+struct SendBatch {
+    entries: HashMap<usize, BatchEntry>,
     outcomes: Vec<Option<Outcome>>,
 }
 
@@ -40,7 +40,7 @@ impl Sqs {
     /// Checks the settings; loads AWS's own at the first use.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Self { settings, connected: OnceCell::new() })
+        Ok(Self { settings, client: OnceCell::new() })
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
@@ -54,132 +54,137 @@ impl Sqs {
     }
 
     /// Returns the client, which is created at the first use, to share its connections.
-    pub async fn connected(&self) -> &Connected {
-        self.connected.get_or_init(|| Connected::new(&self.settings)).await
+    pub async fn client(&self) -> &SqsClient {
+        self.client.get_or_init(|| SqsClient::new(&self.settings)).await
     }
 
     /// Sends all records of one queue.
     async fn send_to(
         &self,
         topic: &str,
-        places: Vec<usize>,
+        indexes: Vec<usize>,
         batch: &[Envelope],
-        call: &mut Call,
+        records: &mut SendBatch,
         deadline: Instant,
     ) {
-        let connected = self.connected().await;
+        let client = self.client().await;
         let until = deadline.min(Instant::now() + self.settings.request_timeout);
-        let url = match timeout_at(until, connected.queue(topic)).await {
+        let url = match timeout_at(until, client.queue_url(topic)).await {
             Ok(Ok(url)) => url,
-            Ok(Err(outcome)) => return call.settle(&places, &outcome),
-            Err(_) => return call.settle(&places, &no_queue(topic)),
+            Ok(Err(outcome)) => return records.set_outcomes(&indexes, &outcome),
+            Err(_) => return records.set_outcomes(&indexes, &queue_url_timeout(topic)),
         };
-        let mut plan = Plan::new(places, encode::is_fifo(topic), self.settings.max_size);
+        let mut plan = RequestPlan::new(indexes, encode::is_fifo(topic), self.settings.max_size);
         loop {
-            let wave = plan.wave(&call.entries);
+            let wave = plan.wave(&records.entries);
             if wave.is_empty() {
                 return;
             }
-            let entries = &call.entries;
-            let (url, time) = (&url, self.settings.request_timeout);
+            let entries = &records.entries;
+            let (url, timeout) = (&url, self.settings.request_timeout);
             let answers: Vec<Vec<(usize, Outcome)>> = stream::iter(wave)
-                .map(|request| send_held(connected, url, request, (batch, entries), deadline, time))
+                .map(|request| send_leased(client, url, request, (batch, entries), deadline, timeout))
                 .buffered(self.settings.requests)
                 .collect()
                 .await;
-            for (place, outcome) in answers.into_iter().flatten() {
-                call.note(place, outcome, &mut plan);
+            for (index, outcome) in answers.into_iter().flatten() {
+                records.record_outcome(index, outcome, &mut plan);
             }
         }
     }
 }
 
-impl Call {
+impl SendBatch {
     fn new(settings: &Settings, batch: &[Envelope]) -> (Self, BTreeMap<String, Vec<usize>>) {
-        let mut call =
+        let mut records =
             Self { entries: HashMap::with_capacity(batch.len()), outcomes: Vec::with_capacity(batch.len()) };
         let mut queues: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (place, envelope) in batch.iter().enumerate() {
-            let encoded = postrider_broker::record(envelope)
+        for (index, envelope) in batch.iter().enumerate() {
+            let encoded = postrider_seams::outcome::record(envelope)
                 .and_then(|record| Ok((record, encode::encode(envelope, record, settings.max_size)?)));
             match encoded {
                 Ok((record, entry)) => {
-                    queues.entry(record.topic.clone()).or_default().push(place);
-                    call.entries.insert(place, entry);
-                    call.outcomes.push(None);
+                    queues.entry(record.topic.clone()).or_default().push(index);
+                    records.entries.insert(index, entry);
+                    records.outcomes.push(None);
                 }
-                Err(outcome) => call.outcomes.push(Some(outcome)),
+                Err(outcome) => records.outcomes.push(Some(outcome)),
             }
         }
-        (call, queues)
+        (records, queues)
     }
 
-    fn settle(&mut self, places: &[usize], outcome: &Outcome) {
-        for &place in places {
-            self.outcomes[place] = Some(outcome.clone());
+    fn set_outcomes(&mut self, indexes: &[usize], outcome: &Outcome) {
+        for &index in indexes {
+            self.outcomes[index] = Some(outcome.clone());
         }
     }
 
     /// Records an outcome. A record that may be retried holds back the rest of its group (rule O8); a dead one does
     /// not.
-    fn note(&mut self, place: usize, outcome: Outcome, plan: &mut Plan) {
+    fn record_outcome(&mut self, index: usize, outcome: Outcome, plan: &mut RequestPlan) {
         let passed = matches!(outcome, Outcome::Delivered(_) | Outcome::Rejected(_));
-        self.outcomes[place] = Some(outcome);
-        if let (false, Some((group, _))) = (passed, &self.entries[&place].fifo) {
-            let held = plan.hold(group, &self.entries);
-            let reason = "not sent: a record of its group before it was not taken, and order is kept";
-            self.settle(&held, &Outcome::Deferred(Failure::new(reason)));
+        self.outcomes[index] = Some(outcome);
+        if let (false, Some((group, _))) = (passed, &self.entries[&index].fifo) {
+            let removed = plan.remove_group(group, &self.entries);
+            let reason = "not sent: an earlier record of its group was not accepted, and order is kept";
+            self.set_outcomes(&removed, &Outcome::Deferred(Failure::new(reason)));
         }
     }
 }
 
 fn out_of_time() -> Outcome {
-    Outcome::Deferred(Failure { after: Some(SHORTLY), ..Failure::new("no time was left to send it") })
+    Outcome::Deferred(Failure { after: Some(NOT_SENT_DELAY), ..Failure::new("no time was left to send it") })
 }
 
 /// Returns the outcome of a record whose queue URL is unknown: nothing was sent, and an outage costs nothing.
-fn no_queue(topic: &str) -> Outcome {
-    let reason = format!("no answer in time to where the queue {topic} is");
+fn queue_url_timeout(topic: &str) -> Outcome {
+    let reason = format!("the URL of the queue {topic} did not arrive in time");
     Outcome::Retryable(Failure { unreachable: true, ..Failure::new(reason) })
 }
 
 /// Sends the records that still have their lease.
-async fn send_held(
-    connected: &Connected,
+async fn send_leased(
+    client: &SqsClient,
     url: &str,
-    request: Request,
-    (batch, entries): (&[Envelope], &HashMap<usize, Entry>),
+    request: RequestIndexes,
+    (batch, entries): (&[Envelope], &HashMap<usize, BatchEntry>),
     deadline: Instant,
-    time: Duration,
+    timeout: Duration,
 ) -> Vec<(usize, Outcome)> {
-    let (mut held, mut answers) = (Vec::with_capacity(request.len()), Vec::new());
-    for place in request {
-        match batch[place].may_begin() {
-            Ok(()) => held.push(place),
-            Err(outcome) => answers.push((place, outcome)),
+    let (mut leased, mut answers) = (Vec::with_capacity(request.len()), Vec::new());
+    for index in request {
+        match batch[index].may_begin() {
+            Ok(()) => leased.push(index),
+            Err(outcome) => answers.push((index, outcome)),
         }
     }
-    if !held.is_empty() {
-        answers.extend(send(connected, url, held, entries, deadline.min(Instant::now() + time)).await);
+    if !leased.is_empty() {
+        answers.extend(send(client, url, leased, entries, deadline.min(Instant::now() + timeout)).await);
+        for (index, outcome) in &answers {
+            if let Outcome::Delivered(receipt) = outcome {
+                batch[*index].report_delivered(receipt);
+            }
+        }
     }
     answers
 }
 
 /// Sends one request of up to ten entries.
 async fn send(
-    connected: &Connected,
+    client: &SqsClient,
     url: &str,
-    request: Request,
-    entries: &HashMap<usize, Entry>,
+    request: RequestIndexes,
+    entries: &HashMap<usize, BatchEntry>,
     deadline: Instant,
 ) -> Vec<(usize, Outcome)> {
-    let all = |outcome: &Outcome| request.iter().map(|&place| (place, outcome.clone())).collect();
+    let all = |outcome: &Outcome| request.iter().map(|&index| (index, outcome.clone())).collect();
     if Instant::now() >= deadline {
         return all(&out_of_time());
     }
-    let built = request.iter().map(|place| entries[place].build(*place)).collect();
-    let asked = connected.client.send_message_batch().queue_url(url).set_entries(Some(built)).send();
-    let answer = match timeout_at(deadline, asked).await {
+    let built = request.iter().map(|index| entries[index].build(*index)).collect();
+    let response = client.sdk.send_message_batch().queue_url(url).set_entries(Some(built)).send();
+    let answer = match timeout_at(deadline, response).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => return all(&classify::request(&error)),
         Err(_) => return all(&uncertain("no answer in time (request_timeout)")),
@@ -194,30 +199,33 @@ async fn send(
             classify::entry(failed.sender_fault(), failed.code(), failed.message().unwrap_or_default());
         outcomes.insert(failed.id().to_owned(), outcome);
     }
-    let silent = || uncertain("SQS said nothing about this entry");
-    request.iter().map(|&place| (place, outcomes.remove(&place.to_string()).unwrap_or_else(silent))).collect()
+    let no_result = || uncertain("SQS returned no result for this entry");
+    request
+        .iter()
+        .map(|&index| (index, outcomes.remove(&index.to_string()).unwrap_or_else(no_result)))
+        .collect()
 }
 
 #[async_trait]
 impl Transport for Sqs {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
-            .looked_at_every(LOOK_EVERY)
+            .with_probe_interval(PROBE_INTERVAL)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let (mut call, queues) = Call::new(&self.settings, batch);
-        for (topic, places) in queues {
-            self.send_to(&topic, places, batch, &mut call, deadline).await;
+        let (mut records, queues) = SendBatch::new(&self.settings, batch);
+        for (topic, indexes) in queues {
+            self.send_to(&topic, indexes, batch, &mut records, deadline).await;
         }
-        call.outcomes.into_iter().map(|outcome| outcome.expect("every record was settled")).collect()
+        records.outcomes.into_iter().map(|outcome| outcome.expect("every record has its outcome")).collect()
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        let connected = self.connected().await;
-        let asked = connected.client.list_queues().max_results(1).send();
+        let client = self.client().await;
+        let request = client.sdk.list_queues().max_results(1).send();
         let target = self.settings.target();
-        match tokio::time::timeout(PROBE, asked).await {
+        match tokio::time::timeout(PROBE_TIMEOUT, request).await {
             Ok(Ok(_)) => Ok(()),
             Err(_) => Err(transport::Error::Unreachable(format!("{target} does not answer in time"))),
             Ok(Err(error)) => match classify::request(&error) {

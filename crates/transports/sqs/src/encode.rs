@@ -9,17 +9,17 @@ use std::fmt::Write as _;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use postrider_broker::rejected;
+use postrider_seams::outcome::rejected;
 use postrider_seams::{Envelope, Outcome, Record};
 
 /// Maximum number of attributes of a message.
-const ATTRIBUTES: usize = 10;
+const MAX_ATTRIBUTES: usize = 10;
 /// Maximum characters of a group and of a deduplication id.
 const ID_LIMIT: usize = 128;
 
 /// An entry without its id in a batch.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct BatchEntry {
     body: String,
     attributes: Vec<(String, String)>,
     /// Group and deduplication id; only for FIFO queues.
@@ -33,9 +33,9 @@ pub(crate) fn is_fifo(topic: &str) -> bool {
     topic.strip_suffix(".fifo").is_some()
 }
 
-pub(crate) fn encode(envelope: &Envelope, record: &Record, max_size: usize) -> Result<Entry, Outcome> {
+pub(crate) fn encode(envelope: &Envelope, record: &Record, max_size: usize) -> Result<BatchEntry, Outcome> {
     if record.payload.is_empty() {
-        return Err(rejected("payload: empty, and SQS takes no empty messages"));
+        return Err(rejected("payload: empty; SQS accepts no empty messages"));
     }
     let mut headers = record.headers.clone();
     if let Some(key) = &record.key {
@@ -54,17 +54,17 @@ pub(crate) fn encode(envelope: &Envelope, record: &Record, max_size: usize) -> R
         body.len() + attributes.iter().map(|(name, value)| name.len() + value.len() + kind).sum::<usize>();
     if size > max_size {
         return Err(rejected(format!(
-            "the message has {size} bytes with its attributes; SQS takes {max_size}"
+            "the message has {size} bytes with its attributes; at most {max_size} are allowed"
         )));
     }
     let fifo = is_fifo(&record.topic).then(|| {
         let dedupe = identifier(&envelope.dedupe);
         (record.key.as_deref().map_or_else(|| dedupe.clone(), identifier), dedupe)
     });
-    Ok(Entry { body, attributes, fifo, size })
+    Ok(BatchEntry { body, attributes, fifo, size })
 }
 
-impl Entry {
+impl BatchEntry {
     /// Builds the entry; `id` identifies it within its request.
     pub(crate) fn build(&self, id: usize) -> SendMessageBatchRequestEntry {
         let mut entry = SendMessageBatchRequestEntry::builder().id(id.to_string()).message_body(&self.body);
@@ -81,8 +81,8 @@ impl Entry {
 
 fn attributes(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     let headers: Vec<_> = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-    let fits = |(name, value): &(String, String)| is_name(name) && value.chars().all(is_allowed);
-    if headers.len() <= ATTRIBUTES && headers.iter().all(fits) {
+    let fits = |(name, value): &(String, String)| is_attribute_name(name) && value.chars().all(is_allowed);
+    if headers.len() <= MAX_ATTRIBUTES && headers.iter().all(fits) {
         return headers;
     }
     let json: serde_json::Map<String, serde_json::Value> =
@@ -90,11 +90,11 @@ fn attributes(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     vec![("headers".to_owned(), serde_json::Value::Object(json).to_string())]
 }
 
-fn is_name(name: &str) -> bool {
-    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+fn is_attribute_name(name: &str) -> bool {
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let lower = name.to_ascii_lowercase();
     (1..=256).contains(&name.len())
-        && name.bytes().all(fine)
+        && name.bytes().all(is_valid)
         && !name.starts_with('.')
         && !name.ends_with('.')
         && !name.contains("..")
@@ -109,13 +109,13 @@ fn is_allowed(c: char) -> bool {
 
 /// Returns the text if SQS accepts it, else its hash: equal texts always have equal identifiers.
 fn identifier(text: &str) -> String {
-    let fine = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if fine && (1..=ID_LIMIT).contains(&text.len()) {
+    let is_valid = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_valid && (1..=ID_LIMIT).contains(&text.len()) {
         return text.to_owned();
     }
     let hash = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
     hash.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("a String takes all");
+        write!(hex, "{byte:02x}").expect("writing to a String never fails");
         hex
     })
 }

@@ -16,7 +16,7 @@ pub mod config;
 mod deliver;
 mod encode;
 pub mod error;
-mod plan;
+mod request_plan;
 
 pub use config::{Credentials, Settings};
 pub use deliver::Sqs;

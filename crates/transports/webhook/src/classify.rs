@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use postrider_http::{Answer, Error, Fault};
+use postrider_http::{Error, ErrorKind, HttpResponse};
 use postrider_seams::{Dice as _, Failure, Outcome, Receipt, ThreadDice};
 
-use crate::record::{Attempt, Class, ErrorType, shortened};
+use crate::attempt::{Attempt, ErrorType, ResultClass, truncated_body};
 use crate::retry_after;
 
 #[cfg(test)]
@@ -13,17 +13,17 @@ mod tests;
 
 /// Bounds of `delaySeconds`, and its default. Because a delay costs no attempt, a receiver that always asked for zero
 /// would be called without a pause.
-const SHORTEST_DELAY: Duration = Duration::from_secs(1);
-const USUAL_DELAY: Duration = Duration::from_secs(30);
-const LONGEST_DELAY: Duration = Duration::from_hours(24);
+const MIN_DELAY: Duration = Duration::from_secs(1);
+const DEFAULT_DELAY: Duration = Duration::from_secs(30);
+const MAX_DELAY: Duration = Duration::from_hours(24);
 /// Approximate wait of a row that could not be tried for lack of a slot, a descriptor or a resolver's answer.
 const UNTRIED_WAIT: Duration = Duration::from_secs(10);
 
 /// The effect of an attempt on what is known about its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Health {
-    Well,
-    Unwell,
+pub(crate) enum HostHealth {
+    Healthy,
+    Failing,
     /// The host asks for a pause (`Retry-After`).
     Hold(Duration),
     /// This receiver is gone permanently, but its host answers.
@@ -34,7 +34,7 @@ pub(crate) enum Health {
 
 /// Facts of an attempt that do not depend on its result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Context {
+pub(crate) struct AttemptContext {
     pub took: Duration,
     pub signed: bool,
     pub may_postpone: bool,
@@ -44,55 +44,56 @@ pub(crate) struct Context {
     pub now: i64,
 }
 
-pub(crate) fn answer(answer: &Answer, context: Context) -> (Outcome, Health) {
-    let (class, error) = by_status(answer.status);
+pub(crate) fn response(response: &HttpResponse, context: AttemptContext) -> (Outcome, HostHealth) {
+    let (class, error) = by_status(response.status);
     let mut attempt = Attempt {
         class,
         error,
-        status: Some(answer.status),
-        body: shortened(&answer.body),
+        status: Some(response.status),
+        body: truncated_body(&response.body),
         trace: None,
         took: context.took,
         signed: context.signed,
     };
-    if class == Class::Success {
-        return match postponed(answer, context) {
-            None => (Outcome::Delivered(Receipt { id: None, detail: attempt.detail() }), Health::Well),
+    if class == ResultClass::Success {
+        return match postponed(response, context) {
+            None => (Outcome::Delivered(Receipt { id: None, detail: attempt.detail() }), HostHealth::Healthy),
             Some(after) => {
                 attempt.error = Some(ErrorType::Transient);
                 let reason = format!("the receiver asks to come back in {} s", after.as_secs());
-                (Outcome::Deferred(failure(reason, Some(after), attempt)), Health::Well)
+                (Outcome::Deferred(failure(reason, Some(after), attempt)), HostHealth::Healthy)
             }
         };
     }
-    let reason = words(answer.status);
+    let reason = status_text(response.status);
     if error == Some(ErrorType::Permanent) {
         let failure = failure(reason, None, attempt);
-        let health = if answer.status == 410 { Health::Gone } else { Health::Well };
+        let health = if response.status == 410 { HostHealth::Gone } else { HostHealth::Healthy };
         return (Outcome::Rejected(failure), health);
     }
-    let waits = matches!(answer.status, 429 | 503);
-    let after =
-        waits.then(|| retry_after::read(&answer.headers, context.longest_retry_after, context.now)).flatten();
+    let has_retry_after = matches!(response.status, 429 | 503);
+    let after = has_retry_after
+        .then(|| retry_after::read(&response.headers, context.longest_retry_after, context.now))
+        .flatten();
     let health = match (after, class) {
-        (Some(after), _) if !after.is_zero() => Health::Hold(after),
-        (_, Class::ServerError) => Health::Unwell,
-        _ => Health::Well,
+        (Some(after), _) if !after.is_zero() => HostHealth::Hold(after),
+        (_, ResultClass::ServerError) => HostHealth::Failing,
+        _ => HostHealth::Healthy,
     };
     (Outcome::Retryable(failure(reason, after, attempt)), health)
 }
 
-fn by_status(status: u16) -> (Class, Option<ErrorType>) {
+fn by_status(status: u16) -> (ResultClass, Option<ErrorType>) {
     match status {
-        200..=299 => (Class::Success, None),
-        408 | 425 | 429 => (Class::ClientError, Some(ErrorType::Transient)),
-        300..=499 => (Class::ClientError, Some(ErrorType::Permanent)),
-        500..=599 => (Class::ServerError, Some(ErrorType::Transient)),
-        _ => (Class::ServerError, Some(ErrorType::Unknown)),
+        200..=299 => (ResultClass::Success, None),
+        408 | 425 | 429 => (ResultClass::ClientError, Some(ErrorType::Transient)),
+        300..=499 => (ResultClass::ClientError, Some(ErrorType::Permanent)),
+        500..=599 => (ResultClass::ServerError, Some(ErrorType::Transient)),
+        _ => (ResultClass::ServerError, Some(ErrorType::Unknown)),
     }
 }
 
-fn words(status: u16) -> String {
+fn status_text(status: u16) -> String {
     match status {
         300..=399 => format!("answered {status}; redirects are not followed"),
         410 => format!("answered {status}: the receiver is gone for good"),
@@ -101,33 +102,39 @@ fn words(status: u16) -> String {
 }
 
 /// Reads `{"ack":false,"delaySeconds":n}` if the subscription allows it: the row waits without a charged attempt (J5).
-fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
-    if !context.may_postpone || answer.cut {
+fn postponed(response: &HttpResponse, context: AttemptContext) -> Option<Duration> {
+    if !context.may_postpone || response.truncated {
         return None;
     }
-    let said: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
-    if said.get("ack")? != &serde_json::Value::Bool(false) {
+    let reply: serde_json::Value = serde_json::from_slice(&response.body).ok()?;
+    if reply.get("ack")? != &serde_json::Value::Bool(false) {
         return None;
     }
-    let Some(seconds) = said.get("delaySeconds").and_then(serde_json::Value::as_f64) else {
-        return Some(USUAL_DELAY);
+    let Some(seconds) = reply.get("delaySeconds").and_then(serde_json::Value::as_f64) else {
+        return Some(DEFAULT_DELAY);
     };
-    let wish =
+    let requested =
         if seconds.is_sign_negative() { Ok(Duration::ZERO) } else { Duration::try_from_secs_f64(seconds) };
-    Some(wish.unwrap_or(LONGEST_DELAY).clamp(SHORTEST_DELAY, LONGEST_DELAY))
+    Some(requested.unwrap_or(MAX_DELAY).clamp(MIN_DELAY, MAX_DELAY))
 }
 
-pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
-    let (class, kind) = match error.fault {
+pub(crate) fn error(error: &Error, context: AttemptContext) -> (Outcome, HostHealth) {
+    let (class, kind) = match error.kind {
         // No request was sent, so this is not an attempt.
-        Fault::Busy => return (untried(error, Duration::from_secs(1)), Health::Unknown),
-        Fault::Lookups | Fault::Exhausted => return (untried(error, spread()), Health::Unknown),
+        ErrorKind::Busy => return (not_tried(error, Duration::from_secs(1)), HostHealth::Unknown),
+        ErrorKind::TooManyLookups | ErrorKind::Exhausted => {
+            return (not_tried(error, jittered_wait()), HostHealth::Unknown);
+        }
         // The breaker lengthens the wait while the name stays without an answer.
-        Fault::Unanswered => return (untried(error, spread()), Health::Unwell),
-        Fault::Url | Fault::Address | Fault::Certificate => (Class::ConnectionError, ErrorType::Permanent),
-        Fault::Dns | Fault::Connect | Fault::Closed => (Class::ConnectionError, ErrorType::Transient),
-        Fault::Timeout => (Class::Timeout, ErrorType::Transient),
-        Fault::Tls | Fault::Protocol => (Class::ConnectionError, ErrorType::Unknown),
+        ErrorKind::DnsTimeout => return (not_tried(error, jittered_wait()), HostHealth::Failing),
+        ErrorKind::Url | ErrorKind::Address | ErrorKind::Certificate => {
+            (ResultClass::ConnectionError, ErrorType::Permanent)
+        }
+        ErrorKind::Dns | ErrorKind::Connect | ErrorKind::Closed => {
+            (ResultClass::ConnectionError, ErrorType::Transient)
+        }
+        ErrorKind::Timeout => (ResultClass::Timeout, ErrorType::Transient),
+        ErrorKind::Tls | ErrorKind::Protocol => (ResultClass::ConnectionError, ErrorType::Unknown),
     };
     let attempt = Attempt {
         class,
@@ -140,17 +147,17 @@ pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
     };
     let failure = failure(error.to_string(), None, attempt);
     match kind {
-        ErrorType::Permanent => (Outcome::Rejected(failure), Health::Unknown),
-        _ if error.sent => (Outcome::Uncertain(failure), Health::Unwell),
-        _ => (Outcome::Retryable(failure), Health::Unwell),
+        ErrorType::Permanent => (Outcome::Rejected(failure), HostHealth::Unknown),
+        _ if error.sent => (Outcome::Uncertain(failure), HostHealth::Failing),
+        _ => (Outcome::Retryable(failure), HostHealth::Failing),
     }
 }
 
-fn spread() -> Duration {
+fn jittered_wait() -> Duration {
     UNTRIED_WAIT.mul_f64(1.0 + ThreadDice.roll() / 2.0)
 }
 
-fn untried(error: &Error, after: Duration) -> Outcome {
+fn not_tried(error: &Error, after: Duration) -> Outcome {
     Outcome::Deferred(Failure { after: Some(after), ..Failure::new(format!("{error}; not tried")) })
 }
 

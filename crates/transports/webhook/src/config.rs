@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use postrider_broker::{Address, Options};
 use postrider_http::{BreakerSettings, Cidr, Guard, PlainHttp};
+use postrider_target_options::{Address, Options};
 
 use crate::error::{Error, KIND};
 
@@ -65,9 +65,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Parses `webhook://?option=value`; rows name their targets. Options in `beside` override those of the URL.
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, beside, 443);
+    /// Parses `webhook://?option=value`; rows name their targets. Options in `overrides` override those of the URL.
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "webhook" {
             options.mistake("the scheme must be webhook");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use postrider_http::{
-    Call, Client, ClientSettings, Fault, Limits, Resolve, Roots, Route, SystemResolver, Target,
+    Client, ClientSettings, ErrorKind, HttpRequest, RequestLimits, Resolve, ResolvedTarget, Roots,
+    SystemResolver, Target,
 };
 use postrider_seams::hosts;
 use postrider_seams::recheck::Recheck;
@@ -14,12 +15,12 @@ use postrider_seams::transport::Hold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
 use tokio::time::{Instant, timeout_at};
 
-use crate::classify::{self, Context, Health};
+use crate::attempt::{Attempt, ErrorType, ResultClass};
+use crate::classify::{self, AttemptContext, HostHealth};
 use crate::config::Settings;
-use crate::encode::{self, Unsendable};
+use crate::encode::{self, EncodeError};
 use crate::error::{Error, KIND};
 use crate::hosts::Hosts;
-use crate::record::{Attempt, Class, ErrorType};
 
 /// Wait of a row whose secret cannot be used.
 const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
@@ -56,7 +57,7 @@ impl Webhooks {
             lookup_timeout: settings.lookup_timeout,
             resolver,
         });
-        let client = client.map_err(|wrong| Error::one(KIND, wrong))?;
+        let client = client.map_err(|reason| Error::one(KIND, reason))?;
         let hosts = Hosts::new(settings.per_host, settings.concurrency, settings.breaker);
         Ok(Self { settings, client, hosts, clock: unix_now })
     }
@@ -66,17 +67,17 @@ impl Webhooks {
     pub async fn check(&self, url: &str) -> Result<(), String> {
         let target = Target::parse(url).map_err(|error| error.to_string())?;
         match self.client.check(&target).await {
-            Err(error) if matches!(error.fault, Fault::Url | Fault::Address) => Err(error.to_string()),
+            Err(error) if matches!(error.kind, ErrorKind::Url | ErrorKind::Address) => Err(error.to_string()),
             // A name that cannot be resolved now may resolve at delivery.
             _ => Ok(()),
         }
     }
 
-    async fn one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+    async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
         let Content::Webhook(webhook) = &envelope.content else {
             return rejected("this transport takes webhooks, and this row is none");
         };
-        let context = |took| Context {
+        let context = |took| AttemptContext {
             took,
             signed: !webhook.signing.is_empty(),
             may_postpone: webhook.may_postpone,
@@ -94,35 +95,35 @@ impl Webhooks {
         let client = webhook.client.as_deref();
         let slot = match host.slot(client, deadline).await {
             Ok(slot) => slot,
-            Err(put_off) => return put_off,
+            Err(deferred) => return deferred,
         };
         let began = Instant::now();
-        let route = match timeout_at(deadline, self.client.route(client, &target)).await {
-            Ok(Ok(route)) => route,
+        let resolved = match timeout_at(deadline, self.client.resolve(client, &target)).await {
+            Ok(Ok(resolved)) => resolved,
             Ok(Err(error)) => {
                 let (outcome, health) = classify::error(&error, context(began.elapsed()));
                 slot.report(health);
                 return outcome;
             }
             Err(_) => {
-                return Outcome::Deferred(Failure::new("the name look-up did not end in time; not tried"));
+                return Outcome::Deferred(Failure::new("the DNS lookup did not end in time; not tried"));
             }
         };
-        if let Err(failure) = still_holds(webhook, deadline).await {
+        if let Err(failure) = recheck(webhook, deadline).await {
             return Outcome::Deferred(failure);
         }
-        let call = match encode::encode(&envelope.dedupe, webhook, target, self.now(webhook)) {
-            Ok(call) => call,
-            Err(Unsendable::Row(reason)) => return rejected(&reason),
-            Err(Unsendable::Secret(reason)) => {
+        let request = match encode::encode(&envelope.dedupe, webhook, target, self.now(webhook)) {
+            Ok(request) => request,
+            Err(EncodeError::Row(reason)) => return rejected(&reason),
+            Err(EncodeError::Secret(reason)) => {
                 return Outcome::Deferred(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) });
             }
         };
         if let Err(outcome) = envelope.may_begin() {
             return outcome;
         }
-        let (outcome, health) = self.send(&route, &call, webhook, deadline, context).await;
-        if let (Health::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
+        let (outcome, health) = self.send(&resolved, &request, webhook, deadline, context).await;
+        if let (HostHealth::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
             // Check before the slot goes to another row for the same receiver.
             recheck.gone().await;
         }
@@ -132,17 +133,19 @@ impl Webhooks {
 
     async fn send(
         &self,
-        route: &Route,
-        call: &Call,
+        resolved: &ResolvedTarget,
+        request: &HttpRequest,
         webhook: &Webhook,
         deadline: Instant,
-        context: impl Fn(std::time::Duration) -> Context,
-    ) -> (Outcome, Health) {
+        context: impl Fn(std::time::Duration) -> AttemptContext,
+    ) -> (Outcome, HostHealth) {
         let started = Instant::now();
-        let limits =
-            Limits { deadline: deadline.min(started + self.time(webhook)), body: self.settings.max_answer };
-        match self.client.send_by(route, call, limits).await {
-            Ok(answer) => classify::answer(&answer, context(started.elapsed())),
+        let limits = RequestLimits {
+            deadline: deadline.min(started + self.timeout(webhook)),
+            body: self.settings.max_answer,
+        };
+        match self.client.send_resolved(resolved, request, limits).await {
+            Ok(response) => classify::response(&response, context(started.elapsed())),
             Err(error) => classify::error(&error, context(started.elapsed())),
         }
     }
@@ -152,8 +155,10 @@ impl Webhooks {
         (self.clock)().saturating_add(webhook.clock_offset)
     }
 
-    fn time(&self, webhook: &Webhook) -> std::time::Duration {
-        webhook.timeout.map_or(self.settings.timeout, |wish| wish.min(self.settings.longest_timeout))
+    fn timeout(&self, webhook: &Webhook) -> std::time::Duration {
+        webhook
+            .timeout
+            .map_or(self.settings.timeout, |requested| requested.min(self.settings.longest_timeout))
     }
 }
 
@@ -170,9 +175,9 @@ impl Transport for Webhooks {
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         if let [envelope] = batch {
-            return vec![self.one(envelope, deadline).await];
+            return vec![self.deliver_one(envelope, deadline).await];
         }
-        join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
+        join_all(batch.iter().map(|envelope| self.deliver_one(envelope, deadline))).await
     }
 
     /// Always succeeds: rows name their targets, so there is none to probe. Each host has its own breaker.
@@ -192,7 +197,7 @@ fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
 }
 
 /// Checks again what may have changed since the row was composed; an error defers it.
-async fn still_holds(webhook: &Webhook, deadline: Instant) -> Result<(), Failure> {
+async fn recheck(webhook: &Webhook, deadline: Instant) -> Result<(), Failure> {
     let Some(Recheck(recheck)) = &webhook.recheck else { return Ok(()) };
     let checked = timeout_at(deadline, recheck.still_holds()).await;
     checked.unwrap_or_else(|_| Err(Failure::new("its account could not be looked up in time; not tried")))
@@ -201,7 +206,7 @@ async fn still_holds(webhook: &Webhook, deadline: Instant) -> Result<(), Failure
 /// Rejects the row because of its content; no request was sent.
 fn rejected(reason: &str) -> Outcome {
     let attempt = Attempt {
-        class: Class::ClientError,
+        class: ResultClass::ClientError,
         error: Some(ErrorType::Permanent),
         status: None,
         body: None,

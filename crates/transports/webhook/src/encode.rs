@@ -2,7 +2,7 @@
 //!
 //! Invariant: a row cannot change the user agent, the length of the body, where a message ends, or its signature.
 
-use postrider_http::{Call, HeaderMap, HeaderName, HeaderValue, Method, Target};
+use postrider_http::{HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, Target};
 use postrider_seams::Webhook;
 
 use crate::sign;
@@ -40,7 +40,7 @@ pub fn is_reserved(name: &str) -> bool {
 
 /// The reason why a row cannot be encoded.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unsendable {
+pub(crate) enum EncodeError {
     /// The row is invalid.
     Row(String),
     /// A secret is invalid. An operator may fix it, so the row waits.
@@ -48,34 +48,42 @@ pub(crate) enum Unsendable {
 }
 
 /// Builds the request, with a signature made at `now` in Unix seconds.
-pub(crate) fn encode(id: &str, webhook: &Webhook, target: Target, now: i64) -> Result<Call, Unsendable> {
+pub(crate) fn encode(
+    id: &str,
+    webhook: &Webhook,
+    target: Target,
+    now: i64,
+) -> Result<HttpRequest, EncodeError> {
     let mut headers = HeaderMap::with_capacity(webhook.headers.len() + 8);
     headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));
     for (name, value) in webhook.headers.iter().filter(|(name, _)| !is_reserved(name)) {
         let name = HeaderName::try_from(name.as_str())
-            .map_err(|_| Unsendable::Row("headers: a name holds what no header name may".to_owned()))?;
+            .map_err(|_| EncodeError::Row("headers: a name holds what no header name may".to_owned()))?;
         let value = HeaderValue::try_from(value.as_str()).map_err(|_| {
-            Unsendable::Row(format!("headers.{name}: the value holds what no header value may"))
+            EncodeError::Row(format!("headers.{name}: the value holds what no header value may"))
         })?;
         headers.insert(name, value);
     }
-    let own = |field: &str, value: &str| {
+    let header_value = |field: &str, value: &str| {
         HeaderValue::try_from(value)
-            .map_err(|_| Unsendable::Row(format!("{field}: holds what no header value may")))
+            .map_err(|_| EncodeError::Row(format!("{field}: holds what no header value may")))
     };
-    headers.insert("content-type", own("content_type", &webhook.content_type)?);
-    headers.insert("webhook-id", own("id", id)?);
+    headers.insert("content-type", header_value("content_type", &webhook.content_type)?);
+    headers.insert("webhook-id", header_value("id", id)?);
     headers.insert("webhook-timestamp", HeaderValue::from(now));
     if let Some(authorization) = &webhook.authorization {
         let mut value = HeaderValue::try_from(authorization.reveal())
-            .map_err(|_| Unsendable::Secret("the account's token holds what no header value may"))?;
+            .map_err(|_| EncodeError::Secret("the account's token holds what no header value may"))?;
         value.set_sensitive(true);
         headers.insert("authorization", value);
     }
     if !webhook.signing.is_empty() {
         let keys: Result<Vec<_>, _> = webhook.signing.iter().map(sign::key).collect();
-        let keys = keys.map_err(Unsendable::Secret)?;
-        headers.insert("webhook-signature", own("id", &sign::signatures(&keys, id, now, &webhook.body))?);
+        let keys = keys.map_err(EncodeError::Secret)?;
+        headers.insert(
+            "webhook-signature",
+            header_value("id", &sign::signatures(&keys, id, now, &webhook.body))?,
+        );
     }
-    Ok(Call { method: Method::POST, target, headers, body: webhook.body.clone() })
+    Ok(HttpRequest { method: Method::POST, target, headers, body: webhook.body.clone() })
 }

@@ -1,8 +1,8 @@
 //! State of each host: the limit of concurrent requests, and per client its circuit breaker and its hold
 //! (Retry-After).
 //!
-//! The effects of a client's requests (slots, failures, holds) apply to that client only (`room.rs`). Clients share
-//! the host's limit round-robin (`line.rs`). A row that gets no slot was not attempted: it is deferred at no cost.
+//! The effects of a client's requests (slots, failures, holds) apply to that client only (`slots.rs`). Clients share
+//! the host's limit round-robin (`wait_queue.rs`). A row that gets no slot was not attempted: it is deferred at no cost.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,63 +14,63 @@ use postrider_seams::{Dice, Failure, Outcome, ThreadDice};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use crate::classify::Health;
-use line::{Client, Line};
-use room::{Admitted, Room};
-use spare::{Spare, SpareSlot};
+use crate::classify::HostHealth;
+use host_slots::{HostSlots, SlotAdmission};
+use spare_slots::{SpareSlot, SpareSlots};
+use wait_queue::{ClientKey, WaitQueue};
 
-mod line;
-mod room;
-mod spare;
+mod host_slots;
+mod spare_slots;
 #[cfg(test)]
 mod tests;
+mod wait_queue;
 
 /// Time that a delivery waits for a slot of a host that may hang, and the interval between two checks of that.
-const PATIENCE: Duration = Duration::from_millis(500);
+const SLOT_WAIT: Duration = Duration::from_millis(500);
 /// The same while slots become free regularly: deferring a row and claiming it again costs more than waiting.
-const BRISK_PATIENCE: Duration = Duration::from_secs(2);
+const SLOT_WAIT_IF_MOVING: Duration = Duration::from_secs(2);
 /// The same for the first few deliveries of each client while other clients wait too: their turn comes soon, and a
 /// deferred row would start again at the end of the queue.
-const LONG_PATIENCE: Duration = Duration::from_secs(10);
-const FIRST_FEW: usize = 16;
+const SLOT_WAIT_IF_SHARED: Duration = Duration::from_secs(10);
+const FIRST_IN_QUEUE: usize = 16;
 const BUSY: &str = "is busy";
 /// Bounds of the deferral that follows: up to four times as long as the host has been hanging.
-const SHORTEST_PUT_OFF: Duration = Duration::from_secs(1);
-const LONGEST_PUT_OFF: Duration = Duration::from_mins(1);
+const MIN_DEFERRAL: Duration = Duration::from_secs(1);
+const MAX_DEFERRAL: Duration = Duration::from_mins(1);
 /// Maximum number of hosts in memory; healthy idle ones are dropped first.
-const KNOWN_LIMIT: usize = 50_000;
+const MAX_HOSTS: usize = 50_000;
 
 pub(crate) struct Hosts {
-    known: Mutex<HashMap<Arc<str>, Arc<Host>>>,
+    by_name: Mutex<HashMap<Arc<str>, Arc<Host>>>,
     per_host: usize,
     breaker: BreakerSettings,
-    spare: Arc<Spare>,
+    spare: Arc<SpareSlots>,
 }
 
 pub(crate) struct Host {
     name: Arc<str>,
-    spare: Arc<Spare>,
-    state: Mutex<State>,
+    spare: Arc<SpareSlots>,
+    state: Mutex<HostState>,
 }
 
-struct State {
-    room: Room,
-    line: Line<oneshot::Sender<Result<Slot, Outcome>>>,
+struct HostState {
+    slots: HostSlots,
+    wait_queue: WaitQueue<oneshot::Sender<Result<Slot, Outcome>>>,
 }
 
 /// The permit for one request. The caller reports its result; a slot dropped without a report counts as not used.
 pub(crate) struct Slot {
     host: Arc<Host>,
-    client: Client,
+    client: ClientKey,
     began: Instant,
     reported: bool,
     _spare: Option<SpareSlot>,
 }
 
 /// A place in a host's queue; dropping it leaves the queue.
-struct Place {
+struct QueueTicket {
     host: Arc<Host>,
-    client: Client,
+    client: ClientKey,
     ticket: u64,
     answer: oneshot::Receiver<Result<Slot, Outcome>>,
 }
@@ -78,27 +78,30 @@ struct Place {
 impl Hosts {
     /// Creates an empty table of hosts. `concurrency` limits concurrent requests over all hosts.
     pub fn new(per_host: usize, concurrency: usize, breaker: BreakerSettings) -> Self {
-        Self { known: Mutex::default(), per_host, breaker, spare: Spare::new(concurrency) }
+        Self { by_name: Mutex::default(), per_host, breaker, spare: SpareSlots::new(concurrency) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Host>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the state of this host, which is created if it is unknown.
     pub fn host(&self, name: &str) -> Arc<Host> {
-        let mut known = self.lock();
-        if let Some(host) = known.get(name) {
+        let mut hosts = self.lock();
+        if let Some(host) = hosts.get(name) {
             return Arc::clone(host);
         }
-        if known.len() >= KNOWN_LIMIT {
-            known.retain(|_, host| !host.is_forgettable());
+        if hosts.len() >= MAX_HOSTS {
+            hosts.retain(|_, host| !host.can_be_dropped());
         }
         let name: Arc<str> = name.into();
-        let state = State { room: Room::new(self.per_host, self.breaker), line: Line::default() };
+        let state = HostState {
+            slots: HostSlots::new(self.per_host, self.breaker),
+            wait_queue: WaitQueue::default(),
+        };
         let host = Host { name: Arc::clone(&name), spare: Arc::clone(&self.spare), state: Mutex::new(state) };
         let host = Arc::new(host);
-        known.insert(name, Arc::clone(&host));
+        hosts.insert(name, Arc::clone(&host));
         host
     }
 
@@ -106,78 +109,80 @@ impl Hosts {
     /// Sends no request and adds no host.
     pub fn hold(&self, name: &str, client: Option<&str>) -> Option<Hold> {
         let host = Arc::clone(self.lock().get(name)?);
-        let (why, left) = host.lock().room.hold(&client.map(Into::into), Instant::now())?;
-        let why = if why == room::ASKED { HoldReason::Asked } else { HoldReason::Breaker };
+        let (reason, left) = host.lock().slots.hold(&client.map(Into::into), Instant::now())?;
+        let why = if reason == host_slots::PAUSE_REQUESTED { HoldReason::Asked } else { HoldReason::Breaker };
         Some(Hold { target: name.to_owned(), why, left })
     }
 }
 
 impl Host {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HostState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_forgettable(&self) -> bool {
+    fn can_be_dropped(&self) -> bool {
         let state = self.lock();
-        state.line.is_empty() && state.room.is_forgettable(Instant::now())
+        state.wait_queue.is_empty() && state.slots.can_be_dropped(Instant::now())
     }
 
     /// Waits for a slot until `deadline` at most; the error is the deferral of the row.
     pub async fn slot(self: &Arc<Self>, client: Option<&str>, deadline: Instant) -> Result<Slot, Outcome> {
         let began = Instant::now();
-        let mut place = match self.ask(client, began) {
-            Asked::Waits(place) => place,
-            Asked::Answered(answer) => return answer,
+        let mut place = match self.request_slot(client, began) {
+            SlotRequest::Queued(place) => place,
+            SlotRequest::Answered(answer) => return answer,
         };
-        let mut until = deadline.min(began + PATIENCE);
+        let mut until = deadline.min(began + SLOT_WAIT);
         loop {
             match timeout_at(until, &mut place.answer).await {
                 Ok(Ok(answer)) => return answer,
                 Ok(Err(_)) => return place.give_up(),
                 Err(_) => {}
             }
-            // A hanging request frees no slot; only elapsed time grants a spare one (`room.rs`).
-            self.serve();
+            // A hanging request frees no slot; only elapsed time grants a spare one (`hosts/spare_slots.rs`).
+            self.serve_queue();
             if let Ok(answer) = place.answer.try_recv() {
                 return answer;
             }
-            if until >= deadline || !place.may_stay(began) {
+            if until >= deadline || !place.should_wait(began) {
                 return place.give_up();
             }
-            until = deadline.min(Instant::now() + PATIENCE);
+            until = deadline.min(Instant::now() + SLOT_WAIT);
         }
     }
 
     /// Returns a slot or a refusal, or a place in the queue if the host is busy.
-    fn ask(self: &Arc<Self>, client: Option<&str>, now: Instant) -> Asked {
+    fn request_slot(self: &Arc<Self>, client: Option<&str>, now: Instant) -> SlotRequest {
         let mut state = self.lock();
-        let client: Client = client.map(Into::into);
-        let (after, why) = match state.room.admit(&client, now, &self.spare) {
-            Admitted::Go(spare) => return Asked::Answered(Ok(self.begin(client, now, spare))),
-            Admitted::PutOff(after, why) => (after, why),
-            Admitted::Full if state.room.is_moving(&client, now) => {
-                let (sender, answer) = oneshot::channel();
-                let ticket = state.line.join(&client, sender);
-                return Asked::Waits(Place { host: Arc::clone(self), client, ticket, answer });
+        let client: ClientKey = client.map(Into::into);
+        let (after, reason) = match state.slots.admit(&client, now, &self.spare) {
+            SlotAdmission::Granted(spare) => {
+                return SlotRequest::Answered(Ok(self.grant(client, now, spare)));
             }
-            Admitted::Full => (state.room.stuck(&client, now), BUSY),
+            SlotAdmission::Deferred(after, reason) => (after, reason),
+            SlotAdmission::Full if state.slots.is_progressing(&client, now) => {
+                let (sender, answer) = oneshot::channel();
+                let ticket = state.wait_queue.push(&client, sender);
+                return SlotRequest::Queued(QueueTicket { host: Arc::clone(self), client, ticket, answer });
+            }
+            SlotAdmission::Full => (state.slots.stalled_for(&client, now), BUSY),
         };
-        Asked::Answered(Err(self.put_off(after, why)))
+        SlotRequest::Answered(Err(self.defer(after, reason)))
     }
 
-    fn begin(self: &Arc<Self>, client: Client, now: Instant, spare: Option<SpareSlot>) -> Slot {
+    fn grant(self: &Arc<Self>, client: ClientKey, now: Instant, spare: Option<SpareSlot>) -> Slot {
         Slot { host: Arc::clone(self), client, began: now, reported: false, _spare: spare }
     }
 
     /// Assigns free slots to waiting deliveries, round-robin over clients; a client whose host is on hold is refused.
-    fn serve(self: &Arc<Self>) {
+    fn serve_queue(self: &Arc<Self>) {
         loop {
             let now = Instant::now();
             let mut state = self.lock();
-            let State { room, line } = &mut *state;
+            let HostState { slots, wait_queue } = &mut *state;
             let mut decided = None;
-            let next = line.next_where(|client| match room.admit(client, now, &self.spare) {
-                Admitted::Full => false,
+            let next = wait_queue.next_where(|client| match slots.admit(client, now, &self.spare) {
+                SlotAdmission::Full => false,
                 other => {
                     decided = Some(other);
                     true
@@ -185,9 +190,9 @@ impl Host {
             });
             let Some(((client, next), decided)) = next.zip(decided) else { return };
             let answer = match decided {
-                Admitted::Go(spare) => Ok(self.begin(client, now, spare)),
-                Admitted::PutOff(after, why) => Err(self.put_off(after, why)),
-                Admitted::Full => return,
+                SlotAdmission::Granted(spare) => Ok(self.grant(client, now, spare)),
+                SlotAdmission::Deferred(after, reason) => Err(self.defer(after, reason)),
+                SlotAdmission::Full => return,
             };
             // A slot whose receiver is gone is dropped here, and its drop needs the lock.
             drop(state);
@@ -197,69 +202,71 @@ impl Host {
 
     /// Defers a row with jitter, so that rows deferred together do not return together. Rows of a busy host are spread
     /// widely, because each check of a hanging host costs the others, and more rows return than it has slots.
-    fn put_off(&self, after: Duration, why: &str) -> Outcome {
-        let (after, roll) = (after.max(SHORTEST_PUT_OFF), ThreadDice.roll());
-        let after = if why == BUSY {
-            after.mul_f64(2.5 + 1.5 * roll).min(LONGEST_PUT_OFF.mul_f64(0.75 + roll / 4.0))
+    fn defer(&self, after: Duration, reason: &str) -> Outcome {
+        let (after, roll) = (after.max(MIN_DEFERRAL), ThreadDice.roll());
+        let after = if reason == BUSY {
+            after.mul_f64(2.5 + 1.5 * roll).min(MAX_DEFERRAL.mul_f64(0.75 + roll / 4.0))
         } else {
             after.mul_f64(1.125 + roll / 8.0)
         };
         let failure =
-            Failure { after: Some(after), ..Failure::new(format!("{} {why}; not tried", self.name)) };
+            Failure { after: Some(after), ..Failure::new(format!("{} {reason}; not tried", self.name)) };
         Outcome::Deferred(failure)
     }
 }
 
-enum Asked {
+enum SlotRequest {
     /// The host is busy.
-    Waits(Place),
+    Queued(QueueTicket),
     Answered(Result<Slot, Outcome>),
 }
 
-impl Place {
+impl QueueTicket {
     /// Whether waiting further is worthwhile. A long wait is so only if clients take turns: a single client is better
     /// served by its other hosts.
-    fn may_stay(&self, began: Instant) -> bool {
+    fn should_wait(&self, began: Instant) -> bool {
         let now = Instant::now();
         let state = self.host.lock();
-        let first = state.line.place(&self.client, self.ticket).is_none_or(|place| place < FIRST_FEW);
-        let shared = state.line.clients() > 1 || state.room.is_shared(&self.client);
+        let first =
+            state.wait_queue.position(&self.client, self.ticket).is_none_or(|place| place < FIRST_IN_QUEUE);
+        let shared = state.wait_queue.clients() > 1 || state.slots.is_shared(&self.client);
         let waited = now.saturating_duration_since(began);
-        let brisk = state.room.stuck(&self.client, now) < PATIENCE;
-        let brisk = brisk || state.room.is_overtaken(&self.client, now);
-        let in_turns = first && shared && waited < LONG_PATIENCE;
-        state.room.is_moving(&self.client, now) && (in_turns || (brisk && waited < BRISK_PATIENCE))
+        let progressing = state.slots.stalled_for(&self.client, now) < SLOT_WAIT;
+        let progressing = progressing || state.slots.spare_given_recently(&self.client, now);
+        let shared_turn = first && shared && waited < SLOT_WAIT_IF_SHARED;
+        state.slots.is_progressing(&self.client, now)
+            && (shared_turn || (progressing && waited < SLOT_WAIT_IF_MOVING))
     }
 
     fn give_up(mut self) -> Result<Slot, Outcome> {
-        let stuck = {
+        let stalled = {
             let mut state = self.host.lock();
-            state.line.leave(&self.client, self.ticket);
-            state.room.stuck(&self.client, Instant::now())
+            state.wait_queue.remove(&self.client, self.ticket);
+            state.slots.stalled_for(&self.client, Instant::now())
         };
         // The answer may have arrived at the last moment.
-        self.answer.try_recv().unwrap_or_else(|_| Err(self.host.put_off(stuck, BUSY)))
+        self.answer.try_recv().unwrap_or_else(|_| Err(self.host.defer(stalled, BUSY)))
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
-        self.host.lock().line.leave(&self.client, self.ticket);
+        self.host.lock().wait_queue.remove(&self.client, self.ticket);
     }
 }
 
 impl Slot {
     /// Reports the result of the request, which updates the client's slots, breaker and hold.
-    pub fn report(mut self, health: Health) {
+    pub fn report(mut self, health: HostHealth) {
         self.reported = true;
         let now = Instant::now();
-        self.host.lock().room.report(&self.client, health, self.began, now);
+        self.host.lock().slots.report(&self.client, health, self.began, now);
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.host.lock().room.end(&self.client, self.reported, Instant::now());
-        self.host.serve();
+        self.host.lock().slots.end(&self.client, self.reported, Instant::now());
+        self.host.serve_queue();
     }
 }

@@ -9,7 +9,7 @@ fn place(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_machines_policy_is_put_back() {
+fn the_machines_policy_is_restored() {
     let folder = place("back");
     let path = folder.join("policy-rc.d");
     std::fs::write(&path, "the machine's own").unwrap();
@@ -22,7 +22,7 @@ fn the_machines_policy_is_put_back() {
 }
 
 #[test]
-fn no_policy_before_means_none_after() {
+fn without_a_policy_before_there_is_none_after() {
     let folder = place("none");
     let path = folder.join("policy-rc.d");
     std::mem::forget(ServicePolicy::forbid_starts(&path).unwrap());
@@ -32,7 +32,7 @@ fn no_policy_before_means_none_after() {
 }
 
 #[test]
-fn a_policy_left_aside_by_a_killed_run_is_not_lost() {
+fn a_policy_saved_by_a_killed_run_is_not_lost() {
     let folder = place("killed");
     let path = folder.join("policy-rc.d");
     std::fs::write(&path, "the machine's own").unwrap();

@@ -121,9 +121,9 @@ impl Link {
     /// Whether this answer is to be lost. Requests are always forwarded; a matching one marks its answer.
     fn is_lost(&self, bytes: &[u8], is_answer: bool) -> bool {
         if is_answer {
-            return self.losses.takes_answer(bytes) || self.flags().loses_answer;
+            return self.losses.loses(bytes) || self.flags().loses_answer;
         }
-        if self.losses.takes_request(bytes) {
+        if self.losses.loses_answer_to(bytes) {
             self.flags().loses_answer = true;
         }
         false

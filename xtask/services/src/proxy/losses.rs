@@ -12,7 +12,7 @@ impl Losses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn expect(&self, answer: LostAnswer, times: usize) {
+    pub(super) fn lose(&self, answer: LostAnswer, times: usize) {
         *self.lock() = Some((answer, times));
     }
 
@@ -21,18 +21,18 @@ impl Losses {
     }
 
     /// Whether the answer to this request is to be lost.
-    pub(super) fn takes_request(&self, bytes: &[u8]) -> bool {
-        self.takes(|answer| matches!(answer, LostAnswer::To(part) if contains(bytes, part)))
+    pub(super) fn loses_answer_to(&self, bytes: &[u8]) -> bool {
+        self.count_down(|answer| matches!(answer, LostAnswer::To(part) if contains(bytes, part)))
     }
 
     /// Whether this answer is to be lost.
-    pub(super) fn takes_answer(&self, bytes: &[u8]) -> bool {
-        self.takes(|answer| matches!(answer, LostAnswer::With(part) if contains(bytes, part)))
+    pub(super) fn loses(&self, bytes: &[u8]) -> bool {
+        self.count_down(|answer| matches!(answer, LostAnswer::With(part) if contains(bytes, part)))
     }
 
-    fn takes(&self, is_meant: impl Fn(LostAnswer) -> bool) -> bool {
+    fn count_down(&self, matches: impl Fn(LostAnswer) -> bool) -> bool {
         match &mut *self.lock() {
-            Some((answer, times)) if *times > 0 && is_meant(*answer) => {
+            Some((answer, times)) if *times > 0 && matches(*answer) => {
                 *times -= 1;
                 true
             }

@@ -15,11 +15,11 @@ fn server(script: &str) -> Server {
 }
 
 #[test]
-fn a_server_that_ends_at_once_is_told_with_its_log() {
+fn a_server_that_ends_at_once_is_reported_with_its_log() {
     let mut server = server("echo the disk is full >&2; exit 3");
-    let told = server.start(|| false).unwrap_err().to_string();
-    assert!(told.contains("the test's server is not ready: it ended with exit status: 3"), "{told}");
-    assert!(told.contains("the disk is full"), "{told}");
+    let error = server.start(|| false).unwrap_err().to_string();
+    assert!(error.contains("the test's server is not ready: it ended with exit status: 3"), "{error}");
+    assert!(error.contains("the disk is full"), "{error}");
     assert!(!server.is_running());
 }
 
@@ -29,9 +29,9 @@ fn a_kill_reaches_children_in_groups_of_their_own() {
     let file = server.folder().join("child");
     server.start(|| std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'))).unwrap();
     let child: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
-    assert!(signal::lives(child));
+    assert!(signal::is_alive(child));
     server.kill();
-    assert!(!signal::lives(child));
+    assert!(!signal::is_alive(child));
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn a_dropped_server_leaves_no_folder() {
 }
 
 #[test]
-fn a_taken_port_is_tried_again_elsewhere() {
+fn a_taken_port_is_retried_on_another() {
     let tries = std::cell::Cell::new(0);
-    let outcome = on_some_port(|port| {
+    let outcome = on_free_port(|port| {
         tries.set(tries.get() + 1);
         if tries.get() < 3 {
             Err(Error::Failed { command: "bind".into(), output: String::new() })

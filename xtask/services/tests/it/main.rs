@@ -39,10 +39,10 @@ fn postgres_keeps_commits_over_kills_and_restarts() {
         psql(&server, &format!("insert into kept values ({n})"));
         server.kill();
         assert!(!server.is_running());
-        server.start_again().unwrap();
+        server.restart().unwrap();
     }
     server.stop();
-    server.start_again().unwrap();
+    server.restart().unwrap();
     assert_eq!(psql(&server, "select count(*) from kept"), "3");
     assert_eq!(psql(&server, "show timezone"), "Asia/Kathmandu");
     busy.wait().unwrap();
@@ -55,27 +55,27 @@ fn mariadb_keeps_commits_over_kills_and_restarts() {
     for n in 1..=2 {
         mariadb(&server, &format!("insert into d.kept values ({n})"));
         server.kill();
-        server.start_again().unwrap();
+        server.restart().unwrap();
     }
     server.stop();
-    server.start_again().unwrap();
+    server.restart().unwrap();
     assert_eq!(mariadb(&server, "select count(*) from d.kept"), "2");
 }
 
 /// A plain SMTP client: sends each line, returns the codes of the replies.
-fn converse(address: SocketAddr, lines: &[&str]) -> Vec<String> {
+fn send_lines(address: SocketAddr, lines: &[&str]) -> Vec<String> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
-    let mut codes = vec![code(&mut answers)];
+    let mut codes = vec![reply_code(&mut answers)];
     for line in lines {
         stream.write_all(format!("{line}\r\n").as_bytes()).unwrap();
-        codes.push(code(&mut answers));
+        codes.push(reply_code(&mut answers));
     }
     codes
 }
 
-fn code(answers: &mut impl BufRead) -> String {
+fn reply_code(answers: &mut impl BufRead) -> String {
     loop {
         let mut line = String::new();
         if answers.read_line(&mut line).unwrap_or(0) == 0 {
@@ -94,7 +94,7 @@ fn mail<'a>(to: &'a str, body: &'a str) -> Vec<&'a str> {
 #[test]
 fn the_sink_accepts_mail() {
     let sink = SmtpSink::start().unwrap();
-    let codes = converse(sink.address(), &mail("RCPT TO:<to@example.org>", "hello\r\n."));
+    let codes = send_lines(sink.address(), &mail("RCPT TO:<to@example.org>", "hello\r\n."));
     assert_eq!(codes, ["220", "250", "250", "250", "354", "250"]);
 }
 
@@ -104,16 +104,16 @@ fn the_smtp_server_journals_what_it_accepts_and_nothing_else() {
     let text = "Message-ID: <one@example.org>\r\n\r\nhello\r\n.";
     let send = |server: &SmtpServer, to: &str| {
         let recipient = format!("RCPT TO:<{to}@example.org>");
-        converse(server.address(), &mail(&recipient, text)).last().unwrap().clone()
+        send_lines(server.address(), &mail(&recipient, text)).last().unwrap().clone()
     };
     assert_eq!(send(&server, "plain"), "250");
     assert_eq!(send(&server, "data-554-a"), "554");
     assert_eq!(send(&server, "lost-a"), "closed");
     assert_eq!(send(&server, "hangup-a"), "closed");
-    let refused = converse(server.address(), &mail("RCPT TO:<rcpt-550-a@example.org>", text)[..3]);
+    let refused = send_lines(server.address(), &mail("RCPT TO:<rcpt-550-a@example.org>", text)[..3]);
     assert_eq!(refused.last().unwrap(), "550");
     server.kill();
-    server.start_again().unwrap();
+    server.restart().unwrap();
     assert_eq!(send(&server, "after"), "250");
     let journal = std::fs::read_to_string(server.journal()).unwrap();
     let of = |to: &str| {
@@ -131,7 +131,7 @@ fn the_smtp_server_journals_what_it_accepts_and_nothing_else() {
 fn greylisting_puts_off_and_then_accepts() {
     let greylist = Some(Duration::from_millis(300));
     let server = SmtpServer::start(&SmtpOptions { greylist, ..SmtpOptions::default() }).unwrap();
-    let first_try = |()| converse(server.address(), &mail("RCPT TO:<a@example.org>", "")[..3])[3].clone();
+    let first_try = |()| send_lines(server.address(), &mail("RCPT TO:<a@example.org>", "")[..3])[3].clone();
     assert_eq!(first_try(()), "451");
     let until = Instant::now() + Duration::from_secs(5);
     while first_try(()) != "250" {
@@ -144,11 +144,15 @@ fn a_login_is_required_and_checked() {
     let login = Some(("user".to_owned(), "secret".to_owned()));
     let server = SmtpServer::start(&SmtpOptions { login, ..SmtpOptions::default() }).unwrap();
     // "\0user\0secret" and "\0user\0wrong!".
-    let right =
-        converse(server.address(), &["EHLO me", "AUTH PLAIN AHVzZXIAc2VjcmV0", "MAIL FROM:<a@example.org>"]);
+    let right = send_lines(
+        server.address(),
+        &["EHLO me", "AUTH PLAIN AHVzZXIAc2VjcmV0", "MAIL FROM:<a@example.org>"],
+    );
     assert_eq!(right, ["220", "250", "235", "250"]);
-    let wrong =
-        converse(server.address(), &["EHLO me", "AUTH PLAIN AHVzZXIAd3Jvbmch", "MAIL FROM:<a@example.org>"]);
+    let wrong = send_lines(
+        server.address(),
+        &["EHLO me", "AUTH PLAIN AHVzZXIAd3Jvbmch", "MAIL FROM:<a@example.org>"],
+    );
     assert_eq!(wrong, ["220", "250", "535", "530"]);
 }
 
@@ -164,8 +168,8 @@ fn tls_works_both_ways() {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.contains("Verification: OK"), "{tls:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && stderr.contains("Verification: OK"), "{tls:?}: {stderr}");
     }
 }
 
@@ -232,7 +236,7 @@ fn nats_keeps_streams_over_kills() {
     assert!(nats(&server, "kept hello").contains("\"seq\":1"));
     server.kill();
     assert!(!server.is_running());
-    server.start_again().unwrap();
+    server.restart().unwrap();
     assert!(nats(&server, "kept again").contains("\"seq\":2"));
 }
 
@@ -243,8 +247,8 @@ fn the_emulator_of_sqs_and_the_broker_of_kafkas_protocol_start_again() {
     ministack.kill();
     tansu.kill();
     assert!(!ministack.is_running() && !tansu.is_running());
-    ministack.start_again().unwrap();
-    tansu.start_again().unwrap();
+    ministack.restart().unwrap();
+    tansu.restart().unwrap();
     assert!(ministack.is_running() && tansu.is_running());
 }
 

@@ -19,13 +19,13 @@ async fn holds(rows: &[((&'static str, Value), &str)]) {
         let composer = MailJobComposer::new(settings());
         let mut composed = composer.compose(&[row(std::slice::from_ref(change)), row(&[])]).await;
         assert!(composed.pop().unwrap().is_ok(), "{change:?}: the next row goes on");
-        let found = told(composed.pop().unwrap());
+        let found = summary(composed.pop().unwrap());
         assert!(found.starts_with(expected), "{change:?}: {found}, not {expected}");
     }
 }
 
 #[tokio::test]
-async fn n05_a_bad_event_fails_and_the_next_row_goes_on() {
+async fn n05_an_invalid_event_fails_and_the_next_row_is_composed() {
     holds(&[
         (template(&json!({ "id": "closed-seat" })), "failed validation_error: template.id"),
         (template(&json!({ "version": "v9" })), "failed template_missing_locale: "),
@@ -44,7 +44,7 @@ async fn n05_a_bad_event_fails_and_the_next_row_goes_on() {
 }
 
 #[tokio::test]
-async fn n05_a_bad_recipient_is_skipped_and_the_next_row_goes_on() {
+async fn n05_an_invalid_recipient_is_skipped_and_the_next_row_is_composed() {
     let newline = text("ann@example.net\nBcc: eve@example.net");
     let skipped = "skipped invalid_recipient";
     let rows = [newline, text(""), text("ann"), Value::Null];
@@ -52,7 +52,7 @@ async fn n05_a_bad_recipient_is_skipped_and_the_next_row_goes_on() {
 }
 
 #[tokio::test]
-async fn n11_broken_preferences_fail_and_the_next_row_goes_on() {
+async fn n11_invalid_preferences_fail_and_the_next_row_is_composed() {
     let window = "failed validation_error: subscription.preferences.deliveryWindow";
     holds(&[
         (
@@ -81,7 +81,7 @@ async fn n11_broken_preferences_fail_and_the_next_row_goes_on() {
 }
 
 #[tokio::test]
-async fn n07_an_event_that_is_gone_is_told() {
+async fn n07_a_missing_event_is_reported() {
     let gone =
         ["event.term_id", "event.index_number", "event.status_after", "event.event_at", "event.payload"];
     let found = outcome(&gone.map(|field| (field, Value::Null))).await;
@@ -89,7 +89,7 @@ async fn n07_an_event_that_is_gone_is_told() {
 }
 
 #[tokio::test]
-async fn g7_what_is_told_holds_no_secret_of_a_link_and_is_short() {
+async fn g7_a_reason_is_short_and_contains_no_secret() {
     let secret = ("subscription.unsubscribe_token", text("s3cret"));
     let found = outcome(&[secret, ("section.meeting_summary", Value::Null)]).await;
     assert!(!found.contains("s3cret"), "{found}");
@@ -101,7 +101,7 @@ async fn g7_what_is_told_holds_no_secret_of_a_link_and_is_short() {
 }
 
 #[tokio::test]
-async fn n10_a_variable_that_only_the_template_wants_has_a_code_of_its_own() {
+async fn n10_a_variable_that_only_the_template_needs_has_its_own_code() {
     let folder = tempfile::tempdir().unwrap();
     let locale = folder.path().join("open-seat/v2/en-US");
     std::fs::create_dir_all(&locale).unwrap();
@@ -110,14 +110,14 @@ async fn n10_a_variable_that_only_the_template_wants_has_a_code_of_its_own() {
         let templates = LiveTemplates::open(Some(folder.path()), default).unwrap();
         Settings { templates, ..settings() }
     };
-    let found = told(compose_with(with("en"), &[template(&json!({ "version": "v2" }))]).await);
+    let found = summary(compose_with(with("en"), &[template(&json!({ "version": "v2" }))]).await);
     assert!(
         found.starts_with("failed template_variable_missing: ") && found.contains("professor"),
         "{found}"
     );
     let given = template(&json!({ "version": "v2", "variables": { "professor": "Knuth" } }));
-    assert_eq!(told(compose_with(with("en"), std::slice::from_ref(&given)).await), "mail");
+    assert_eq!(summary(compose_with(with("en"), std::slice::from_ref(&given)).await), "mail");
     let nowhere = [given, ("subscription.locale", text("fr"))];
-    let found = told(compose_with(with("de"), &nowhere).await);
+    let found = summary(compose_with(with("de"), &nowhere).await);
     assert!(found.starts_with("failed template_missing_locale: "), "{found}");
 }

@@ -43,7 +43,7 @@ async fn n05_only_active_subscriptions_get_mail() {
 }
 
 #[tokio::test]
-async fn n08_a_row_whose_twin_is_being_sent_waits_free() {
+async fn n08_a_row_waits_at_no_cost_while_its_duplicate_is_sent() {
     let twin = ("history.in_flight", Value::Int(1));
     assert_eq!(outcome(std::slice::from_ref(&twin)).await, "deferred 5");
     assert_eq!(outcome(&[twin, ("history.duplicates", text("1"))]).await, "skipped duplicate");
@@ -64,12 +64,16 @@ async fn n11_notify_on_compares_with_the_status_ignoring_case() {
 }
 
 #[tokio::test]
-async fn n11_max_notifications_counts_what_was_sent() {
+async fn n11_max_notifications_counts_sent_mails() {
     for (most, sent, expected) in
         [(3, 2, "mail"), (3, 3, "skipped max_notifications"), (0, 0, "skipped max_notifications")]
     {
-        let wish = metadata(&json!({ "preferences": { "maxNotifications": most } }));
-        assert_eq!(outcome(&[wish, ("history.sent", Value::Int(sent))]).await, expected, "{sent} of {most}");
+        let preferences = metadata(&json!({ "preferences": { "maxNotifications": most } }));
+        assert_eq!(
+            outcome(&[preferences, ("history.sent", Value::Int(sent))]).await,
+            expected,
+            "{sent} of {most}"
+        );
     }
 }
 
@@ -88,7 +92,7 @@ async fn n11_snooze_and_window_defer_free() {
     assert_eq!(outcome(&[window(900, 730)]).await, "mail", "it wraps midnight");
     assert_eq!(outcome(&[window(5, 5)]).await, "mail", "the whole day");
     let zone = Settings { zone: Tz::Asia__Shanghai, ..settings() }; // 20:00 there
-    assert_eq!(told(compose_with(zone, &[window(1260, 1320)]).await), "deferred 3600");
+    assert_eq!(summary(compose_with(zone, &[window(1260, 1320)]).await), "deferred 3600");
     let both = json!({ "preferences": {
         "snoozeUntil": "2026-11-16T13:00:00Z",
         "deliveryWindow": { "startMinutes": 840, "endMinutes": 900 },
@@ -97,13 +101,13 @@ async fn n11_snooze_and_window_defer_free() {
 }
 
 #[tokio::test]
-async fn n11_nothing_is_put_off_past_the_moment_when_it_expires() {
+async fn n11_no_row_is_deferred_beyond_its_expiry() {
     let snoozed = metadata(&json!({ "preferences": { "snoozeUntil": "2026-11-20T13:00:00Z" } }));
     let day_less_a_minute = 24 * 3600 - 60;
     assert_eq!(outcome(std::slice::from_ref(&snoozed)).await, format!("deferred {day_less_a_minute}"));
     let old = ("created", text("2026-11-14 11:59:00"));
     assert_eq!(outcome(&[snoozed.clone(), old.clone()]).await, "deferred 0");
     let forever = Settings { expires: None, ..settings() };
-    let found = told(compose_with(forever, &[snoozed, old]).await);
+    let found = summary(compose_with(forever, &[snoozed, old]).await);
     assert_eq!(found, format!("deferred {}", 4 * 86_400 + 3600));
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn n09_the_envelope_has_all_that_a_sender_is_to_know() {
+async fn n09_the_envelope_has_everything_that_a_sender_needs() {
     let envelope = compose(&[]).await.unwrap();
     let mail = mail(&envelope);
     assert_eq!((mail.from.as_str(), mail.to[0].as_str()), ("seats@example.org", "ann@example.net"));
@@ -30,7 +30,7 @@ async fn n09_the_envelope_has_all_that_a_sender_is_to_know() {
 }
 
 #[tokio::test]
-async fn n07_title_and_number_are_as_they_were_when_the_seat_was_seen() {
+async fn n07_title_and_number_come_from_the_snapshot() {
     let envelope = compose(&[]).await.unwrap();
     let variables: serde_json::Value =
         serde_json::from_str(envelope.detail["variables"].as_text().unwrap()).unwrap();
@@ -69,7 +69,7 @@ async fn n10_one_click_needs_a_token_and_https() {
     };
     assert_eq!(headers(settings(), text("t")).await, [true, true]);
     assert_eq!(headers(settings(), Value::Null).await, [false, false]);
-    let plain = Pattern::parse("http://seats.example/u/{subscription_id}").unwrap();
+    let plain = UrlPattern::parse("http://seats.example/u/{subscription_id}").unwrap();
     let plain = Settings { unsubscribe_url: Some(plain), ..settings() };
     assert_eq!(headers(plain, Value::Null).await, [true, false]);
 }
@@ -129,10 +129,10 @@ async fn n09_metadata_and_trace_are_headers_of_the_mail() {
 #[tokio::test]
 async fn n10_a_missing_unsubscribe_token_is_named() {
     let mut settings = settings();
-    settings.manage_url = Pattern::parse("https://seats.example/s?t={token}").unwrap();
+    settings.manage_url = UrlPattern::parse("https://seats.example/s?t={token}").unwrap();
     let composed = compose_with(settings, &[("subscription.unsubscribe_token", Value::Null)]).await;
     assert_eq!(
-        told(composed),
+        summary(composed),
         "failed validation_error: subscription 52 has no unsubscribe_token, which mail.manage_url needs for {token}"
     );
 }

@@ -19,9 +19,9 @@ fn write_at(folder: &Path, text: &str, seconds: u64) {
 }
 
 /// Checks the folder as if a second had passed.
-fn look(live: &LiveTemplates) -> String {
+fn reload_if_changed(live: &LiveTemplates) -> String {
     let folder = live.folder.clone().unwrap();
-    live.look(&folder, &mut live.current.lock().unwrap());
+    live.reload_if_changed(&folder, &mut live.current.lock().unwrap());
     live.current().render("hello", None, &json!({})).unwrap().text
 }
 
@@ -30,19 +30,19 @@ fn a_change_is_taken_up_when_it_has_settled() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "one");
     let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
-    assert_eq!(look(&live), "one");
+    assert_eq!(reload_if_changed(&live), "one");
     write(folder.path(), "two, longer");
-    assert_eq!(look(&live), "one", "it may still be written");
-    assert_eq!(look(&live), "two, longer");
+    assert_eq!(reload_if_changed(&live), "one", "it may still be written");
+    assert_eq!(reload_if_changed(&live), "two, longer");
 }
 
 #[test]
-fn n10_a_change_made_while_nobody_looked_is_taken_up_at_the_first_look() {
+fn n10_a_change_between_two_checks_is_loaded_at_the_next_check() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "one");
     let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
     write_at(folder.path(), "two", 1_600_000_000);
-    assert_eq!(look(&live), "two");
+    assert_eq!(reload_if_changed(&live), "two");
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn a_broken_change_leaves_the_former_templates_in_use() {
     write(folder.path(), "one");
     let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
     write(folder.path(), "{{ broken");
-    assert_eq!([look(&live), look(&live)], ["one", "one"]);
+    assert_eq!([reload_if_changed(&live), reload_if_changed(&live)], ["one", "one"]);
     write(folder.path(), "mended at last");
-    assert_eq!([look(&live), look(&live)], ["one", "mended at last"]);
+    assert_eq!([reload_if_changed(&live), reload_if_changed(&live)], ["one", "mended at last"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use postrider_seams::migrate::Options;
 use postrider_sql::plain::{Plain, Statement};
 
 use super::rate;
-use crate::commands::Desk;
+use crate::commands::CommandContext;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::settings::LaneSettings;
@@ -21,17 +21,17 @@ pub const BATCH: u32 = 500;
 /// Time for which commits are counted.
 const COMMITS: Duration = Duration::from_secs(1);
 
-/// Two scratch tables on the store of one lane; [`Scratch::drop_all`] removes them.
-pub struct Scratch<'a> {
-    desk: &'a Desk,
+/// Two scratch tables on the store of one lane; [`ScratchTables::drop_all`] removes them.
+pub struct ScratchTables<'a> {
+    context: &'a CommandContext,
     database: Arc<dyn Plain>,
     lanes: [LaneSettings; 2],
 }
 
-impl<'a> Scratch<'a> {
-    /// Names two new tables on the store of this lane; [`Scratch::fill`] creates them.
-    pub fn new(desk: &'a Desk, lane: &LaneSettings) -> Result<Self, Failure> {
-        let database = desk.wiring.own_tables(&lane.store).map_err(|_| {
+impl<'a> ScratchTables<'a> {
+    /// Names two new tables on the store of this lane; [`ScratchTables::fill`] creates them.
+    pub fn new(context: &'a CommandContext, lane: &LaneSettings) -> Result<Self, Failure> {
+        let database = context.wiring.internal_tables(&lane.store).map_err(|_| {
             Failure::Misuse(format!(
                 "store `{}` is not an SQL database: `bench` measures PostgreSQL, MySQL and SQLite",
                 lane.store
@@ -45,7 +45,7 @@ impl<'a> Scratch<'a> {
             contract.table.name = format!("postrider_bench_{mark:08x}_{which}");
             LaneSettings { name: "bench".to_owned(), contract: Arc::new(contract), stage: 0, ..lane.clone() }
         });
-        Ok(Self { desk, database, lanes })
+        Ok(Self { context, database, lanes })
     }
 
     /// The name of the store.
@@ -64,12 +64,12 @@ impl<'a> Scratch<'a> {
 
     /// Opens one of the tables, 0 or 1.
     pub async fn open(&self, which: usize) -> Result<Arc<dyn Table>, Failure> {
-        Ok(self.desk.wiring.open(&self.lanes[which]).await?)
+        Ok(self.context.wiring.open(&self.lanes[which]).await?)
     }
 
     /// Creates the table and fills it with due rows.
     pub async fn fill(&self, which: usize, rows: u64, progress: &mut Progress) -> Result<(), Failure> {
-        self.desk.wiring.migration(&self.lanes[which]).apply(Options::default()).await?;
+        self.context.wiring.migration(&self.lanes[which]).apply(Options::default()).await?;
         let table = self.table(which);
         let mut left = rows;
         while left > 0 {
@@ -133,7 +133,7 @@ impl<'a> Scratch<'a> {
         match answers.first().and_then(|answer| answer.rows.first()).and_then(|row| row.first()) {
             Some(Value::Int(first)) => Ok(*first),
             Some(Value::Text(first)) => {
-                first.parse().map_err(|_| Failure::Failed(format!("`{first}` is no key")))
+                first.parse().map_err(|_| Failure::Failed(format!("`{first}` is not a key")))
             }
             _ => Err(Failure::Failed("the scratch table is empty".to_owned())),
         }

@@ -1,26 +1,26 @@
 //! `send` to the e-mail pipeline: writes the payload to a file, and inserts a row that names it.
 
-use super::super::Desk;
-use super::{body, written};
+use super::super::CommandContext;
+use super::{body, print_written};
 use crate::cli::MailArgs;
-use crate::emails::accept::{Content, Refusal, accept, check_id, fresh_id};
+use crate::emails::accept::{Content, Refusal, accept, check_id, new_id};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::settings::LaneSettings;
 
 /// Writes the file and the row, and prints the id; the idempotency key is the id if one is given.
-pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(), Failure> {
-    let id = args.idempotency_key.clone().unwrap_or_else(fresh_id);
-    let told = |refusal: Refusal| match refusal {
-        Refusal::Id => Failure::Misuse(format!("--idempotency-key is the e-mail's id there: {refusal}")),
+pub async fn send(context: &CommandContext, lane: &LaneSettings, args: &MailArgs) -> Result<(), Failure> {
+    let id = args.idempotency_key.clone().unwrap_or_else(new_id);
+    let to_failure = |refusal: Refusal| match refusal {
+        Refusal::Id => Failure::Misuse(format!("--idempotency-key becomes the e-mail's id: {refusal}")),
         Refusal::Store(error) => error.into(),
         other => Failure::Failed(other.to_string()),
     };
-    check_id(&id).map_err(told)?;
+    check_id(&id).map_err(to_failure)?;
     let payload = payload(&id, args)?;
-    let table = desk.wiring.open(lane).await?;
-    accept(lane, &*table, &id, Content::Payload, payload.as_bytes(), None).await.map_err(told)?;
-    written(Output::new(args.json), lane, "e-mail", &id)
+    let table = context.wiring.open(lane).await?;
+    accept(lane, &*table, &id, Content::Payload, payload.as_bytes(), None).await.map_err(to_failure)?;
+    print_written(Output::new(args.json), lane, "e-mail", &id)
 }
 
 fn payload(id: &str, args: &MailArgs) -> Result<String, Failure> {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write};
 use std::time::{Duration, Instant};
 
-use super::{Lanes, look_at_all, notes, shown_rows, write_json};
-use crate::commands::Desk;
+use super::{LaneStatuses, format_count, notes, query_all, write_json};
+use crate::commands::CommandContext;
 use crate::failure::Failure;
-use crate::table::Table;
+use crate::text_table::TextTable;
 
 /// Switches to the alternate screen without cursor and line wrap; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -18,17 +18,17 @@ const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// Updates until Ctrl-C. An unavailable database is shown and retried.
-pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, json: bool, every: Duration) -> Result<(), Failure> {
     let screen = Screen::enter(!json && std::io::stdout().is_terminal())?;
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    let mut before = Before::default();
+    let mut previous = PreviousPage::default();
     loop {
-        let lanes = look_at_all(desk).await;
+        let lanes = query_all(context).await;
         let mut text = Vec::new();
         if json {
             write_json(&mut text, &lanes)?;
         } else {
-            page(&mut text, every, before.table(&lanes), screen.as_ref().and_then(|_| height()))?;
+            page(&mut text, every, previous.table(&lanes), screen.as_ref().and_then(|_| height()))?;
         }
         if screen.is_some() {
             redraw(&text)?;
@@ -50,7 +50,7 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
 }
 
 /// Writes one page. If the window is too low, empty states are omitted, and then the page is cut to its height.
-fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>) -> std::io::Result<()> {
+fn page(text: &mut Vec<u8>, every: Duration, table: TextTable, height: Option<usize>) -> std::io::Result<()> {
     let head = format!("every {} s, Ctrl-C to stop", every.as_secs());
     // Two header lines, and one for the cursor.
     let room = height.map_or(usize::MAX, |height| height.saturating_sub(3).max(2));
@@ -58,7 +58,7 @@ fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>
         writeln!(text, "{head}\n")?;
         return table.write(text);
     }
-    let table = table.only(matters);
+    let table = table.only(has_content);
     writeln!(text, "{head}; states without rows are left out\n")?;
     let mut whole = Vec::new();
     table.write(&mut whole)?;
@@ -73,7 +73,7 @@ fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>
 }
 
 /// Whether a state has rows, a change or a note about its lane.
-fn matters(cells: &[String]) -> bool {
+fn has_content(cells: &[String]) -> bool {
     !matches!(cells, [_, _, rows, change, note] if rows == "0" && change.is_empty() && note.is_empty())
 }
 
@@ -119,19 +119,19 @@ fn redraw(text: &[u8]) -> std::io::Result<()> {
 
 /// The figures of the previous page.
 #[derive(Default)]
-struct Before {
+struct PreviousPage {
     rows: HashMap<(String, String), u64>,
     at: Option<Instant>,
 }
 
-impl Before {
-    fn table(&mut self, lanes: &Lanes<'_>) -> Table {
-        let mut table = Table::new(&["lane", "state", ">rows", ">per second", "note"]);
+impl PreviousPage {
+    fn table(&mut self, lanes: &LaneStatuses<'_>) -> TextTable {
+        let mut table = TextTable::new(&["lane", "state", ">rows", ">per second", "note"]);
         let now = Instant::now();
         let seconds = self.at.replace(now).map(|at| now.duration_since(at).as_secs_f64());
-        for (lane, seen) in lanes {
-            let seen = match seen {
-                Ok(seen) => seen,
+        for (lane, status) in lanes {
+            let status = match status {
+                Ok(status) => status,
                 Err(error) => {
                     table.row(vec![
                         lane.name.clone(),
@@ -143,8 +143,8 @@ impl Before {
                     continue;
                 }
             };
-            let mut notes = notes(seen);
-            for count in &seen.counts {
+            let mut notes = notes(status);
+            for count in &status.counts {
                 let key = (lane.name.clone(), count.state.clone());
                 // A count that was cut off gives no rate.
                 let then =
@@ -155,7 +155,7 @@ impl Before {
                 let cells = [
                     lane.name.clone(),
                     count.state.clone(),
-                    shown_rows(count),
+                    format_count(count),
                     change,
                     std::mem::take(&mut notes),
                 ];
@@ -178,14 +178,14 @@ mod tests {
     use super::*;
 
     fn shown(height: Option<usize>) -> Vec<String> {
-        let mut table = Table::new(&["lane", "state", ">rows", ">per second", "note"]);
+        let mut table = TextTable::new(&["lane", "state", ">rows", ">per second", "note"]);
         for (state, rows, note) in
             [("queued", "0", "paused"), ("held", "0", ""), ("sent", "7", ""), ("dead", "1", "")]
         {
             table.row(["mail", state, rows, "", note].map(str::to_owned).into());
         }
         let mut text = Vec::new();
-        page(&mut text, Duration::from_secs(2), table, height).expect("a Vec takes all");
+        page(&mut text, Duration::from_secs(2), table, height).expect("writing to a Vec cannot fail");
         String::from_utf8(text).expect("it is text").lines().map(str::to_owned).collect()
     }
 

@@ -59,10 +59,11 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Keys for which any other value contradicts the file or names something missing: the mistake is the effect.
-const REFUSED: [&str; 14] = [
+const REFUSED: [&str; 15] = [
     "transports.senders.url",
     "transports.hooks.roots",
     "transports.kafka.tls",
+    "transports.nats.tls",
     "queues.jobs.tls",
     "lanes.mail.contract",
     "lanes.mail.stage",

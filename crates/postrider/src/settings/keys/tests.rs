@@ -1,12 +1,19 @@
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
-use crate::settings::{Mistakes, Settings, Sources, reader};
+use crate::settings::{InvalidSettings, Settings, Sources};
+
+thread_local! {
+    /// Every key that was read on this thread.
+    pub static KEYS_READ: RefCell<BTreeSet<String>> = RefCell::default();
+}
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OTHER_SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const SHIPPED: &str = "packaging/postrider.toml";
+const PAGE: &str = "docs/reference/settings.md";
 
 fn checked_in(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -14,7 +21,7 @@ fn checked_in(file: &str) -> String {
 }
 
 /// Loads a file after creating every secret and file that the examples name.
-pub(super) fn load(text: &str) -> Result<Settings, Mistakes> {
+pub(super) fn load(text: &str) -> Result<Settings, InvalidSettings> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
     std::fs::write(folder.path().join("dkim.pem"), include_str!("../../../../mail/tests/dkim/ed25519.pem"))
@@ -39,15 +46,35 @@ fn uncommented() -> String {
     lines.lines().map(|line| if marked(line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn the_file_that_is_shipped_is_what_is_printed() {
+/// Asserts that a file is what is generated; with UPDATE_REFERENCE it is written.
+fn is_generated(path: &str, generated: &str) {
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SHIPPED), file()).unwrap();
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path), generated).unwrap();
     }
     assert!(
-        checked_in(SHIPPED) == file(),
-        "{SHIPPED} is not what `postrider settings` prints: UPDATE_REFERENCE=1 cargo test -p postrider keys"
+        checked_in(path) == generated,
+        "{path} is not what keys.txt says: UPDATE_REFERENCE=1 cargo test -p postrider --bin postrider keys"
     );
+}
+
+#[test]
+fn the_file_that_is_shipped_is_what_is_printed() {
+    is_generated(SHIPPED, &file());
+}
+
+#[test]
+fn the_tables_of_the_reference_are_generated_and_have_every_section() {
+    let (page, used) = page::rewritten(&checked_in(PAGE));
+    is_generated(PAGE, &page);
+    let missing: Vec<&str> =
+        sections().iter().map(Section::table).filter(|table| !used.contains(*table)).collect();
+    assert!(missing.is_empty(), "{PAGE} lacks {missing:?}: add <!-- keys: SECTION -->");
+}
+
+#[test]
+fn markup_is_left_out_of_plain_text() {
+    let text = Markdown("the [API](api.md)'s `url`, like `[mail]` and [a] (b)");
+    assert_eq!(text.plain(), "the API's url, like [mail] and [a] (b)");
 }
 
 #[test]
@@ -58,10 +85,10 @@ fn the_file_works_as_it_is() {
 
 #[test]
 fn every_key_can_be_set_and_none_is_missing() {
-    reader::ASKED.with_borrow_mut(BTreeSet::clear);
+    KEYS_READ.with_borrow_mut(BTreeSet::clear);
     let settings = load(&uncommented()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     assert!(settings.lanes.len() > 5, "{:?}", settings.lanes);
-    let asked = reader::ASKED.with_borrow(BTreeSet::clone);
+    let read = KEYS_READ.with_borrow(BTreeSet::clone);
     let mut known = BTreeSet::new();
     for section in sections() {
         let path = section.path();
@@ -72,9 +99,15 @@ fn every_key_can_be_set_and_none_is_missing() {
     }
     // A lane may override all of [mail], and every option is read for every transport.
     let over = |path: &&String| !path.starts_with("lanes.NAME.mail.");
-    let asked: BTreeSet<String> = asked.iter().map(|path| general(path)).collect();
-    let missing: Vec<&String> = asked.iter().filter(over).filter(|path| !known.contains(*path)).collect();
+    let read: BTreeSet<String> = read.iter().map(|path| general(&without_indices(path))).collect();
+    let missing: Vec<&String> = read.iter().filter(over).filter(|path| !known.contains(*path)).collect();
     assert!(missing.is_empty(), "keys.txt lacks {missing:?}: describe them there");
+}
+
+/// Returns the path without the indices of lists: `mail.dkim.key` for `mail.dkim.1.key`.
+fn without_indices(path: &str) -> String {
+    let parts = path.split('.').filter(|part| part.parse::<usize>().is_err());
+    parts.collect::<Vec<_>>().join(".")
 }
 
 #[test]
@@ -93,7 +126,8 @@ fn documented(page: &str) -> BTreeSet<&str> {
 
 #[test]
 fn the_reference_has_every_key() {
-    let pages = [checked_in("docs/reference/settings.md"), checked_in("docs/reference/webhooks.md")];
+    let (page, _) = page::rewritten(&checked_in(PAGE));
+    let pages = [page, checked_in("docs/reference/webhooks.md")];
     let named: BTreeSet<&str> = pages.iter().flat_map(|page| documented(page)).collect();
     // Overrides of a contract are documented with the contract.
     let overrides =
@@ -102,5 +136,5 @@ fn the_reference_has_every_key() {
     let keys =
         sections.iter().flat_map(|section| section.keys.iter().map(move |key| (section.header, key.name)));
     let missing: Vec<_> = keys.filter(|(_, name)| !named.contains(name)).collect();
-    assert!(missing.is_empty(), "docs/reference/settings.md lacks {missing:?}");
+    assert!(missing.is_empty(), "{PAGE} lacks {missing:?}");
 }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{WITH_API, asked};
-use crate::shop::{Running, SQLITE, Shop, eventually, eventually_count};
+use super::{WITH_API, request};
+use crate::sandbox::{RunningBinary, SQLITE, Sandbox, eventually, eventually_count};
 
 /// Resident memory of the process.
-fn resident(running: &Running) -> usize {
+fn resident_memory(running: &RunningBinary) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() / 1024
@@ -27,7 +27,7 @@ fn health(address: &str) -> Duration {
     start.elapsed()
 }
 
-fn opened(address: &str, head: &str) -> TcpStream {
+fn open_connection(address: &str, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     // The listener may have closed the connection already to accept another.
     let _ = stream.write_all(head.as_bytes());
@@ -35,38 +35,41 @@ fn opened(address: &str, head: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_flood_leaves_health_lanes_and_memory_alone() {
-    let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
-    shop.run(&["migrate"]).fine();
-    let running = shop.start();
+async fn a_flood_does_not_affect_health_lanes_or_memory() {
+    let sandbox = Sandbox::new(Some(&format!("{SQLITE}{WITH_API}")));
+    sandbox.run(&["migrate"]).success();
+    let running = sandbox.start();
     let key = running.first_key();
     let address = running.address();
     eventually("the API is open", || {
-        (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
+        (request(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
     });
     let mut held = Vec::new();
     let mut times = Vec::new();
-    let pool = shop.sql().await;
+    let pool = sandbox.sql().await;
     let authorized = format!("Host: a\r\nAuthorization: Bearer {key}\r\n");
     let measure = |times: &mut Vec<Duration>| times.extend((0..3).map(|_| health(&address)));
     for number in 0..120 {
-        held.push(opened(&address, &format!("GET /api/v1/overview/stream HTTP/1.1\r\n{authorized}\r\n")));
+        held.push(open_connection(
+            &address,
+            &format!("GET /api/v1/overview/stream HTTP/1.1\r\n{authorized}\r\n"),
+        ));
         if number % 20 == 0 {
             measure(&mut times);
         }
     }
     for _ in 0..500 {
-        held.push(opened(&address, "POST /api/v1/dispatch-jobs HTTP/1.1\r\nHost: a\r\nX-Slow: "));
+        held.push(open_connection(&address, "POST /api/v1/dispatch-jobs HTTP/1.1\r\nHost: a\r\nX-Slow: "));
     }
     measure(&mut times);
-    shop.insert(&pool, "one@example.com").await;
+    sandbox.insert(&pool, "one@example.com").await;
     let part = vec![b' '; 1 << 20];
     let length = 30 << 20;
     for _ in 0..40 {
         let head = format!(
             "POST /api/v1/dispatch-jobs/batch HTTP/1.1\r\n{authorized}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
-        let mut stream = opened(&address, &head);
+        let mut stream = open_connection(&address, &head);
         stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
         // Send all but the end, as far as the server reads it.
         for _ in 0..29 {
@@ -76,17 +79,17 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
         }
         held.push(stream);
         measure(&mut times);
-        let memory = resident(&running);
+        let memory = resident_memory(&running);
         assert!(memory < 200, "{memory} MB in use");
     }
     eventually_count(&pool, "sent", 1).await;
     let small = json!({"code": "a", "targetUrl": "https://example.com/"});
     assert_eq!(
-        asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &small).0,
+        request(&running, &key, "POST", "/api/v1/dispatch-jobs", &small).0,
         201,
         "small bodies have room"
     );
-    eprintln!("{} MB in use", resident(&running));
+    eprintln!("{} MB in use", resident_memory(&running));
     assert_quick(times);
     drop(held);
 }
@@ -103,28 +106,28 @@ fn assert_quick(mut times: Vec<Duration>) {
 }
 
 #[tokio::test]
-async fn stalled_sign_ins_leave_health_and_others_alone() {
-    let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
-    shop.run(&["migrate"]).fine();
-    let running = shop.start();
+async fn stalled_sign_ins_do_not_affect_health_or_other_clients() {
+    let sandbox = Sandbox::new(Some(&format!("{SQLITE}{WITH_API}")));
+    sandbox.run(&["migrate"]).success();
+    let running = sandbox.start();
     let key = running.first_key();
     let address = running.address();
     eventually("the API is open", || {
-        (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
+        (request(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
     });
     // Twice the connections that one address may have, each with a slow body.
     let head = "POST /console/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n";
     let mut held = Vec::new();
     let mut times = Vec::new();
     for _ in 0..512 {
-        held.push(opened(&address, head));
+        held.push(open_connection(&address, head));
     }
     for _ in 0..20 {
         times.push(health(&address));
         for stream in &mut held {
             let _ = stream.write_all(b" ");
         }
-        assert_eq!(asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0, 200);
+        assert_eq!(request(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0, 200);
     }
     assert_quick(times);
     // The connections that were not closed are answered soon.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::asked;
-use crate::rig::database::{Kind, fresh};
-use crate::rig::sql::Sql;
-use crate::shop::{Running, Shop, eventually};
+use super::request;
+use crate::sandbox::{RunningBinary, Sandbox, eventually};
+use crate::support::database::{Kind, fresh};
+use crate::support::sql::Sql;
 
 /// More rows than a search without an index scans.
 const NEWER: usize = 10_050;
@@ -18,7 +18,7 @@ fn settings(url: &str) -> String {
     )
 }
 
-async fn put_mail(sql: &Sql, to: &[String]) {
+async fn insert_mails(sql: &Sql, to: &[String]) {
     for some in to.chunks(500) {
         let rows: Vec<String> = some.iter().map(|to| format!("('{to}', 'x', 'x', 'sent')")).collect();
         let rows = rows.join(", ");
@@ -29,7 +29,7 @@ async fn put_mail(sql: &Sql, to: &[String]) {
     }
 }
 
-async fn put_events(sql: &Sql, groups: &[String]) {
+async fn insert_events(sql: &Sql, groups: &[String]) {
     let now = sql.now();
     for some in groups.chunks(500) {
         let row = |group: &String| format!("('deals', '{group}', '{{}}', 'DELIVERED', {now})");
@@ -41,21 +41,21 @@ async fn put_events(sql: &Sql, groups: &[String]) {
     }
 }
 
-fn open(shop: &Shop, key: Option<&str>) -> (Running, String) {
-    let running = shop.start();
+fn open(sandbox: &Sandbox, key: Option<&str>) -> (RunningBinary, String) {
+    let running = sandbox.start();
     let key = key.map_or_else(|| running.first_key(), str::to_owned);
     eventually("both lanes are known", || {
-        let (_, lanes) = asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
+        let (_, lanes) = request(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
         lanes["items"].as_array().filter(|lanes| lanes.len() == 2).map(drop)
     });
     (running, key)
 }
 
 /// The number of rows that a search finds, and its note about the rows that it scanned.
-fn found(running: &Running, key: &str, search: &str) -> (usize, String) {
+fn found(running: &RunningBinary, key: &str, search: &str) -> (usize, String) {
     let (lane, search) = search.split_once('?').expect("a lane and a search");
     let path = format!("/api/v1/lanes/{lane}/rows?{search}");
-    let (code, page) = asked(running, key, "GET", &path, &Value::Null);
+    let (code, page) = request(running, key, "GET", &path, &Value::Null);
     assert_eq!(code, 200, "{page}");
     (page["items"].as_array().expect("rows").len(), page["note"].as_str().unwrap_or_default().to_owned())
 }
@@ -68,31 +68,31 @@ const SEARCHES: [&str; 4] = [
 ];
 
 async fn rows_of_any_age_are_found(kind: Kind) {
-    let shop = Shop::new(None);
-    let (url, sql) = fresh(kind, "search", &shop).await;
-    std::fs::write(shop.path("postrider.toml"), settings(&url)).expect("settings can be written");
-    shop.run(&["migrate"]).fine();
-    put_mail(&sql, &["old@example.net".to_owned()]).await;
-    put_mail(&sql, &(0..NEWER).map(|n| format!("c{n}@example.com")).collect::<Vec<_>>()).await;
-    put_events(&sql, &["deal-old".to_owned()]).await;
-    put_events(&sql, &(0..NEWER).map(|n| format!("deal-{n}")).collect::<Vec<_>>()).await;
-    let (running, key) = open(&shop, None);
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = fresh(kind, "search", &sandbox).await;
+    std::fs::write(sandbox.path("postrider.toml"), settings(&url)).expect("settings can be written");
+    sandbox.run(&["migrate"]).success();
+    insert_mails(&sql, &["old@example.net".to_owned()]).await;
+    insert_mails(&sql, &(0..NEWER).map(|n| format!("c{n}@example.com")).collect::<Vec<_>>()).await;
+    insert_events(&sql, &["deal-old".to_owned()]).await;
+    insert_events(&sql, &(0..NEWER).map(|n| format!("deal-{n}")).collect::<Vec<_>>()).await;
+    let (running, key) = open(&sandbox, None);
     // Some databases have an index for the order of groups; none has one for recipients.
     let (rows, note) = found(&running, &key, SEARCHES[0]);
     assert!(rows == 0 && note.contains("`postrider migrate --search` makes it"), "{rows}: {note}");
     drop(running);
 
-    let made = shop.run(&["migrate", "--search"]).fine();
-    assert!(made.out.contains("mail_outbox_search_to_addresses"), "{}", made.out);
-    assert_eq!(shop.run(&["migrate", "--search"]).fine().out, "", "once");
-    assert_eq!(shop.run(&["check"]).fine().code, Some(0));
-    let (running, key) = open(&shop, Some(&key));
+    let made = sandbox.run(&["migrate", "--search"]).success();
+    assert!(made.stdout.contains("mail_outbox_search_to_addresses"), "{}", made.stdout);
+    assert_eq!(sandbox.run(&["migrate", "--search"]).success().stdout, "", "once");
+    assert_eq!(sandbox.run(&["check"]).success().code, Some(0));
+    let (running, key) = open(&sandbox, Some(&key));
     for search in SEARCHES {
         assert_eq!(found(&running, &key, search), (1, String::new()), "{search}");
     }
     // A text without repetitions, which no database can compress.
     let long = (0..700).fold(String::from("long-"), |text, n| format!("{text}{:06x}", n * 7919 % 99_991));
-    put_mail(&sql, &[format!("{long}@example.net")]).await;
+    insert_mails(&sql, &[format!("{long}@example.net")]).await;
     // Search for more characters than the index holds.
     for (text, rows) in [("long-", 1), (&long[..300], 1), (&format!("{}!", &long[..299]), 0)] {
         let search = format!("mail?by=recipient&text={text}&match=prefix");

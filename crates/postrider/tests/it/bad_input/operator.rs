@@ -1,11 +1,11 @@
 //! Mistakes of the operator: one clear message each, exit code 1 or 2, nothing changed.
 
-use crate::rig::database::{Kind, Server, fresh, on_server};
-use crate::rig::sql::Sql;
-use crate::shop::Shop;
+use crate::sandbox::Sandbox;
+use crate::support::database::{Kind, Server, fresh, on_server};
+use crate::support::sql::Sql;
 
-fn write(shop: &Shop, settings: &str) {
-    std::fs::write(shop.path("postrider.toml"), settings).expect("the settings can be written");
+fn write(sandbox: &Sandbox, settings: &str) {
+    std::fs::write(sandbox.path("postrider.toml"), settings).expect("the settings can be written");
 }
 
 fn settings(url: &str) -> String {
@@ -16,13 +16,17 @@ fn settings(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_table_is_told_and_not_made() {
+async fn a_missing_table_is_reported_and_not_created() {
     for kind in [Kind::Postgres, Kind::MariaDb] {
-        let shop = Shop::new(None);
-        let (url, sql) = fresh(kind, "missing_table", &shop).await;
-        write(&shop, &settings(&url));
-        let said = shop.run(&["run"]).code(1);
-        assert!(said.err.contains("mail_outbox") && said.err.contains("postrider migrate"), "{}", said.err);
+        let sandbox = Sandbox::new(None);
+        let (url, sql) = fresh(kind, "missing_table", &sandbox).await;
+        write(&sandbox, &settings(&url));
+        let output = sandbox.run(&["run"]).code(1);
+        assert!(
+            output.stderr.contains("mail_outbox") && output.stderr.contains("postrider migrate"),
+            "{}",
+            output.stderr
+        );
         assert_eq!(tables(&sql).await, Some(0), "{kind:?}: nothing was made");
     }
 }
@@ -36,19 +40,19 @@ async fn tables(sql: &Sql) -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_told_without_showing_it_on_mariadb() {
-    let shop = Shop::new(None);
-    let (url, sql) = fresh(Kind::MariaDb, "wrong_password", &shop).await;
+async fn a_wrong_password_is_reported_without_showing_it_on_mariadb() {
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = fresh(Kind::MariaDb, "wrong_password", &sandbox).await;
     let (user, before) = (format!("guarded_{:08x}", rand::random::<u32>()), tables(&sql).await);
     sql.must(&format!("CREATE USER '{user}'@'127.0.0.1' IDENTIFIED BY 'right-one'")).await;
-    write(&shop, &settings(&url.replace("root@", &format!("{user}:wrong-hunter2@"))));
-    refused(&shop, "check user and password");
+    write(&sandbox, &settings(&url.replace("root@", &format!("{user}:wrong-hunter2@"))));
+    assert_refused(&sandbox, "check user and password");
     assert_eq!(tables(&sql).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_told_without_showing_it_on_postgres() {
-    let shop = Shop::new(None);
+async fn a_wrong_password_is_reported_without_showing_it_on_postgres() {
+    let sandbox = Sandbox::new(None);
     // A separate server: login without a password is a setting of the whole server.
     let server = Server::start(Kind::Postgres);
     let (url, sql) = on_server(Kind::Postgres, &server.url(), "guarded", "").await;
@@ -59,16 +63,16 @@ async fn a_wrong_password_is_told_without_showing_it_on_postgres() {
     )
     .await;
     sql.must("SELECT pg_reload_conf()").await;
-    write(&shop, &settings(&url.replace("postgres@", "guarded:wrong-hunter2@")));
-    refused(&shop, "check user and password");
+    write(&sandbox, &settings(&url.replace("postgres@", "guarded:wrong-hunter2@")));
+    assert_refused(&sandbox, "check user and password");
     assert_eq!(tables(&sql).await, Some(0));
 }
 
 /// Asserts that every command that connects reports the error, exits with 1, and shows no password.
-fn refused(shop: &Shop, advice: &str) {
+fn assert_refused(sandbox: &Sandbox, advice: &str) {
     for command in ["run", "migrate", "status"] {
-        let said = shop.run(&[command]).code(1);
-        let whole = format!("{}{}", said.err, said.out);
+        let output = sandbox.run(&[command]).code(1);
+        let whole = format!("{}{}", output.stderr, output.stdout);
         assert!(whole.contains(advice), "{command}: {whole}");
         assert!(!whole.contains("wrong-hunter2"), "{command} shows the password: {whole}");
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use postrider_services::{SmtpOptions, SmtpServer};
 
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::journal;
-use crate::rig::relay::Turntable;
-use crate::rig::sql::Cell;
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::journal;
+use crate::support::relay::SwitchableProxy;
+use crate::support::sql::Cell;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 fn relay_with(password: &str) -> SmtpServer {
     let options =
@@ -18,20 +18,20 @@ fn relay_with(password: &str) -> SmtpServer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g3_a_wrong_smtp_password_pauses_the_lane_spends_nothing_and_heals() {
+async fn g3_a_wrong_smtp_password_pauses_the_lane_costs_no_attempt_and_recovers() {
     let strict = relay_with("another-one");
-    let mended = relay_with("hunter2-secret");
-    let way = Turntable::towards(strict.address()).await;
-    let mut home = Home::new();
-    let (url, sql) = fresh(Kind::Sqlite, "refused", &home.shop).await;
-    home.settle_in(&format!(
+    let corrected = relay_with("hunter2-secret");
+    let proxy = SwitchableProxy::start(strict.address()).await;
+    let mut installation = Installation::new();
+    let (url, sql) = fresh(Kind::Sqlite, "refused", &installation.sandbox).await;
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n\
          [transports.relay]\nurl = \"smtp://{}\"\nuser = \"postrider\"\npassword = \"hunter2-secret\"\n\
          tls = \"none\"\nallow_plaintext_auth = true\n\
          [lanes.mail_outbox]\ncontract = \"mail_outbox\"\npoll = \"200ms\"\n",
-        way.address
+        proxy.address
     ));
-    home.shop.run(&["migrate"]).fine();
+    installation.sandbox.run(&["migrate"]).success();
     for number in 0..30 {
         let row: [(&str, Cell); 4] = [
             ("from_address", "app@example.org".into()),
@@ -42,8 +42,8 @@ async fn g3_a_wrong_smtp_password_pauses_the_lane_spends_nothing_and_heals() {
         sql.insert("mail_outbox", &row).await;
     }
 
-    let worker = home.start_worker();
-    let body = until("the lane says that the relay refuses us", PATIENCE, || async {
+    let worker = installation.start_worker();
+    let body = wait_until("the lane says that the relay refuses us", TIMEOUT, || async {
         let (code, body) = worker.get("/readyz");
         (code == 503 && body.contains("misconfigured")).then_some(body)
     })
@@ -53,19 +53,19 @@ async fn g3_a_wrong_smtp_password_pauses_the_lane_spends_nothing_and_heals() {
     // After some probes still no attempt is charged.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let unspent = "mail_outbox WHERE status = 'queued' AND retry_count = 0 AND last_error IS NULL";
-    until("every row is handed back unspent", PATIENCE, || async {
+    wait_until("every row is handed back unspent", TIMEOUT, || async {
         (sql.count(unspent).await? == 30).then_some(())
     })
     .await;
 
-    way.turn(mended.address());
-    until("every row is sent", PATIENCE, || async {
+    proxy.switch_to(corrected.address());
+    wait_until("every row is sent", TIMEOUT, || async {
         (sql.count("mail_outbox WHERE status = 'sent' AND retry_count = 0").await? == 30).then_some(())
     })
     .await;
     let (code, body) = worker.get("/readyz");
     assert_eq!(code, 200, "{body}");
-    home.stop(worker).await;
-    assert_eq!(journal::read(&mended.journal()).len(), 30, "once each");
+    installation.stop(worker).await;
+    assert_eq!(journal::read(&corrected.journal()).len(), 30, "once each");
     assert!(journal::read(&strict.journal()).is_empty());
 }

@@ -1,35 +1,35 @@
 //! Rows that cannot be sent, on every database.
 
-use crate::rig::database::{Kind, fresh_with};
-use crate::rig::home::Home;
-use crate::rig::relay::Relay;
-use crate::rig::sql::{Cell, Sql};
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{Kind, fresh_with};
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
+use crate::support::sql::{Cell, Sql};
+use crate::support::wait::{TIMEOUT, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_on_postgres() {
-    fail_alone(Kind::Postgres).await;
+async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_row_on_postgres() {
+    bad_rows_fail_alone(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_on_mariadb() {
-    fail_alone(Kind::MariaDb).await;
+async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_row_on_mariadb() {
+    bad_rows_fail_alone(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_on_sqlite() {
-    fail_alone(Kind::Sqlite).await;
+async fn m09_bad_rows_fail_with_a_reason_and_stop_no_other_row_on_sqlite() {
+    bad_rows_fail_alone(Kind::Sqlite).await;
 }
 
 /// A row that cannot be sent, and what its `last_error` must contain.
-struct Bad {
+struct BadRow {
     name: &'static str,
     cells: Vec<(&'static str, Cell)>,
     says: [&'static str; 2],
 }
 
-fn bad_rows(sql: &Sql) -> Vec<Bad> {
-    let bad = |name, column, cell, says| Bad { name, cells: vec![(column, cell)], says };
+fn bad_rows(sql: &Sql) -> Vec<BadRow> {
+    let bad = |name, column, cell, says| BadRow { name, cells: vec![(column, cell)], says };
     vec![
         bad("address", "to_addresses", "no address at all".into(), ["to", "address"]),
         bad(
@@ -65,15 +65,15 @@ fn not_utf8(sql: &Sql) -> String {
     }
 }
 
-async fn fail_alone(kind: Kind) {
-    let mut home = Home::new();
+async fn bad_rows_fail_alone(kind: Kind) {
+    let mut installation = Installation::new();
     // PostgreSQL accepts invalid UTF-8 only in a database without an encoding.
     let encoding = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
     let options = if kind == Kind::Postgres { encoding } else { "" };
-    let (url, sql) = fresh_with(kind, "bad_rows", &home.shop, options).await;
+    let (url, sql) = fresh_with(kind, "bad_rows", &installation.sandbox, options).await;
     let relay = Relay::shared();
-    home.settle_in(&settings(&url, &relay));
-    home.shop.run(&["migrate"]).fine();
+    installation.write_settings(&settings(&url, &relay));
+    installation.sandbox.run(&["migrate"]).success();
     prepare(&sql, &url).await;
 
     let mark = format!("bad-rows-{kind:?}-{:08x}", rand::random::<u32>());
@@ -84,13 +84,13 @@ async fn fail_alone(kind: Kind) {
     }
     write(&sql, &format!("{mark} good last"), "good-last", &[]).await;
 
-    let worker = home.start_worker();
-    until("every row is settled", PATIENCE, || async {
+    let worker = installation.start_worker();
+    wait_until("every row is settled", TIMEOUT, || async {
         let open = sql.count("mail_outbox WHERE status NOT IN ('sent', 'failed')").await?;
         (open == 0).then_some(())
     })
     .await;
-    home.stop(worker).await;
+    installation.stop(worker).await;
 
     for bad in &rows {
         assert_failed(&sql, bad).await;
@@ -101,7 +101,7 @@ async fn fail_alone(kind: Kind) {
     assert_eq!(relay.accepted(&mark).len(), rows.len() + 1, "the relay saw the good rows, once each");
 }
 
-async fn assert_failed(sql: &Sql, bad: &Bad) {
+async fn assert_failed(sql: &Sql, bad: &BadRow) {
     let columns =
         ["status", "retry_count", "last_error", "claimed_by"].map(|column| sql.text(column)).join(", ");
     let query = format!("SELECT {columns} FROM mail_outbox WHERE idempotency_key = '{}'", bad.name);

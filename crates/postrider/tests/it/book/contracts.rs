@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor};
 
 use super::root;
 use crate::databases::{fresh, server};
-use crate::shop::Shop;
+use crate::sandbox::Sandbox;
 
 /// The fenced blocks of a language, in the order of the page.
 fn blocks(text: &str, language: &str) -> Vec<String> {
@@ -43,15 +43,15 @@ fn pages(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 fn every_printed_contract_is_valid() {
     let mut files = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
     pages(&root().join("docs"), &mut files);
-    let shop = Shop::new(None);
+    let sandbox = Sandbox::new(None);
     let mut contracts = 0;
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
         for block in blocks(&text, "toml").iter().filter(|block| is_contract(block)) {
             contracts += 1;
-            std::fs::write(shop.path("c.toml"), block).unwrap();
-            let said = shop.run(&["contract", "verify", "c.toml"]);
-            assert_eq!(said.code, Some(0), "{}: {}\n{block}", file.display(), said.err);
+            std::fs::write(sandbox.path("c.toml"), block).unwrap();
+            let output = sandbox.run(&["contract", "verify", "c.toml"]);
+            assert_eq!(output.code, Some(0), "{}: {}\n{block}", file.display(), output.stderr);
         }
     }
     assert!(contracts >= 2, "the book prints contracts");
@@ -72,10 +72,10 @@ async fn the_guides_contract_fits_the_guides_table() {
         "[stores.shop]\nurl = \"{url}\"\n[transports.mail]\nurl = \"file:outbox\"\n\
          [lanes.orders]\ncontract = \"order_mail.toml\"\n"
     );
-    let shop = Shop::new(Some(&settings));
-    std::fs::write(shop.path("order_mail.toml"), contract).unwrap();
-    shop.run(&["migrate"]).fine();
-    let checked = shop.run(&["check", "--json"]).fine().json().remove(0);
+    let sandbox = Sandbox::new(Some(&settings));
+    std::fs::write(sandbox.path("order_mail.toml"), contract).unwrap();
+    sandbox.run(&["migrate"]).success();
+    let checked = sandbox.run(&["check", "--json"]).success().json().remove(0);
     for finding in checked["findings"].as_array().unwrap() {
         let lease = finding["text"].as_str().unwrap().contains("no lease columns");
         assert!(finding["level"] == "ok" || lease, "{finding}");

@@ -51,21 +51,23 @@ fn commands(body: &[&str]) -> Vec<Block> {
 }
 
 /// Whether the output matches the lines. A line of `…` alone matches any number of lines, also none.
-pub fn fits(lines: &[String], said: &[&str]) -> bool {
+pub fn fits(lines: &[String], output: &[&str]) -> bool {
     match lines.split_first() {
-        None => said.is_empty(),
-        Some((line, rest)) if line.trim() == "…" => (0..=said.len()).any(|skip| fits(rest, &said[skip..])),
+        None => output.is_empty(),
+        Some((line, rest)) if line.trim() == "…" => {
+            (0..=output.len()).any(|skip| fits(rest, &output[skip..]))
+        }
         Some((line, rest)) => {
-            said.split_first().is_some_and(|(first, others)| line_fits(line, first) && fits(rest, others))
+            output.split_first().is_some_and(|(first, others)| line_fits(line, first) && fits(rest, others))
         }
     }
 }
 
-fn line_fits(line: &str, said: &str) -> bool {
-    let (line, said) = (line.trim_end(), said.trim_end());
+fn line_fits(line: &str, output: &str) -> bool {
+    let (line, output) = (line.trim_end(), output.trim_end());
     let parts: Vec<&str> = line.split('…').collect();
-    let [first, middle @ .., last] = parts.as_slice() else { return line == said };
-    let Some(mut rest) = said.strip_prefix(first) else { return false };
+    let [first, middle @ .., last] = parts.as_slice() else { return line == output };
+    let Some(mut rest) = output.strip_prefix(first) else { return false };
     for part in middle {
         let Some(at) = rest.find(part) else { return false };
         rest = &rest[at + part.len()..];
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_files_and_commands_with_what_they_say() {
+    fn a_page_has_files_and_commands_with_their_output() {
         let page = "# T\n```toml a.toml\nx = 1\n```\n```sql\nno\n```\n```console\n$ one \\\n  two\nsaid\n$ three\n```\n";
         let blocks = read(page);
         assert_eq!(blocks.len(), 3, "{blocks:?}");
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_stand_for_anything_and_nothing_else_does() {
+    fn only_dots_match_anything() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         assert!(fits(&lines("a … c\n…\nlast"), &["a b c", "x", "y", "last"]));
         assert!(fits(&lines("a …"), &["a anything"]));

@@ -1,4 +1,4 @@
-//! One shell for a whole page, so that variables and background jobs persist.
+//! Runs the commands of a documentation page in one shell, so that variables and background jobs persist.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -45,22 +45,22 @@ impl Shell {
     /// Runs a command; returns both of its output streams, with the page's ports.
     pub fn run(&mut self, line: &str) -> String {
         self.count += 1;
-        let said = self.folder.join(format!(".said-{}", self.count));
-        let line = self.here(line);
-        self.write(&format!("{{ {line}\n}} > '{}' 2>&1 < /dev/null\necho done $?\n", said.display()));
+        let output = self.folder.join(format!(".said-{}", self.count));
+        let line = self.with_free_ports(line);
+        self.write(&format!("{{ {line}\n}} > '{}' 2>&1 < /dev/null\necho done $?\n", output.display()));
         let mut end = String::new();
         self.output.read_line(&mut end).expect("the shell answers");
         assert!(end.starts_with("done "), "the shell ended in the middle of `{line}`: {end:?}");
-        let text = std::fs::read(&said).expect("it was written");
-        self.there(&String::from_utf8_lossy(&text))
+        let text = std::fs::read(&output).expect("it was written");
+        self.with_page_ports(&String::from_utf8_lossy(&text))
     }
 
     /// Replaces the page's ports with free ones.
-    pub fn here(&self, text: &str) -> String {
+    pub fn with_free_ports(&self, text: &str) -> String {
         self.ports.iter().fold(text.to_owned(), |text, (page, ours)| text.replace(page.as_str(), ours))
     }
 
-    fn there(&self, text: &str) -> String {
+    fn with_page_ports(&self, text: &str) -> String {
         self.ports.iter().fold(text.to_owned(), |text, (page, ours)| text.replace(ours.as_str(), page))
     }
 

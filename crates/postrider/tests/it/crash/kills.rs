@@ -6,11 +6,11 @@ mod cases;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::emails::ground::Ground;
-use crate::rig::home::Home;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
-use crate::rig::worker::Worker;
+use super::emails::table::EmailTable;
+use crate::support::installation::Installation;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::worker::Worker;
 use cases::{Case, Counted};
 
 const KILLS: u32 = 20;
@@ -52,26 +52,26 @@ async fn e10_twenty_kills_end_no_email_on_mariadb() {
 /// Without SQL: workers are killed while they hold rows, and boto3 reads the records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn e10_twenty_kills_end_no_email_on_dynamodb() {
-    let mut home = Home::new();
-    let ground = Ground::dynamodb();
-    let url = ground.url();
-    home.settle_in(&format!("[stores.main]\nurl = \"{url}\"\n{}", cases::email_lanes("3s")));
-    home.shop.run(&["migrate"]).fine();
-    ground.accept(&cases::payloads(&home)).await;
+    let mut installation = Installation::new();
+    let table = EmailTable::dynamodb();
+    let url = table.url();
+    installation.write_settings(&format!("[stores.main]\nurl = \"{url}\"\n{}", cases::email_lanes("3s")));
+    installation.sandbox.run(&["migrate"]).success();
+    table.accept(&cases::payloads(&installation)).await;
     for _ in 0..KILLS {
-        let worker = home.start_worker();
-        runs(&worker).await;
+        let worker = installation.start_worker();
+        wait_until_running(&worker).await;
         let end = Instant::now() + IDLE;
         while worker.held() == 0 && Instant::now() < end {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
-        home.kill(worker);
+        installation.kill(worker);
     }
-    let worker = home.start_worker();
-    until("every e-mail is sent", END, || async {
+    let worker = installation.start_worker();
+    wait_until("every e-mail is sent", END, || async {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let states: Vec<String> = ground.histories().await.into_values().map(|mail| mail.latest).collect();
+        let states: Vec<String> = table.histories().await.into_values().map(|mail| mail.latest).collect();
         assert!(
             !states.iter().any(|state| state == "FAILED" || state == "INVALID"),
             "no row may die: {states:?}"
@@ -79,7 +79,7 @@ async fn e10_twenty_kills_end_no_email_on_dynamodb() {
         (states.len() == ROWS as usize && states.iter().all(|state| state == "SENT")).then_some(())
     })
     .await;
-    home.stop(worker).await;
+    installation.stop(worker).await;
 }
 
 async fn run(mut case: Case) {
@@ -88,8 +88,10 @@ async fn run(mut case: Case) {
     let mut begun = BTreeSet::new();
     let mut hits = 0;
     for kill in 0..KILLS {
-        let worker = case.home.start_worker();
-        hits += u32::from(hit(&mut case.home, worker, &case.sql, table, &mut begun).await);
+        let worker = case.installation.start_worker();
+        hits += u32::from(
+            kill_with_rows_in_flight(&mut case.installation, worker, &case.sql, table, &mut begun).await,
+        );
         let spent = format!("SELECT {key} FROM {table} WHERE {attempts} > 0 AND NOT ({delivered})");
         for row in case.sql.rows(&spent).await.expect("rows") {
             let id = row[0].as_deref().expect("a key");
@@ -97,21 +99,27 @@ async fn run(mut case: Case) {
         }
     }
     assert!(hits >= case.least_hits, "only {hits} of {KILLS} kills found rows in flight");
-    let worker = case.home.start_worker();
-    until("every row is delivered", END, || async {
+    let worker = case.installation.start_worker();
+    wait_until("every row is delivered", END, || async {
         let died = case.sql.count(&format!("{table} WHERE {dead}")).await?;
         assert_eq!(died, 0, "no row may die: none of them is to blame");
         (case.sql.count(&format!("{table} WHERE {delivered}")).await? == u64::from(ROWS)).then_some(())
     })
     .await;
-    case.home.stop(worker).await;
+    case.installation.stop(worker).await;
 }
 
 /// Kills the worker with SIGKILL once it has rows in flight. Records the begun rows, whose list outlives the worker.
-async fn hit(home: &mut Home, worker: Worker, sql: &Sql, table: &str, begun: &mut BTreeSet<String>) -> bool {
+async fn kill_with_rows_in_flight(
+    installation: &mut Installation,
+    worker: Worker,
+    sql: &Sql,
+    table: &str,
+    begun: &mut BTreeSet<String>,
+) -> bool {
     let lists = format!("SELECT worker, leases FROM postrider_begun WHERE place LIKE '{table}/%'");
     let before: BTreeSet<_> = workers(&sql.rows(&lists).await.unwrap_or_default());
-    runs(&worker).await;
+    wait_until_running(&worker).await;
     let end = Instant::now() + IDLE;
     let mut found = false;
     while !found && Instant::now() < end {
@@ -119,7 +127,7 @@ async fn hit(home: &mut Home, worker: Worker, sql: &Sql, table: &str, begun: &mu
         let now = sql.rows(&lists).await.unwrap_or_default();
         found = workers(&now).difference(&before).next().is_some();
     }
-    home.kill(worker);
+    installation.kill(worker);
     for row in sql.rows(&lists).await.expect("lists") {
         let marks: Vec<Vec<Option<String>>> =
             serde_json::from_str(row[1].as_deref().unwrap_or("[]")).expect("a list of leases");
@@ -128,8 +136,9 @@ async fn hit(home: &mut Home, worker: Worker, sql: &Sql, table: &str, begun: &mu
     found
 }
 
-async fn runs(worker: &Worker) {
-    until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
+async fn wait_until_running(worker: &Worker) {
+    wait_until("a worker is running", TIMEOUT, || async { worker.log().contains("running").then_some(()) })
+        .await;
 }
 
 fn workers(lists: &[Vec<Option<String>>]) -> BTreeSet<String> {

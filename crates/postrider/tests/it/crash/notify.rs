@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use postrider_services::{SmtpOptions, SmtpServer};
 use rand::Rng as _;
 
-use super::plan::Plan;
-use super::{all_settled, told};
-use crate::rig::home::Home;
-use crate::rig::journal;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
-use crate::rig::worker::Worker;
+use super::parameters::CrashParameters;
+use super::{all_settled, list_violations};
+use crate::support::installation::Installation;
+use crate::support::journal;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::worker::Worker;
 
 /// Most rows that a worker holds.
 const HELD: u64 = 30;
@@ -22,49 +22,59 @@ const TABLE: &str = "open_event_notifications";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn n12_python_writes_while_two_workers_drain_one_file_and_are_killed() {
-    let plan = Plan::of_notify();
-    eprintln!("crash notify: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
-    let mut home = Home::new();
+    let parameters = CrashParameters::of_notify();
+    eprintln!("crash notify: seed {} (POSTRIDER_CRASH_SEED replays its choices)", parameters.seed);
+    let mut installation = Installation::new();
     let relay = tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default()))
         .expect("the SMTP server starts");
-    home.settle_in(&settings(&relay));
-    home.shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&home.shop.path("app.db"));
+    installation.write_settings(&settings(&relay));
+    installation.sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&installation.sandbox.path("app.db"));
 
-    let begun = Instant::now();
-    let producer = write(&home, &plan);
-    let mut workers = vec![home.start_worker(), home.start_worker()];
-    let mut dice = plan.dice(2);
-    for _ in 0..plan.kills {
-        let victim = dice.random_range(0..workers.len());
-        strike(&mut home, &mut workers, victim, Duration::from_millis(dice.random_range(100..=1500))).await;
+    let started = Instant::now();
+    let producer = write(&installation, &parameters);
+    let mut workers = vec![installation.start_worker(), installation.start_worker()];
+    let mut rng = parameters.rng(2);
+    for _ in 0..parameters.kills {
+        let victim = rng.random_range(0..workers.len());
+        kill_one(
+            &mut installation,
+            &mut workers,
+            victim,
+            Duration::from_millis(rng.random_range(100..=1500)),
+        )
+        .await;
     }
-    let said = tokio::task::spawn_blocking(|| producer.wait_with_output()).await.expect("it is waited for");
-    let said = said.expect("the producer ends");
-    assert!(said.status.success(), "the producer met an error:\n{}", String::from_utf8_lossy(&said.stderr));
+    let output = tokio::task::spawn_blocking(|| producer.wait_with_output()).await.expect("it is waited for");
+    let output = output.expect("the producer ends");
+    assert!(
+        output.status.success(),
+        "the producer met an error:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 
     let open = format!("{TABLE} WHERE fanout_status = 'pending'");
-    all_settled(&sql, &open, plan.patience()).await;
+    all_settled(&sql, &open, parameters.timeout()).await;
     for worker in workers {
-        home.stop(worker).await;
+        installation.stop(worker).await;
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let (surplus, breaches) = audit(&sql, &relay, &plan).await;
-    let logs = home.logs();
+    let seconds = started.elapsed().as_secs_f64();
+    let (surplus, violations) = audit(&sql, &relay, &parameters).await;
+    let logs = installation.logs();
     assert!(!logs.contains("database is locked"), "no worker may show SQLITE_BUSY to its user");
     eprintln!(
         "crash notify: {} rows, {} kills, {surplus} second copies, {seconds:.1} s, seed {}",
-        plan.rows, plan.kills, plan.seed
+        parameters.rows, parameters.kills, parameters.seed
     );
-    assert!(breaches.is_empty(), "{}", told(&breaches));
+    assert!(violations.is_empty(), "{}", list_violations(&violations));
 }
 
-fn write(home: &Home, plan: &Plan) -> std::process::Child {
+fn write(installation: &Installation, parameters: &CrashParameters) -> std::process::Child {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/crash/notify/producer.py");
     std::process::Command::new("python3")
         .arg(script)
-        .arg(home.shop.path("app.db"))
-        .args([plan.rows.to_string(), plan.seed.to_string()])
+        .arg(installation.sandbox.path("app.db"))
+        .args([parameters.rows.to_string(), parameters.seed.to_string()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -72,16 +82,22 @@ fn write(home: &Home, plan: &Plan) -> std::process::Child {
 }
 
 /// Kills the worker with SIGKILL some time after it has started to deliver, and starts another.
-async fn strike(home: &mut Home, workers: &mut Vec<Worker>, victim: usize, moment: Duration) {
+async fn kill_one(
+    installation: &mut Installation,
+    workers: &mut Vec<Worker>,
+    victim: usize,
+    moment: Duration,
+) {
     let worker = &workers[victim];
-    until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
+    wait_until("a worker is running", TIMEOUT, || async { worker.log().contains("running").then_some(()) })
+        .await;
     tokio::time::sleep(moment).await;
     let worker = workers.swap_remove(victim);
-    home.kill(worker);
-    workers.push(home.start_worker());
+    installation.kill(worker);
+    workers.push(installation.start_worker());
 }
 
-async fn audit(sql: &Sql, relay: &SmtpServer, plan: &Plan) -> (u64, Vec<String>) {
+async fn audit(sql: &Sql, relay: &SmtpServer, parameters: &CrashParameters) -> (u64, Vec<String>) {
     let query = format!(
         "SELECT contact_value, fanout_status, CAST(fanout_attempts AS TEXT), locked_by, CAST(locked_at AS TEXT), \
          json_extract(error, '$.status'), json_extract(error, '$.providerMessageId'), \
@@ -95,23 +111,25 @@ async fn audit(sql: &Sql, relay: &SmtpServer, plan: &Plan) -> (u64, Vec<String>)
     for entry in &entries {
         *mails.entry(entry.to[0].as_str()).or_default() += 1;
     }
-    let mut breaches = Vec::new();
-    if rows.len() != plan.rows as usize {
-        breaches.push(format!("{} rows were written, the table has {}", plan.rows, rows.len()));
+    let mut violations = Vec::new();
+    if rows.len() != parameters.rows as usize {
+        violations.push(format!("{} rows were written, the table has {}", parameters.rows, rows.len()));
     }
     for row in &rows {
         let text: Vec<&str> = row.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect();
         let right = matches!(text[1..], ["sent", "1", "NULL", "NULL", "sent", id, "1"] if id != "NULL");
         if !right || mails.get(text[0]).is_none_or(|copies| *copies == 0) {
-            breaches.push(format!("{text:?}, {:?} mails", mails.get(text[0])));
+            violations.push(format!("{text:?}, {:?} mails", mails.get(text[0])));
         }
     }
-    let surplus = (entries.len() as u64).saturating_sub(u64::from(plan.rows));
-    if surplus > u64::from(plan.kills) * HELD {
-        breaches
-            .push(format!("{surplus} second copies after {} kills of workers that hold {HELD}", plan.kills));
+    let surplus = (entries.len() as u64).saturating_sub(u64::from(parameters.rows));
+    if surplus > u64::from(parameters.kills) * HELD {
+        violations.push(format!(
+            "{surplus} second copies after {} kills of workers that hold {HELD}",
+            parameters.kills
+        ));
     }
-    (surplus, breaches)
+    (surplus, violations)
 }
 
 /// Settings with the shortest lock that the schema allows.

@@ -5,19 +5,19 @@
 
 mod audit;
 pub mod broker;
+mod faults;
 mod producer;
-mod site;
-mod storm;
+mod setup;
 
 use std::time::Instant;
 
-use super::plan::Plan;
-use super::{all_settled, told};
-use crate::rig::database::Kind;
+use super::parameters::CrashParameters;
+use super::{all_settled, list_violations};
+use crate::support::database::Kind;
 use broker::Protocol;
+use faults::FaultInjector;
 use producer::Producer;
-use site::Site;
-use storm::Storm;
+use setup::OutboxSetup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o8_order_and_every_row_survive_kills_from_postgres_to_nats() {
@@ -50,36 +50,36 @@ async fn o8_order_and_every_row_survive_kills_from_sqlite_to_nats() {
 }
 
 async fn run(kind: Kind, protocol: Protocol, share: u32) {
-    let plan = Plan::of_outbox(kind, share);
+    let parameters = CrashParameters::of_outbox(kind, share);
     let name = format!("crash {kind:?} to {protocol:?}");
-    eprintln!("{name}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
-    let mut site = Site::open(kind, protocol).await;
-    site.home.shop.run(&["migrate"]).fine();
+    eprintln!("{name}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", parameters.seed);
+    let mut setup = OutboxSetup::open(kind, protocol).await;
+    setup.installation.sandbox.run(&["migrate"]).success();
 
-    let begun = Instant::now();
-    let producer = Producer::start(&site, &plan);
-    let mut storm = Storm::begin(&mut site, &plan, producer);
-    storm.rage().await;
-    let (workers, kills) = storm.calm().await;
+    let started = Instant::now();
+    let producer = Producer::start(&setup, &parameters);
+    let mut faults = FaultInjector::start(&mut setup, &parameters, producer);
+    faults.inject().await;
+    let (workers, kills) = faults.finish().await;
 
-    all_settled(&site.sql, "outbox WHERE status NOT IN ('DELIVERED', 'FAILED')", plan.patience()).await;
+    all_settled(&setup.sql, "outbox WHERE status NOT IN ('DELIVERED', 'FAILED')", parameters.timeout()).await;
     for worker in workers {
-        site.home.stop(worker).await;
+        setup.installation.stop(worker).await;
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let cut = taken_back(&site.home.logs());
-    let findings = audit::compare(&site, plan.rows).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let cut = reclaimed_rows(&setup.installation.logs());
+    let findings = audit::compare(&setup, parameters.rows).await;
     eprintln!(
         "{name}: {} rows, {kills} kills, one restart of the broker; {cut} leases cut, {} attempts spent in all, {} second copies, \
          {} repeated by the broker itself, {seconds:.1} s, seed {}",
-        plan.rows, findings.spent, findings.copies, findings.echoes, plan.seed
+        parameters.rows, findings.spent, findings.copies, findings.echoes, parameters.seed
     );
-    assert!(findings.breaches.is_empty(), "{}", told(&findings.breaches));
+    assert!(findings.violations.is_empty(), "{}", list_violations(&findings.violations));
     assert!(cut > 0, "no kill cut a lease: the run shows nothing");
 }
 
 /// The number of rows whose lease ran out, as the workers logged when they reclaimed them.
-fn taken_back(logs: &str) -> u64 {
+fn reclaimed_rows(logs: &str) -> u64 {
     let lines = logs.lines().filter_map(|line| line.split_once("took back rows")?.1.split_once("retried="));
     lines.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok()).sum()
 }

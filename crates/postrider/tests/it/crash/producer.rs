@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use rand::Rng as _;
 
-use super::plan::Plan;
-use crate::rig::sql::Sql;
+use super::parameters::CrashParameters;
+use crate::support::sql::Sql;
 
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The rows to write.
 pub struct Rows {
@@ -24,34 +24,31 @@ pub type Insert = dyn Fn(&Sql, Range<u32>) -> String + Send + Sync;
 
 /// Writes all rows in transactions of a few, in proportion to the kills so far, so that the next worker to be killed
 /// always has work.
-pub async fn write(sql: Sql, rows: Rows, plan: Plan, kills: Arc<AtomicU32>) {
-    let mut dice = plan.dice(1);
+pub async fn write(sql: Sql, rows: Rows, parameters: CrashParameters, kills: Arc<AtomicU32>) {
+    let mut rng = parameters.rng(1);
     let mut written = 0;
-    while written < plan.rows {
+    while written < parameters.rows {
         let ahead = kills.load(Ordering::Relaxed) + 1;
-        let allowed = (u64::from(plan.rows) * u64::from(ahead) / u64::from(plan.kills)).min(plan.rows.into());
+        let allowed = (u64::from(parameters.rows) * u64::from(ahead) / u64::from(parameters.kills))
+            .min(parameters.rows.into());
         let allowed = u32::try_from(allowed).expect("no more than all rows");
         if written >= allowed {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         }
-        let until = (written + dice.random_range(1..=40)).min(allowed);
+        let until = (written + rng.random_range(1..=40)).min(allowed);
         commit(&sql, &rows, written, until).await;
         written = until;
-        tokio::time::sleep(Duration::from_millis(dice.random_range(0..30))).await;
+        tokio::time::sleep(Duration::from_millis(rng.random_range(0..30))).await;
     }
 }
 
 /// Commits one transaction. If its answer is lost with the database, reads from the table whether it was committed.
 async fn commit(sql: &Sql, rows: &Rows, from: u32, until: u32) {
     let statement = (rows.insert)(sql, from..until);
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while let Err(error) = sql.execute(&statement).await {
-        assert!(
-            Instant::now() < end,
-            "the application could not write for {} s: {error}",
-            PATIENCE.as_secs()
-        );
+        assert!(Instant::now() < end, "the application could not write for {} s: {error}", TIMEOUT.as_secs());
         tokio::time::sleep(Duration::from_millis(100)).await;
         if sql.count(&(rows.find)(from)).await == Some(1) {
             return;

@@ -3,43 +3,43 @@
 //! is stopped twice; then table, attempts and the receiver's journal must agree to the attempt, every requested job
 //! must exist once, and no job of a group may have arrived before its predecessor was accepted.
 
+mod api_client;
 mod audit;
 pub mod broker;
-mod caller;
 mod jobs;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-use super::ground::Ground;
-use super::plan::Plan;
-use super::storm::Storm;
+use super::faults::FaultInjector;
+use super::parameters::CrashParameters;
+use super::setup::CrashSetup;
 use super::{all_settled, producer};
 use crate::crash;
-use crate::rig::database::Kind;
-use crate::rig::hooks::{Receiver, Reply};
+use crate::support::database::Kind;
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
+use api_client::ApiClient;
 use broker::Broker;
-use caller::Caller;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j02_no_job_is_lost_on_postgres_and_every_attempt_is_on_record() {
+async fn j02_no_job_is_lost_on_postgres_and_every_attempt_is_recorded() {
     run(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j02_no_job_is_lost_on_mariadb_and_every_attempt_is_on_record() {
+async fn j02_no_job_is_lost_on_mariadb_and_every_attempt_is_recorded() {
     run(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j02_no_job_is_lost_on_sqlite_and_every_attempt_is_on_record() {
+async fn j02_no_job_is_lost_on_sqlite_and_every_attempt_is_recorded() {
     run(Kind::Sqlite).await;
 }
 
 /// After a third of the run the queue's broker is killed and restarted as well; see `cargo xtask crash --queue`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j03_no_job_is_lost_when_the_queue_goes_away_too() {
+async fn j03_no_job_is_lost_when_the_queue_is_stopped_as_well() {
     let (broker, kind) = Broker::wanted();
     run_with(kind, Some(broker)).await;
 }
@@ -49,61 +49,65 @@ async fn run(kind: Kind) {
 }
 
 async fn run_with(kind: Kind, mut broker: Option<Broker>) {
-    let plan = Plan::of_mail(kind);
-    eprintln!("crash webhook {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
-    let receiver = Receiver::start(|arrival, before| {
+    let parameters = CrashParameters::of_mail(kind);
+    eprintln!("crash webhook {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", parameters.seed);
+    let receiver = WebhookReceiver::start(|request, before| {
         // Answer slowly, so that a kill hits some deliveries in flight.
-        let refused = before == 0 && jobs::is_refused_at_first(&arrival.body);
+        let refused = before == 0 && jobs::is_refused_at_first(&request.body);
         Reply::status(if refused { 503 } else { 200 }).after(Duration::from_millis(60))
     })
     .await;
-    let (mut ground, url) = Ground::open(kind).await;
-    ground.home.settle_in(&settings(&url, broker.as_ref()));
-    ground.home.shop.run(&["migrate"]).fine();
+    let (mut setup, url) = CrashSetup::open(kind).await;
+    setup.installation.write_settings(&settings(&url, broker.as_ref()));
+    setup.installation.sandbox.run(&["migrate"]).success();
 
-    let begun = Instant::now();
+    let started = Instant::now();
     let kills = Arc::new(AtomicU32::new(0));
     let writing = producer::write(
-        ground.sql.clone(),
+        setup.sql.clone(),
         jobs::jobs(receiver.url("hook")),
-        plan.clone(),
+        parameters.clone(),
         Arc::clone(&kills),
     );
     let producer = tokio::spawn(writing);
-    let key = ground.home.shop.run(&["key", "create", "crash", "--role", "admin"]).fine();
-    let caller = Caller {
-        folder: ground.home.shop.path(""),
-        key: key.out.trim().to_owned(),
+    let key = setup.installation.sandbox.run(&["key", "create", "crash", "--role", "admin"]).success();
+    let client = ApiClient {
+        folder: setup.installation.sandbox.path(""),
+        key: key.stdout.trim().to_owned(),
         url: receiver.url("hook"),
     };
-    let calling = tokio::spawn(caller.call(plan.clone(), Arc::clone(&kills)));
+    let creating = tokio::spawn(client.create_jobs(parameters.clone(), Arc::clone(&kills)));
     let name = broker.as_ref().map_or("", Broker::name);
-    let mut storm = Storm::begin(&mut ground, &plan);
+    let mut faults = FaultInjector::start(&mut setup, &parameters);
     if let Some(broker) = &mut broker {
-        storm.also(broker);
+        faults.with_broker(broker);
     }
-    storm.rage(&kills).await;
+    faults.inject(&kills).await;
     producer.await.expect("the producer wrote all its jobs");
-    let told = calling.await.expect("the caller made all its jobs");
-    let workers = storm.calm();
+    let requests = creating.await.expect("the client created all its jobs");
+    let workers = faults.finish();
 
-    all_settled(&ground.sql, "dispatch_jobs WHERE status NOT IN ('COMPLETED', 'CANCELLED')", plan.patience())
-        .await;
+    all_settled(
+        &setup.sql,
+        "dispatch_jobs WHERE status NOT IN ('COMPLETED', 'CANCELLED')",
+        parameters.timeout(),
+    )
+    .await;
     for worker in workers {
-        ground.home.stop(worker).await;
+        setup.installation.stop(worker).await;
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let findings = audit::compare(&ground.sql, &receiver, plan.rows).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let findings = audit::compare(&setup.sql, &receiver, parameters.rows).await;
     eprintln!(
         "crash webhook {kind:?} {name}: {} jobs, {} kills and 2 more while the database was away, {} attempts of lost workers, \
          {} refused, {} second copies, {seconds:.1} s, seed {}",
-        plan.rows, plan.kills, findings.lost, findings.refused, findings.copies, plan.seed
+        parameters.rows, parameters.kills, findings.lost, findings.refused, findings.copies, parameters.seed
     );
     eprintln!(
         "crash webhook {kind:?} {name}: {} of them over the API, {} requests again under their key, {} answered PENDING",
-        told.made, told.again, told.pending
+        requests.made, requests.again, requests.pending
     );
-    assert!(findings.breaches.is_empty(), "{}", crash::told(&findings.breaches));
+    assert!(findings.violations.is_empty(), "{}", crash::list_violations(&findings.violations));
 }
 
 /// Settings with short leases, so that recovery takes seconds instead of minutes; no circuit breaker, because the

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use super::{comes_to, history, settings};
-use crate::rig::database::{Kind, Server, on_server};
-use crate::rig::receiver::Receiver;
-use crate::rig::sql::Sql;
-use crate::shop::{Running, Shop, eventually};
+use super::{history, settings, wait_for_state};
+use crate::sandbox::{RunningBinary, Sandbox, eventually};
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::database::{Kind, Server, on_server};
+use crate::support::sql::Sql;
 
 /// POSTs a body; returns status code and answer.
-fn post(running: &Running, key: &str, path: &str, kind: &str, body: &str) -> (u16, serde_json::Value) {
+fn post(running: &RunningBinary, key: &str, path: &str, kind: &str, body: &str) -> (u16, serde_json::Value) {
     post_with(running, key, path, &format!("Content-Type: {kind}"), body)
 }
 
 /// POSTs a body with headers.
 fn post_with(
-    running: &Running,
+    running: &RunningBinary,
     key: &str,
     path: &str,
     headers: &str,
@@ -41,18 +41,18 @@ fn files(folder: &std::path::Path) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id() {
-    let shop = Shop::new(None);
-    let receiver = Receiver::start(0, Duration::ZERO);
-    let base = shop.path("mnt");
+async fn e07_the_api_accepts_payloads_and_messages_and_refuses_duplicate_ids() {
+    let sandbox = Sandbox::new(None);
+    let receiver = CallbackReceiver::start(0, Duration::ZERO);
+    let base = sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
     let text = settings("sqlite:app.db", base.to_str().unwrap(), &receiver.url);
     let text = text.replace("[server]\n", "[server]\napi = \"mail\"\n");
     let text = format!("{text}\n[lanes.intake.mail]\nsize_limit = \"1MB\"\n");
-    std::fs::write(shop.path("postrider.toml"), text).unwrap();
-    shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&shop.path("app.db"));
-    let running = shop.start();
+    std::fs::write(sandbox.path("postrider.toml"), text).unwrap();
+    sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
+    let running = sandbox.start();
     let key = running.first_key();
     let json = "application/json";
     let payload =
@@ -63,7 +63,7 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     });
     let expected = serde_json::json!({"id": "e-1", "status": "ACCEPTED", "lane": "intake"});
     assert_eq!(taken, (202, expected));
-    comes_to(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
 
     let before = files(&base.join("payloads"));
     assert_eq!(post(&running, &key, "/api/v1/emails", json, payload).0, 409, "the same id");
@@ -80,35 +80,35 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     assert_eq!(post(&running, "wrong", "/api/v1/emails", json, payload).0, 401);
     let large =
         payload.replace("\"body_text\": \"x\"", &format!("\"body_text\": \"{}\"", "x".repeat(1_100_000)));
-    let (code, told) = post(&running, &key, "/api/v1/emails", json, &large.replace("e-1", "large"));
-    assert_eq!(code, 413, "what its own lane would refuse, though the other takes more: {told}");
+    let (code, body) = post(&running, &key, "/api/v1/emails", json, &large.replace("e-1", "large"));
+    assert_eq!(code, 413, "what its own lane would refuse, though the other takes more: {body}");
     assert_eq!(files(&base.join("payloads")), before, "what was refused left no file");
 
     let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
     let (code, taken) = post(&running, &key, "/api/v1/emails?id=e-2", "message/rfc822", message);
     assert_eq!((code, &taken["status"], &taken["lane"]), (202, &"READY".into(), &"send".into()));
-    comes_to(&sql, "e-2", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "e-2", "SENT-ACKNOWLEDGED").await;
     assert_eq!(history(&sql, "e-2").await[..2], ["READY", "PROCESSING"], "no intake");
 
-    repeated(&running, &key);
+    repeated_requests(&running, &key);
 
     // Files without a row and rows without a file are reported.
     std::fs::write(base.join("payloads/lonely.json"), "{}").unwrap();
     let gone = base.join("gone.json").display().to_string();
     let cells =
-        [("id", "bereft".into()), ("status", "INVALID".into()), ("payload_file_path", gone.as_str().into())];
+        [("id", "orphan".into()), ("status", "INVALID".into()), ("payload_file_path", gone.as_str().into())];
     sql.insert("emails", &cells).await;
     drop(running);
-    sql.must("UPDATE emails SET status = 'ACCEPTED' WHERE id = 'bereft'").await;
-    let said = shop.run(&["check", "intake"]);
-    assert!(said.out.contains("lonely.json has no row"), "{}{}", said.out, said.err);
-    assert!(said.out.contains("row bereft has no file"), "{}{}", said.out, said.err);
-    assert!(!said.out.contains("e-1"), "what belongs together is not told: {}", said.out);
+    sql.must("UPDATE emails SET status = 'ACCEPTED' WHERE id = 'orphan'").await;
+    let output = sandbox.run(&["check", "intake"]);
+    assert!(output.stdout.contains("lonely.json has no row"), "{}{}", output.stdout, output.stderr);
+    assert!(output.stdout.contains("row orphan has no file"), "{}{}", output.stdout, output.stderr);
+    assert!(!output.stdout.contains("e-1"), "a row with its file is not reported: {}", output.stdout);
     sql.close().await;
 }
 
 /// Repeated requests with one `Idempotency-Key` create one e-mail.
-fn repeated(running: &Running, key: &str) {
+fn repeated_requests(running: &RunningBinary, key: &str) {
     let headers = "Content-Type: application/json\r\nIdempotency-Key: order-7";
     let body = r#"{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
     let (code, made) = post_with(running, key, "/api/v1/emails", headers, body);
@@ -116,14 +116,14 @@ fn repeated(running: &Running, key: &str) {
     assert_eq!(post_with(running, key, "/api/v1/emails", headers, body), (200, made.clone()));
     let (code, _) = post_with(running, key, "/api/v1/emails", headers, &body.replace("\"x\"", "\"y\""));
     assert_eq!(code, 409, "another request under the same key");
-    at_once(running, key, &headers.replace("order-7", "order-9"), body);
+    concurrent_requests(running, key, &headers.replace("order-7", "order-9"), body);
     let other = headers.replace("order-7", "order-8");
     let (code, second) = post_with(running, key, "/api/v1/emails", &other, body);
     assert!(code == 202 && second["id"] != made["id"], "{second}");
 }
 
 /// Concurrent requests with one key also create one e-mail.
-fn at_once(running: &Running, key: &str, headers: &str, body: &str) {
+fn concurrent_requests(running: &RunningBinary, key: &str, headers: &str, body: &str) {
     let answers: Vec<(u16, serde_json::Value)> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| post_with(running, key, "/api/v1/emails", headers, body)))
@@ -134,7 +134,7 @@ fn at_once(running: &Running, key: &str, headers: &str, body: &str) {
     assert!(taken == 1 && answers.iter().all(|(code, _)| [200, 202].contains(code)), "{answers:?}");
     assert!(
         answers.iter().all(|(_, made)| *made == answers[0].1),
-        "all are told of the same one: {answers:?}"
+        "all answers name the same e-mail: {answers:?}"
     );
 }
 
@@ -147,18 +147,18 @@ fn payload(id: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
+async fn e07_while_the_database_is_unavailable_nothing_is_accepted_and_no_file_is_left() {
     let mut server = Server::start(Kind::Postgres);
     let (url, sql) = on_server(Kind::Postgres, &server.url(), "emails", "").await;
-    let shop = Shop::new(None);
-    let receiver = Receiver::start(0, Duration::ZERO);
-    let base = shop.path("mnt");
+    let sandbox = Sandbox::new(None);
+    let receiver = CallbackReceiver::start(0, Duration::ZERO);
+    let base = sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
     let text = settings(&url, base.to_str().unwrap(), &receiver.url);
-    std::fs::write(shop.path("postrider.toml"), text.replace("[server]\n", "[server]\napi = \"mail\"\n"))
+    std::fs::write(sandbox.path("postrider.toml"), text.replace("[server]\n", "[server]\napi = \"mail\"\n"))
         .unwrap();
-    shop.run(&["migrate"]).fine();
-    let running = shop.start();
+    sandbox.run(&["migrate"]).success();
+    let running = sandbox.start();
     let key = running.first_key();
     let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
     let taken = eventually("the API is open", || {
@@ -166,7 +166,7 @@ async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
         (code != 503).then_some(code)
     });
     assert_eq!(taken, 202);
-    comes_to(&sql, "before", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "before", "SENT-ACKNOWLEDGED").await;
     let folders = [base.join("payloads"), base.join("eml")];
     let before = folders.each_ref().map(|folder| files(folder));
 
@@ -178,37 +178,37 @@ async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
     }
     assert_eq!(folders.each_ref().map(|folder| files(folder)), before, "no file is left of them");
 
-    server.start_again();
+    server.restart();
     let taken = eventually("the API is open again", || {
         let (code, _) = post(&running, &key, "/api/v1/emails", JSON, &payload("during"));
         (code != 503).then_some(code)
     });
     assert_eq!(taken, 202, "the id was never used");
-    comes_to(&sql, "during", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "during", "SENT-ACKNOWLEDGED").await;
     assert_eq!(files(&folders[0]), before[0] + 1);
     sql.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_goes_from_the_request_to_the_callback_where_there_is_a_column_for_it() {
+async fn a_trace_is_passed_from_the_request_to_the_callback_if_there_is_a_column() {
     const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     for column in [true, false] {
-        let shop = Shop::new(None);
-        let receiver = Receiver::start(0, Duration::ZERO);
-        let base = shop.path("mnt");
+        let sandbox = Sandbox::new(None);
+        let receiver = CallbackReceiver::start(0, Duration::ZERO);
+        let base = sandbox.path("mnt");
         std::fs::create_dir_all(&base).unwrap();
         let text = settings("sqlite:app.db", base.to_str().unwrap(), &receiver.url);
         let text = text.replace("[server]\n", "[server]\napi = \"mail\"\n");
-        std::fs::write(shop.path("postrider.toml"), &text).unwrap();
-        shop.run(&["migrate"]).fine();
-        let sql = Sql::sqlite(&shop.path("app.db"));
+        std::fs::write(sandbox.path("postrider.toml"), &text).unwrap();
+        sandbox.run(&["migrate"]).success();
+        let sql = Sql::sqlite(&sandbox.path("app.db"));
         if column {
             sql.must("ALTER TABLE emails ADD COLUMN traceparent varchar(255)").await;
             let named = ["intake", "send", "sent", "failed"]
                 .map(|lane| format!("[lanes.{lane}.message]\ntraceparent = \"traceparent\"\n"));
-            std::fs::write(shop.path("postrider.toml"), text + &named.concat()).unwrap();
+            std::fs::write(sandbox.path("postrider.toml"), text + &named.concat()).unwrap();
         }
-        let running = shop.start();
+        let running = sandbox.start();
         let key = running.first_key();
         let head = format!("Content-Type: application/json\r\ntraceparent: {TRACE}");
         let payload = r#"{"id": "e-1", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
@@ -216,9 +216,9 @@ async fn a_trace_goes_from_the_request_to_the_callback_where_there_is_a_column_f
             Some(post_with(&running, &key, "/api/v1/emails", &head, payload).0).filter(|code| *code != 503)
         });
         assert_eq!(code, 202);
-        comes_to(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
-        let told = receiver.heads().remove(0);
-        assert_eq!(told.contains(&format!("traceparent: {TRACE}\r\n")), column, "{told}");
+        wait_for_state(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
+        let body = receiver.heads().remove(0);
+        assert_eq!(body.contains(&format!("traceparent: {TRACE}\r\n")), column, "{body}");
         let lines = "SELECT CAST(count(*) AS TEXT) FROM postrider_audit WHERE entity = 'email'";
         assert_eq!(sql.rows(lines).await.unwrap()[0][0].as_deref(), Some("1"), "it is in the audit log");
     }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::{comes_to, settings};
-use crate::rig::database::{self, Kind};
-use crate::rig::receiver::Receiver;
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::{Running, Shop};
+use super::{settings, wait_for_state};
+use crate::sandbox::{RunningBinary, Sandbox};
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::database::{self, Kind};
+use crate::support::wait::{TIMEOUT, wait_until};
 
 const OFF: &str = "";
 const ON: &str = "retention.SENT-ACKNOWLEDGED = \"1d\"\nsweep = \"200ms\"\n";
 
-fn write_settings(shop: &Shop, url: &str, base: &str, callback: &str, retention: &str) {
+fn write_settings(sandbox: &Sandbox, url: &str, base: &str, callback: &str, retention: &str) {
     let text = settings(url, base, callback)
         .replace("retry.jitter = 0\n", &format!("retry.jitter = 0\n{retention}"));
     let text = match retention {
@@ -22,16 +22,16 @@ fn write_settings(shop: &Shop, url: &str, base: &str, callback: &str, retention:
             1,
         ),
     };
-    std::fs::write(shop.path("postrider.toml"), text).unwrap();
+    std::fs::write(sandbox.path("postrider.toml"), text).unwrap();
 }
 
-fn accept(shop: &Shop, id: &str) {
+fn accept(sandbox: &Sandbox, id: &str) {
     let words = ["send", "mail", "--lane", "intake", "--from", "a@example.org", "--to", "b@example.org"];
     let more = ["--subject", "x", "--text", "x", "--idempotency-key", id];
-    shop.run(&[&words[..], &more].concat()).fine();
+    sandbox.run(&[&words[..], &more].concat()).success();
 }
 
-fn end(mut running: Running) {
+fn stop(mut running: RunningBinary) {
     running.signal(rustix::process::Signal::TERM);
     assert_eq!(running.ended(Duration::from_secs(30)), Some(0), "{}", running.log());
 }
@@ -44,28 +44,28 @@ fn files_of(base: &std::path::Path, id: &str) -> Vec<std::path::PathBuf> {
     entries.map(|entry| entry.unwrap().path()).filter(mine).collect()
 }
 
-fn age(path: &std::path::Path, by: Duration) {
+fn set_age(path: &std::path::Path, by: Duration) {
     let file = std::fs::File::options().write(true).open(path).unwrap();
     let written = file.metadata().unwrap().modified().unwrap();
     file.set_modified(written - by).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace_time() {
-    let shop = Shop::new(None);
-    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &shop).await;
-    let receiver = Receiver::start(0, Duration::ZERO);
-    let base = shop.path("mnt");
+async fn g6_rows_are_kept_by_default_and_files_are_removed_after_their_row_and_the_grace_time() {
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &sandbox).await;
+    let receiver = CallbackReceiver::start(0, Duration::ZERO);
+    let base = sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
     let base_text = base.to_str().unwrap().to_owned();
-    write_settings(&shop, &url, &base_text, &receiver.url, OFF);
-    shop.run(&["migrate"]).fine();
+    write_settings(&sandbox, &url, &base_text, &receiver.url, OFF);
+    sandbox.run(&["migrate"]).success();
     for id in ["old", "young", "fresh"] {
-        accept(&shop, id);
+        accept(&sandbox, id);
     }
-    let running = shop.start();
+    let running = sandbox.start();
     for id in ["old", "young", "fresh"] {
-        comes_to(&sql, id, "SENT-ACKNOWLEDGED").await;
+        wait_for_state(&sql, id, "SENT-ACKNOWLEDGED").await;
         assert_eq!(files_of(&base, id).len(), 2, "payload and message of {id}");
     }
     // All rows are old, but no retention is set.
@@ -76,25 +76,25 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
     }
     for id in ["old", "young"] {
         for path in files_of(&base, id) {
-            age(&path, Duration::from_hours(48));
+            set_age(&path, Duration::from_hours(48));
         }
     }
-    end(running);
+    stop(running);
     assert_eq!(sql.count("emails").await, Some(3), "off by default");
 
     // A row may name its file by another path to the base.
-    let way = shop.path("other-way");
+    let way = sandbox.path("other-way");
     std::os::unix::fs::symlink(&base, &way).unwrap();
     std::fs::write(base.join("payloads/alias.json"), "{}").unwrap();
-    age(&base.join("payloads/alias.json"), Duration::from_hours(48));
+    set_age(&base.join("payloads/alias.json"), Duration::from_hours(48));
     let named = way.join("payloads/alias.json").display().to_string();
     let cells =
         [("id", "other".into()), ("status", "INVALID".into()), ("payload_file_path", named.as_str().into())];
     sql.insert("emails", &cells).await;
 
-    write_settings(&shop, &url, &base_text, &receiver.url, ON);
-    let running = shop.start();
-    until("the old rows are purged", PATIENCE, || async {
+    write_settings(&sandbox, &url, &base_text, &receiver.url, ON);
+    let running = sandbox.start();
+    wait_until("the old rows are purged", TIMEOUT, || async {
         (sql.count("emails WHERE id IN ('old', 'fresh')").await? == 0).then_some(())
     })
     .await;
@@ -104,38 +104,43 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
         "with their history"
     );
     assert_eq!(sql.count("emails").await, Some(2), "the young row stays, and the one with no retention");
-    end(running);
+    stop(running);
     // The sweep of files runs once at the start.
-    let running = shop.start();
-    until("the old row's files are gone", PATIENCE, || async {
+    let running = sandbox.start();
+    wait_until("the old row's files are gone", TIMEOUT, || async {
         files_of(&base, "old").is_empty().then_some(())
     })
     .await;
     assert_eq!(files_of(&base, "young").len(), 2, "old files of a row that is there");
     assert_eq!(files_of(&base, "alias").len(), 1, "however the row spells the folder");
     assert_eq!(files_of(&base, "fresh").len(), 2, "within the grace time, although their row is gone");
-    end(running);
-    let said = shop.run(&["check", "intake"]);
-    assert!(said.out.contains("fresh.") && said.out.contains("has no row"), "{}{}", said.out, said.err);
+    stop(running);
+    let output = sandbox.run(&["check", "intake"]);
+    assert!(
+        output.stdout.contains("fresh.") && output.stdout.contains("has no row"),
+        "{}{}",
+        output.stdout,
+        output.stderr
+    );
     sql.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
-    let shop = Shop::new(None);
-    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &shop).await;
-    let receiver = Receiver::start(0, Duration::ZERO);
-    let base = shop.path("mnt");
-    std::fs::write(shop.path("postrider.toml"), settings(&url, base.to_str().unwrap(), &receiver.url))
+async fn e07_the_lane_waits_for_a_missing_base_folder_and_never_creates_it() {
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &sandbox).await;
+    let receiver = CallbackReceiver::start(0, Duration::ZERO);
+    let base = sandbox.path("mnt");
+    std::fs::write(sandbox.path("postrider.toml"), settings(&url, base.to_str().unwrap(), &receiver.url))
         .unwrap();
-    shop.run(&["migrate"]).fine();
+    sandbox.run(&["migrate"]).success();
     for lane in ["intake", "send"] {
-        let said = shop.run(&["check", lane]);
+        let output = sandbox.run(&["check", lane]);
         assert!(
-            said.out.contains("does not exist: check that its file system is mounted"),
+            output.stdout.contains("does not exist: check that its file system is mounted"),
             "{}{}",
-            said.out,
-            said.err
+            output.stdout,
+            output.stderr
         );
     }
     for (id, status, column) in [("in", "ACCEPTED", "payload_file_path"), ("out", "READY", "eml_file_path")] {
@@ -143,14 +148,14 @@ async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
         sql.insert("emails", &[("id", id.into()), ("status", status.into()), (column, path.as_str().into())])
             .await;
     }
-    let running = shop.start();
-    until("the missing folder is told", PATIENCE, || async {
+    let running = sandbox.start();
+    wait_until("the missing folder is reported", TIMEOUT, || async {
         let log = running.log();
         (log.contains("No such file or directory")).then_some(())
     })
     .await;
     // `send` claims the row, finds no folder and hands it back; intake is not ready and claims nothing.
-    until("the mail that is ready was handed back", PATIENCE, || async {
+    wait_until("the mail that is ready was handed back", TIMEOUT, || async {
         (super::history(&sql, "out").await.last()? == "READY").then_some(())
     })
     .await;
@@ -160,7 +165,7 @@ async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
     std::fs::create_dir(&base).unwrap();
     let payload = r#"{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
     std::fs::write(base.join("in.file"), payload).unwrap();
-    comes_to(&sql, "in", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "in", "SENT-ACKNOWLEDGED").await;
     drop(running);
     sql.close().await;
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use postrider_services::{Ministack, boto3};
 
 use super::settings;
-use crate::rig::receiver::Receiver;
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::{Shop, eventually};
+use crate::sandbox::{Sandbox, eventually};
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 const PRELUDE: &str = "
 import sys, json, boto3
@@ -20,8 +20,8 @@ pub async fn python(emulator: &Ministack, program: &str, rows: serde_json::Value
     let input = serde_json::json!({ "endpoint": emulator.endpoint(), "rows": rows }).to_string();
     let program = format!("{PRELUDE}{program}");
     let ran = tokio::task::spawn_blocking(move || boto3::run(&program, &input)).await;
-    let said = ran.expect("it is waited for").expect("Python starts");
-    serde_json::from_str(&said.unwrap_or_else(|complaint| panic!("{complaint}"))).unwrap_or_default()
+    let output = ran.expect("it is waited for").expect("Python starts");
+    serde_json::from_str(&output.unwrap_or_else(|complaint| panic!("{complaint}"))).unwrap_or_default()
 }
 
 /// State and reason of an e-mail.
@@ -34,8 +34,8 @@ print(json.dumps([attributes.get('Latest', ''), attributes.get('Reason') or ''])
     serde_json::from_value(python(emulator, program, id.into()).await).expect("two texts")
 }
 
-pub async fn comes_to(emulator: &Ministack, id: &str, wanted: &str) -> String {
-    until(&format!("{id} is {wanted}"), PATIENCE, || async {
+pub async fn wait_for_state(emulator: &Ministack, id: &str, wanted: &str) -> String {
+    wait_until(&format!("{id} is {wanted}"), TIMEOUT, || async {
         let (state, reason) = latest(emulator, id).await;
         (state == wanted).then_some(reason)
     })
@@ -78,39 +78,44 @@ for id, state, path in given['rows']:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e04_e07_bad_records_are_invalid_or_told_and_stop_nobody() {
+async fn e04_e07_bad_records_are_invalid_or_reported_and_stop_no_lane() {
     let emulator = tokio::task::block_in_place(|| Ministack::start().expect("the emulator starts"));
-    let shop = Shop::new(None);
-    let receiver = Receiver::start(0, Duration::ZERO);
-    let base = shop.path("mnt");
+    let sandbox = Sandbox::new(None);
+    let receiver = CallbackReceiver::start(0, Duration::ZERO);
+    let base = sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
     let text = settings(&emulator.dynamodb_url(), base.to_str().unwrap(), &receiver.url);
-    std::fs::write(shop.path("postrider.toml"), text).unwrap();
-    shop.run(&["migrate"]).fine();
+    std::fs::write(sandbox.path("postrider.toml"), text).unwrap();
+    sandbox.run(&["migrate"]).success();
     write_records(&emulator, &base).await;
 
-    let running = shop.start();
+    let running = sandbox.start();
     for (id, why) in [
         ("missing", "is not there"),
         ("broken", "broken JSON"),
         ("outside", "not below the base folder"),
         ("huge", "at most"),
     ] {
-        let reason = comes_to(&emulator, id, "INVALID").await;
+        let reason = wait_for_state(&emulator, id, "INVALID").await;
         assert!(reason.contains(why), "{id}: {reason}");
     }
-    comes_to(&emulator, "good", "SENT-ACKNOWLEDGED").await;
-    comes_to(&emulator, "lost", "FAILED-ACKNOWLEDGED").await;
-    let told = receiver.bodies();
-    let lost = told.iter().find(|body| body["id"] == "lost").expect("the application was told");
+    wait_for_state(&emulator, "good", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&emulator, "lost", "FAILED-ACKNOWLEDGED").await;
+    let callbacks = receiver.bodies();
+    let lost = callbacks.iter().find(|body| body["id"] == "lost").expect("the application got its callback");
     assert!(lost["reason"].as_str().unwrap().contains("is not there"), "{lost}");
-    eventually("the log tells of what no lane takes", || {
+    eventually("the log reports records that no lane claims", || {
         let log = running.log();
         let warned = |word: &str| log.lines().any(|line| line.contains("WARN") && line.contains(word));
         (warned("TELEPORTED") && warned("headless")).then_some(())
     });
-    assert_eq!(latest(&emulator, "odd").await.0, "TELEPORTED", "nobody touches it");
-    let said = shop.run(&["check", "intake"]);
-    assert!(said.out.contains("`TELEPORTED`"), "{}{}", said.out, said.err);
-    assert!(said.out.contains("headless") && said.out.contains("_META"), "{}{}", said.out, said.err);
+    assert_eq!(latest(&emulator, "odd").await.0, "TELEPORTED", "it is not changed");
+    let output = sandbox.run(&["check", "intake"]);
+    assert!(output.stdout.contains("`TELEPORTED`"), "{}{}", output.stdout, output.stderr);
+    assert!(
+        output.stdout.contains("headless") && output.stdout.contains("_META"),
+        "{}{}",
+        output.stdout,
+        output.stderr
+    );
 }

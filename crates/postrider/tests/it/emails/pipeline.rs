@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use super::{comes_to, history, settings};
-use crate::rig::database::{self, Kind};
-use crate::rig::receiver::Receiver;
-use crate::rig::sql::Sql;
-use crate::shop::Shop;
+use super::{history, settings, wait_for_state};
+use crate::sandbox::Sandbox;
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::database::{self, Kind};
+use crate::support::sql::Sql;
 
 async fn pipeline(kind: Kind) {
-    let shop = Shop::new(None);
-    let (url, sql) = database::fresh(kind, "emails", &shop).await;
-    let receiver = Receiver::start(1, Duration::ZERO);
-    let base = shop.path("mnt");
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = database::fresh(kind, "emails", &sandbox).await;
+    let receiver = CallbackReceiver::start(1, Duration::ZERO);
+    let base = sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
     let text = settings(&url, base.to_str().unwrap(), &receiver.url);
-    std::fs::write(shop.path("postrider.toml"), text).unwrap();
-    shop.run(&["migrate"]).fine();
+    std::fs::write(sandbox.path("postrider.toml"), text).unwrap();
+    sandbox.run(&["migrate"]).success();
     let send = |id: &str| {
         let words = [
             "send",
@@ -30,30 +30,30 @@ async fn pipeline(kind: Kind) {
         ];
         let more =
             ["--to", "ann@example.net", "--subject", "Grüße", "--text", "Hallo", "--idempotency-key", id];
-        shop.run(&[&words[..], &more].concat())
+        sandbox.run(&[&words[..], &more].concat())
     };
-    send("good").fine();
+    send("good").success();
     send("good").code(1);
     bad_rows(&base, &sql).await;
 
-    let mut running = shop.start();
+    let mut running = sandbox.start();
     for (id, why) in [
         ("missing", "is not there"),
         ("broken", "broken JSON"),
         ("outside", "not below the base folder"),
         ("huge", "at most"),
     ] {
-        let reason = comes_to(&sql, id, "INVALID").await;
+        let reason = wait_for_state(&sql, id, "INVALID").await;
         assert!(reason.contains(why), "{id}: {reason}");
     }
-    comes_to(&sql, "good", "SENT-ACKNOWLEDGED").await;
-    comes_to(&sql, "lost", "FAILED-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "good", "SENT-ACKNOWLEDGED").await;
+    wait_for_state(&sql, "lost", "FAILED-ACKNOWLEDGED").await;
     running.signal(rustix::process::Signal::TERM);
     assert_eq!(running.ended(Duration::from_secs(30)), Some(0), "{}", running.log());
 
     let eml = std::fs::read_to_string(base.join("eml/good.eml")).unwrap();
     assert!(eml.contains("Bcc: <hidden@example.net>"), "{eml}");
-    let sent = std::fs::read_dir(shop.path("outbox")).unwrap().map(|file| file.unwrap().path());
+    let sent = std::fs::read_dir(sandbox.path("outbox")).unwrap().map(|file| file.unwrap().path());
     let sent: Vec<String> = sent.map(|path| std::fs::read_to_string(path).unwrap()).collect();
     assert_eq!(sent.len(), 1);
     assert!(
@@ -62,10 +62,10 @@ async fn pipeline(kind: Kind) {
         sent[0]
     );
     // The first call was refused and repeated.
-    let told = history(&sql, "good").await;
+    let states = history(&sql, "good").await;
     let whole = ["ACCEPTED", "INTAKING", "READY", "PROCESSING", "SENT", "CALLING-SENT-CALLBACK"];
-    assert_eq!(told[..6], whole);
-    assert_eq!(told.last().unwrap(), "SENT-ACKNOWLEDGED");
+    assert_eq!(states[..6], whole);
+    assert_eq!(states.last().unwrap(), "SENT-ACKNOWLEDGED");
     let bodies = receiver.bodies();
     let about = |id: &str| bodies.iter().rfind(|body| body["id"] == id).unwrap().clone();
     assert_eq!(about("good")["status"], "SENT");
@@ -74,7 +74,7 @@ async fn pipeline(kind: Kind) {
     assert!(bodies.len() >= 3, "the refused one again: {bodies:?}");
     for id in ["good", "lost"] {
         let mine: Vec<_> = bodies.iter().filter(|body| body["id"] == id).collect();
-        assert!(mine.iter().all(|body| *body == mine[0]), "every try tells the same: {mine:?}");
+        assert!(mine.iter().all(|body| *body == mine[0]), "every attempt sends the same callback: {mine:?}");
     }
     let signed = |head: &String| head.contains("webhook-signature: v1,");
     assert!(receiver.heads().iter().all(signed), "all are signed");
@@ -104,16 +104,16 @@ async fn bad_rows(base: &std::path::Path, sql: &Sql) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e01_an_email_goes_all_the_way_on_sqlite() {
+async fn e01_an_email_passes_all_stages_on_sqlite() {
     pipeline(Kind::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e01_an_email_goes_all_the_way_on_mariadb() {
+async fn e01_an_email_passes_all_stages_on_mariadb() {
     pipeline(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e01_an_email_goes_all_the_way_on_postgres() {
+async fn e01_an_email_passes_all_stages_on_postgres() {
     pipeline(Kind::Postgres).await;
 }

@@ -1,8 +1,8 @@
 //! Each kind of invalid row ends as N5 requires, with its code, and the others are delivered; on each database.
 
-use super::{PAYLOAD, at_rest, seat, settings, told};
-use crate::rig::database::{Kind, fresh};
-use crate::shop::Shop;
+use super::{PAYLOAD, final_rows, insert_notification, settings, wait_until_settled};
+use crate::sandbox::Sandbox;
+use crate::support::database::{Kind, fresh};
 
 /// A row and its expected result.
 struct Row {
@@ -53,25 +53,25 @@ const ROWS: [Row; 14] = [
 ];
 
 async fn bad_input(kind: Kind) {
-    let shop = Shop::new(None);
-    let (url, sql) = fresh(kind, "notify", &shop).await;
+    let sandbox = Sandbox::new(None);
+    let (url, sql) = fresh(kind, "notify", &sandbox).await;
     let text = settings(&url).replace("[mail]", "[mail]\ntemplates = \"templates\"");
-    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
-    let template = shop.path("templates/open-seat/v2/en-US");
+    std::fs::write(sandbox.path("postrider.toml"), text).expect("the settings can be written");
+    let template = sandbox.path("templates/open-seat/v2/en-US");
     std::fs::create_dir_all(&template).expect("the folder can be made");
     std::fs::write(template.join("body.txt"), "{{ professor }}").expect("the template can be written");
-    shop.run(&["migrate"]).fine();
+    sandbox.run(&["migrate"]).success();
     for (at, row) in ROWS.iter().enumerate() {
         // No section provides what the payload of a bad row omits.
         let payload = match row.payload {
             "" => PAYLOAD.to_owned(),
             bad => bad.replacen("{\"", r#"{"courseString":"01:198","meetingSummary":"Mon",""#, 1),
         };
-        seat(&sql, at + 1, row.contact, &payload, row.metadata).await;
+        insert_notification(&sql, at + 1, row.contact, &payload, row.metadata).await;
     }
-    let running = shop.start();
-    at_rest(&sql).await;
-    let ended = told(&sql).await;
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    let ended = final_rows(&sql).await;
     assert_eq!(ended.len(), ROWS.len());
     for (found, row) in ended.iter().zip(&ROWS) {
         assert_eq!(found[..3], [row.contact, row.status, "1"], "{found:?}");
@@ -85,16 +85,16 @@ async fn bad_input(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_sqlite() {
+async fn n05_bad_rows_are_reported_and_the_others_are_delivered_on_sqlite() {
     bad_input(Kind::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_postgres() {
+async fn n05_bad_rows_are_reported_and_the_others_are_delivered_on_postgres() {
     bad_input(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_mariadb() {
+async fn n05_bad_rows_are_reported_and_the_others_are_delivered_on_mariadb() {
     bad_input(Kind::MariaDb).await;
 }

@@ -1,10 +1,10 @@
 //! The effect of a receiver's enhanced status code on a row of each mail contract, and on the suppression list.
 
-use super::{PAYLOAD, at_rest, seat, settings};
-use crate::rig::relay::Relay;
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::Shop;
+use super::{PAYLOAD, insert_notification, settings, wait_until_settled};
+use crate::sandbox::Sandbox;
+use crate::support::relay::Relay;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
 
 /// The reply to RCPT, whether the address is then suppressed, and the result of the notification.
 const CODES: [(&str, bool, &str); 8] = [
@@ -40,29 +40,30 @@ emails.base = "BASE"
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_address() {
-    let shop = Shop::new(None);
+async fn n05_m09_codes_of_a_missing_mailbox_end_the_row_and_suppress_the_address() {
+    let sandbox = Sandbox::new(None);
     let relay = Relay::shared();
-    std::fs::create_dir_all(shop.path("mnt")).expect("the folder can be made");
+    std::fs::create_dir_all(sandbox.path("mnt")).expect("the folder can be made");
     let text = settings("sqlite:app.db").replace("file:mails", &format!("smtp://{}", relay.address))
-        + &OTHERS.replace("BASE", &shop.path("mnt").display().to_string());
-    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
-    shop.run(&["migrate"]).fine();
-    let sql = Sql::sqlite(&shop.path("app.db"));
+        + &OTHERS.replace("BASE", &sandbox.path("mnt").display().to_string());
+    std::fs::write(sandbox.path("postrider.toml"), text).expect("the settings can be written");
+    sandbox.run(&["migrate"]).success();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
     let mark = format!("{:08x}", rand::random::<u32>());
     let address = |code: &str, lane: &str| format!("rcpt-{code}-{lane}-{mark}@example.com");
     for (at, (code, ..)) in CODES.iter().enumerate() {
-        seat(&sql, at + 1, &address(code, "notify"), PAYLOAD, "").await;
+        insert_notification(&sql, at + 1, &address(code, "notify"), PAYLOAD, "").await;
         let to = address(code, "mail");
         let words = ["send", "mail", "--subject", &mark, "--text", "hi"];
-        shop.run(&[&words[..], &["--lane", "mail", "--to", &to]].concat()).fine();
+        sandbox.run(&[&words[..], &["--lane", "mail", "--to", &to]].concat()).success();
         let to = address(code, "emails");
-        shop.run(&[&words[..], &["--lane", "intake", "--from", "a@example.org", "--to", &to]].concat())
-            .fine();
+        sandbox
+            .run(&[&words[..], &["--lane", "intake", "--from", "a@example.org", "--to", &to]].concat())
+            .success();
     }
-    let running = shop.start();
-    at_rest(&sql).await;
-    until("every mail failed", PATIENCE, || async {
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    wait_until("every mail failed", TIMEOUT, || async {
         let mails = sql.count("mail_outbox WHERE status = 'failed' AND retry_count = 1").await?;
         let emails =
             sql.count("emails WHERE status = 'FAILED' AND reason LIKE '%as the address asked%'").await?;
@@ -84,9 +85,9 @@ async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_a
         .flat_map(|(code, ..)| ["emails", "mail", "notify"].map(|lane| address(code, lane)))
         .collect();
     expected.sort();
-    let said = shop.run(&["suppress", "list", "--json"]).fine();
+    let output = sandbox.run(&["suppress", "list", "--json"]).success();
     let listed: Vec<String> =
-        said.json().iter().map(|entry| entry["entry"].as_str().unwrap_or_default().to_owned()).collect();
+        output.json().iter().map(|entry| entry["entry"].as_str().unwrap_or_default().to_owned()).collect();
     assert_eq!(listed, expected);
     drop(running);
 }

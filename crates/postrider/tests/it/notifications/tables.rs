@@ -1,9 +1,9 @@
 //! An application's own tables, with only the columns of the specification.
 
-use super::{PAYLOAD, at_rest, settings, told};
-use crate::rig::database::{self, Kind};
-use crate::rig::sql::Sql;
-use crate::shop::Shop;
+use super::{PAYLOAD, final_rows, settings, wait_until_settled};
+use crate::sandbox::Sandbox;
+use crate::support::database::{self, Kind};
+use crate::support::sql::Sql;
 
 const OWN: [&str; 3] = [
     "CREATE TABLE open_event_notifications (notification_id INTEGER PRIMARY KEY, open_event_id INTEGER NOT NULL, \
@@ -16,18 +16,18 @@ const OWN: [&str; 3] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n12_tables_with_only_what_the_specification_names_are_enough() {
-    let shop = Shop::new(None);
-    std::fs::write(shop.path("postrider.toml"), settings("sqlite:app.db"))
+async fn n12_tables_with_only_the_specified_columns_suffice() {
+    let sandbox = Sandbox::new(None);
+    std::fs::write(sandbox.path("postrider.toml"), settings("sqlite:app.db"))
         .expect("the settings can be written");
-    let pool = shop.sql_creating().await;
+    let pool = sandbox.sql_creating().await;
     for table in OWN {
         sqlx::query(table).execute(&pool).await.expect("it can be made");
     }
     pool.close().await;
-    let sql = Sql::sqlite(&shop.path("app.db"));
-    shop.run(&["check"]).code(1);
-    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&sandbox.path("app.db"));
+    sandbox.run(&["check"]).code(1);
+    sandbox.run(&["migrate"]).success();
     // `migrate` creates this table too; an application without it must work as well.
     sql.must("DROP TABLE sections").await;
     sql.must("DROP TABLE courses").await;
@@ -39,18 +39,18 @@ async fn n12_tables_with_only_what_the_specification_names_are_enough() {
     sql.must("INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key) VALUES (1, 1, 'k')")
         .await;
     let text = settings("sqlite:app.db").replace("?token={token}", "");
-    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
-    let running = shop.start();
-    at_rest(&sql).await;
-    let row = told(&sql).await.remove(0);
+    std::fs::write(sandbox.path("postrider.toml"), text).expect("the settings can be written");
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    let row = final_rows(&sql).await.remove(0);
     assert_eq!(row[..3], ["ann@example.net", "sent", "1"], "{row:?}");
     drop(running);
 
     sql.must("ALTER TABLE subscriptions RENAME TO people").await;
-    let said = shop.run(&["check"]).code(1);
-    assert!(said.out.contains("table subscriptions is missing"), "{}\n{}", said.out, said.err);
-    shop.run(&["migrate"]).fine();
-    shop.run(&["check"]).fine();
+    let output = sandbox.run(&["check"]).code(1);
+    assert!(output.stdout.contains("table subscriptions is missing"), "{}\n{}", output.stdout, output.stderr);
+    sandbox.run(&["migrate"]).success();
+    sandbox.run(&["check"]).success();
 }
 
 /// The same tables on the other two databases.
@@ -75,13 +75,13 @@ fn own(kind: Kind) -> Vec<String> {
 }
 
 async fn suffice(kind: Kind) {
-    let shop = Shop::new(None);
+    let sandbox = Sandbox::new(None);
     if kind == Kind::Sqlite {
-        shop.sql_creating().await.close().await;
+        sandbox.sql_creating().await.close().await;
     }
-    let (url, sql) = database::fresh(kind, "own", &shop).await;
+    let (url, sql) = database::fresh(kind, "own", &sandbox).await;
     let text = settings(&url).replace("?token={token}", "");
-    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
+    std::fs::write(sandbox.path("postrider.toml"), text).expect("the settings can be written");
     for table in own(kind) {
         sql.must(&table).await;
     }
@@ -93,11 +93,11 @@ async fn suffice(kind: Kind) {
     sql.must("INSERT INTO subscriptions VALUES (1, 'active', 'email', 'ann@example.net')").await;
     sql.must("INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key) VALUES (1, 1, 'k')")
         .await;
-    let said = shop.run(&["check"]);
-    assert!(said.out.contains("rows do not expire"), "{}\n{}", said.out, said.err);
-    let running = shop.start();
-    at_rest(&sql).await;
-    let row = told(&sql).await.remove(0);
+    let output = sandbox.run(&["check"]);
+    assert!(output.stdout.contains("rows do not expire"), "{}\n{}", output.stdout, output.stderr);
+    let running = sandbox.start();
+    wait_until_settled(&sql).await;
+    let row = final_rows(&sql).await.remove(0);
     assert_eq!(row[..3], ["ann@example.net", "sent", "1"], "{row:?}");
     assert_eq!(sql.count("subscription_events WHERE event_type = 'notify_sent'").await, Some(1));
     drop(running);
@@ -105,16 +105,16 @@ async fn suffice(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n00_the_fields_of_the_specification_suffice_without_migrate_on_postgres() {
+async fn n00_the_specified_columns_suffice_without_migrate_on_postgres() {
     suffice(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n00_the_fields_of_the_specification_suffice_without_migrate_on_mariadb() {
+async fn n00_the_specified_columns_suffice_without_migrate_on_mariadb() {
     suffice(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n00_the_fields_of_the_specification_suffice_without_migrate_on_sqlite() {
+async fn n00_the_specified_columns_suffice_without_migrate_on_sqlite() {
     suffice(Kind::Sqlite).await;
 }

@@ -7,7 +7,7 @@ mod sqs;
 
 use std::collections::BTreeMap;
 
-use crate::rig::database::variable;
+use crate::support::database::variable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {

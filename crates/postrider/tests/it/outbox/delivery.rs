@@ -1,9 +1,9 @@
 //! Topic, key, payload and headers arrive as they were written (O9), from every database at every broker (O10).
 
 use super::broker::{ALL, Broker, Protocol, unique};
-use super::site::{Event, Site};
-use crate::rig::database::Kind;
-use crate::rig::sql::{Cell, Sql};
+use super::setup::{Event, OutboxLane};
+use crate::support::database::Kind;
+use crate::support::sql::{Cell, Sql};
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// A payload whose white space and order matter if it is signed; a line break and non-ASCII letters must be kept.
@@ -14,8 +14,9 @@ async fn arrives(kind: Kind) {
         let broker = Broker::shared(protocol);
         let topic = unique("deals");
         broker.make(&topic).await;
-        let site = Site::open(kind, &broker, "").await;
-        site.sql
+        let outbox = OutboxLane::open(kind, &broker, "").await;
+        outbox
+            .sql
             .insert(
                 "outbox",
                 &[
@@ -25,15 +26,15 @@ async fn arrives(kind: Kind) {
                     ("partition_key", "Schlüssel 7".into()),
                     ("payload", PAYLOAD.into()),
                     ("traceparent", TRACE.into()),
-                    ("created_at", Cell::Sql(site.ago(5))),
+                    ("created_at", Cell::Sql(outbox.ago(5))),
                 ],
             )
             .await;
-        site.insert(&Event { topic: &topic, payload: "plain", dedupe: "event-2", key: None }).await;
-        let _running = site.start();
-        let row = site.eventually("event-1", "DELIVERED").await;
+        outbox.insert(&Event { topic: &topic, payload: "plain", dedupe: "event-2", key: None }).await;
+        let _running = outbox.start();
+        let row = outbox.eventually("event-1", "DELIVERED").await;
         assert!(row.finished && row.error.is_none() && row.retries == 0, "{protocol:?}: {row:?}");
-        site.eventually("event-2", "DELIVERED").await;
+        outbox.eventually("event-2", "DELIVERED").await;
 
         let seen = broker.read(&topic, 2).await;
         let first = seen.iter().find(|seen| seen.header("idempotency-key") == "event-1").unwrap();
@@ -69,10 +70,10 @@ async fn o09_cloud_events_headers_on_request() {
         let broker = Broker::shared(protocol);
         let topic = unique("deals");
         broker.make(&topic).await;
-        let site = Site::open(Kind::Sqlite, &broker, "cloud_events = \"/shop/deals\"").await;
-        site.insert(&Event { topic: &topic, key: Some("k"), payload: "{}", dedupe: "e-1" }).await;
-        let _running = site.start();
-        site.eventually("e-1", "DELIVERED").await;
+        let outbox = OutboxLane::open(Kind::Sqlite, &broker, "cloud_events = \"/shop/deals\"").await;
+        outbox.insert(&Event { topic: &topic, key: Some("k"), payload: "{}", dedupe: "e-1" }).await;
+        let _running = outbox.start();
+        outbox.eventually("e-1", "DELIVERED").await;
         let seen = &broker.read(&topic, 1).await[0];
         let prefix = match protocol {
             Protocol::Kafka => "ce_",
@@ -93,38 +94,38 @@ async fn o09_cloud_events_headers_on_request() {
 
 /// A payload in a binary column, with every possible byte.
 #[tokio::test(flavor = "multi_thread")]
-async fn o09_bytes_that_are_no_text_arrive_as_they_are() {
+async fn o09_bytes_that_are_not_text_arrive_unchanged() {
     let bytes: Vec<u8> = (0..=255).collect();
     let literal = (0..=255).fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     for protocol in ALL {
         let broker = Broker::shared(protocol);
         let topic = unique("deals");
         broker.make(&topic).await;
-        let site = Site::open(Kind::Postgres, &broker, "").await;
-        site.sql.must("ALTER TABLE outbox ALTER COLUMN payload TYPE bytea USING payload::bytea").await;
+        let outbox = OutboxLane::open(Kind::Postgres, &broker, "").await;
+        outbox.sql.must("ALTER TABLE outbox ALTER COLUMN payload TYPE bytea USING payload::bytea").await;
         let cells = [
             ("idempotency_key", "b-1".into()),
             ("topic", Cell::from(topic.as_str())),
             ("payload", Cell::Sql(format!("'\\x{literal}'::bytea"))),
-            ("created_at", Cell::Sql(site.ago(5))),
+            ("created_at", Cell::Sql(outbox.ago(5))),
         ];
-        site.sql.insert("outbox", &cells).await;
-        let _running = site.start();
-        site.eventually("b-1", "DELIVERED").await;
+        outbox.sql.insert("outbox", &cells).await;
+        let _running = outbox.start();
+        outbox.eventually("b-1", "DELIVERED").await;
         assert_eq!(broker.read(&topic, 1).await[0].payload, bytes, "{protocol:?}");
     }
 }
 
 /// A table as the specification defines it has neither our three columns nor a trace column; `migrate` adds them.
 #[tokio::test(flavor = "multi_thread")]
-async fn o07_the_specifications_own_table_is_served() {
+async fn o07_the_specified_table_is_drained() {
     let broker = Broker::shared(Protocol::Nats);
     let topic = unique("deals");
     broker.make(&topic).await;
     for kind in [Kind::Postgres, Kind::MariaDb, Kind::Sqlite] {
-        let site = Site::open(kind, &broker, "").await;
-        site.sql.must("DROP TABLE outbox").await;
-        let (key, time) = match &site.sql {
+        let outbox = OutboxLane::open(kind, &broker, "").await;
+        outbox.sql.must("DROP TABLE outbox").await;
+        let (key, time) = match &outbox.sql {
             Sql::Postgres(_) => ("bigserial PRIMARY KEY", "timestamptz"),
             Sql::MariaDb(_) => ("BIGINT AUTO_INCREMENT PRIMARY KEY", "DATETIME(6)"),
             Sql::Sqlite(_) => ("INTEGER PRIMARY KEY", "TEXT"),
@@ -135,17 +136,17 @@ async fn o07_the_specifications_own_table_is_served() {
              status varchar(20) NOT NULL, retry_count int NOT NULL, version int NOT NULL, \
              created_at {time} NOT NULL, processed_at {time})"
         );
-        site.sql.must(&table).await;
+        outbox.sql.must(&table).await;
         let insert = format!(
             "INSERT INTO outbox (idempotency_key, topic, payload, status, retry_count, version, created_at) \
              VALUES ('old-{kind:?}', '{topic}', '{{}}', 'PENDING', 0, 0, {})",
-            site.ago(60)
+            outbox.ago(60)
         );
-        site.sql.must(&insert).await;
-        site.shop.run(&["migrate"]).fine();
-        assert_eq!(site.count("PENDING").await, 1, "{kind:?}: nothing is rewritten");
-        let _running = site.start();
-        site.eventually(&format!("old-{kind:?}"), "DELIVERED").await;
+        outbox.sql.must(&insert).await;
+        outbox.sandbox.run(&["migrate"]).success();
+        assert_eq!(outbox.count("PENDING").await, 1, "{kind:?}: nothing is rewritten");
+        let _running = outbox.start();
+        outbox.eventually(&format!("old-{kind:?}"), "DELIVERED").await;
     }
     assert_eq!(broker.read(&topic, 3).await.len(), 3);
 }

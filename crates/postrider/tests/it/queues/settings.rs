@@ -1,19 +1,19 @@
 //! Invalid settings of queues are reported before anything starts.
 
-use crate::shop::Shop;
+use crate::sandbox::Sandbox;
 
 const REST: &str = "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.hooks]\nurl = \"webhook://\"\n\
     [transports.out]\nurl = \"file:outbox\"\n[mail]\nfrom = \"shop@example.com\"\n";
 
-fn told(settings: &str) -> String {
-    let shop = Shop::new(Some(&format!("{REST}{settings}")));
-    let said = shop.run(&["check"]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    said.err
+fn check_errors(settings: &str) -> String {
+    let sandbox = Sandbox::new(Some(&format!("{REST}{settings}")));
+    let output = sandbox.run(&["check"]);
+    assert_eq!(output.code, Some(2), "{}{}", output.stdout, output.stderr);
+    output.stderr
 }
 
 #[test]
-fn j3_what_is_wrong_with_a_queue_is_told_with_its_remedy() {
+fn j3_mistakes_in_a_queues_settings_are_reported_with_their_remedy() {
     let lane = "[lanes.jobs]\ncontract = \"dispatch_jobs\"\ntransport = \"hooks\"\nqueue = \"jobs\"\n";
     let queue = "[queues.jobs]\nurl = \"nats://127.0.0.1:4222\"\nqueue = \"jobs\"\n";
     for (settings, words) in [
@@ -53,7 +53,7 @@ fn j3_what_is_wrong_with_a_queue_is_told_with_its_remedy() {
             "credentials in plain text",
         ),
     ] {
-        let err = told(&settings);
+        let err = check_errors(&settings);
         assert!(err.contains(words), "{words}:\n{err}");
         assert!(!err.contains("secret@"), "no password is shown:\n{err}");
     }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use postrider_services::Ministack;
 
-use super::{Three, pipeline, write_eml};
-use crate::emails::on_dynamodb::{comes_to, python};
-use crate::rig::home::Home;
-use crate::rig::receiver::Receiver;
-use crate::rig::relay::Relay;
+use super::{ThreeRecipients, pipeline, write_eml};
+use crate::emails::on_dynamodb::{python, wait_for_state};
+use crate::support::callback_receiver::CallbackReceiver;
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
 
 /// READY e-mails, as the specification's own producer writes them: id and path.
 async fn write_records(emulator: &Ministack, rows: serde_json::Value) {
@@ -24,52 +24,52 @@ for id, path in given['rows']:
 }
 
 /// The reason in the record of this state.
-async fn told(emulator: &Ministack, id: &str, state: &str) -> String {
+async fn recorded_reason(emulator: &Ministack, id: &str, state: &str) -> String {
     let program = "
 id, state = given['rows']
 item = table.get_item(Key=dict(Id=id, Status=state), ConsistentRead=True)['Item']
 print(json.dumps(item['Attributes'].get('Reason') or ''))
 ";
-    let said = python(emulator, program, serde_json::json!([id, state])).await;
-    said.as_str().expect("a text").to_owned()
+    let output = python(emulator, program, serde_json::json!([id, state])).await;
+    output.as_str().expect("a text").to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e08_no_recipient_vanishes_on_dynamodb() {
+async fn e08_no_recipient_is_lost_on_dynamodb() {
     let emulator = tokio::task::block_in_place(|| Ministack::start().expect("the emulator starts"));
-    let mut home = Home::new();
-    let (relay, receiver) = (Relay::shared(), Receiver::start(0, Duration::ZERO));
-    let base = home.shop.path("mnt");
+    let mut installation = Installation::new();
+    let (relay, receiver) = (Relay::shared(), CallbackReceiver::start(0, Duration::ZERO));
+    let base = installation.sandbox.path("mnt");
     std::fs::create_dir_all(&base).unwrap();
-    home.settle_in(&pipeline(
+    installation.write_settings(&pipeline(
         &emulator.dynamodb_url(),
         &relay.address,
         base.to_str().unwrap(),
         &receiver.url,
     ));
-    home.shop.run(&["migrate"]).fine();
-    let three = Three::new("vanish");
+    installation.sandbox.run(&["migrate"]).success();
+    let three = ThreeRecipients::new("vanish");
     let rows = three.mails().map(|(id, second)| [id.to_owned(), write_eml(&base, &three, id, second)]);
     write_records(&emulator, serde_json::json!(rows)).await;
 
-    let worker = home.start_worker();
-    assert_eq!(comes_to(&emulator, "once", "SENT-ACKNOWLEDGED").await, "");
-    let never = comes_to(&emulator, "never", "SENT-ACKNOWLEDGED").await;
+    let worker = installation.start_worker();
+    assert_eq!(wait_for_state(&emulator, "once", "SENT-ACKNOWLEDGED").await, "");
+    let never = wait_for_state(&emulator, "never", "SENT-ACKNOWLEDGED").await;
     assert!(never.contains(&three.never) && never.contains("550 5.1.1"), "{never}");
-    let later = comes_to(&emulator, "later", "FAILED-ACKNOWLEDGED").await;
+    let later = wait_for_state(&emulator, "later", "FAILED-ACKNOWLEDGED").await;
     assert!(later.contains(&three.later) && later.contains("1 of 2 recipients have it"), "{later}");
-    home.stop(worker).await;
+    installation.stop(worker).await;
 
     three.check_journal(&relay);
-    assert!(told(&emulator, "once", "READY").await.contains(&three.once), "why it stepped back");
-    assert_eq!(told(&emulator, "never", "SENT").await, never, "the state's record has it");
-    assert_eq!(told(&emulator, "later", "FAILED").await, later);
+    assert!(recorded_reason(&emulator, "once", "READY").await.contains(&three.once), "why it stepped back");
+    assert_eq!(recorded_reason(&emulator, "never", "SENT").await, never, "the state's record has it");
+    assert_eq!(recorded_reason(&emulator, "later", "FAILED").await, later);
     let bodies = receiver.bodies();
     let about = |id: &str| bodies.iter().find(|body| body["id"] == id).unwrap()["reason"].clone();
     assert_eq!(about("never"), never.as_str(), "the callback has it");
     assert_eq!(about("later"), later.as_str());
     assert_eq!(about("once"), serde_json::Value::Null);
-    let logs = home.logs();
+    let logs = installation.logs();
     let warned = |line: &str| line.contains("not to all recipients") && line.contains(&three.never);
     assert!(logs.lines().any(warned), "{logs}");
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::rig::hooks::{Receiver, Reply};
-use crate::rig::wait::{PATIENCE, until};
-use crate::shop::{Running, Shop, eventually};
+use crate::sandbox::{RunningBinary, Sandbox, eventually};
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
@@ -14,14 +14,14 @@ fn parent() -> String {
 }
 
 /// The spans of our trace, from all requests that the collector received.
-fn spans(collector: &Receiver) -> Vec<Value> {
+fn spans(collector: &WebhookReceiver) -> Vec<Value> {
     let mut found = Vec::new();
-    for arrival in collector.journal() {
+    for request in collector.journal() {
         assert_eq!(
-            (arrival.path.as_str(), arrival.header("content-type")),
+            (request.path.as_str(), request.header("content-type")),
             ("/v1/traces", "application/json")
         );
-        let body: Value = serde_json::from_str(&arrival.body).expect("OTLP in JSON");
+        let body: Value = serde_json::from_str(&request.body).expect("OTLP in JSON");
         for resource in body["resourceSpans"].as_array().unwrap() {
             let service = &resource["resource"]["attributes"][0];
             assert_eq!(
@@ -74,53 +74,54 @@ fn check(spans: &[Value], lane: &str, transition: &str) -> String {
     named(spans, "deliver")["spanId"].as_str().unwrap().to_owned()
 }
 
-async fn told(collector: &Receiver, wanted: usize) -> Vec<Value> {
-    until("the collector has the spans", PATIENCE, || async {
+async fn received_spans(collector: &WebhookReceiver, wanted: usize) -> Vec<Value> {
+    wait_until("the collector has the spans", TIMEOUT, || async {
         Some(spans(collector)).filter(|spans| spans.len() >= wanted)
     })
     .await
 }
 
-fn records(shop: &Shop) -> Vec<Value> {
-    let files = std::fs::read_dir(shop.path("outbox")).into_iter().flatten().map(|file| file.unwrap().path());
+fn records(sandbox: &Sandbox) -> Vec<Value> {
+    let files =
+        std::fs::read_dir(sandbox.path("outbox")).into_iter().flatten().map(|file| file.unwrap().path());
     let records = files.filter(|path| path.extension().is_some_and(|end| end == "record"));
     let head =
         |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap().lines().next().unwrap().to_owned();
     records.map(|path| serde_json::from_str(&head(path)).unwrap()).collect()
 }
 
-fn outbox(telemetry: &str) -> Shop {
-    let shop = Shop::new(Some(&format!(
+fn outbox(telemetry: &str) -> Sandbox {
+    let sandbox = Sandbox::new(Some(&format!(
         "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.out]\nurl = \"file:outbox\"\n{telemetry}\n\
          [lanes.events]\ncontract = \"outbox\"\npoll = \"50ms\"\n"
     )));
-    shop.run(&["migrate"]).fine();
-    shop
+    sandbox.run(&["migrate"]).success();
+    sandbox
 }
 
-fn send_record(shop: &Shop) {
+fn send_record(sandbox: &Sandbox) {
     let words = ["send", "record", "--lane", "events", "--topic", "deals", "--payload", "{}"];
-    shop.run(&[&words[..], &["--traceparent", &parent()]].concat()).fine();
+    sandbox.run(&[&words[..], &["--traceparent", &parent()]].concat()).success();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn o09_a_record_carries_its_producers_trace_to_the_consumer_and_to_the_collector() {
-    let collector = Receiver::start(|_, _| Reply::status(200).saying("{}")).await;
+    let collector = WebhookReceiver::start(|_, _| Reply::status(200).with_body("{}")).await;
     let url = collector.url("");
-    let shop = outbox(&format!("[telemetry]\notlp = \"{url}\"\nservice = \"shop\""));
-    send_record(&shop);
-    let running = shop.start();
-    let spans = told(&collector, 5).await;
+    let sandbox = outbox(&format!("[telemetry]\notlp = \"{url}\"\nservice = \"shop\""));
+    send_record(&sandbox);
+    let running = sandbox.start();
+    let spans = received_spans(&collector, 5).await;
     let deliver = check(&spans, "events", "delivered");
     assert_eq!(attribute(named(&spans, "deliver"), "messaging.destination.name"), "deals");
-    let records = records(&shop);
+    let records = records(&sandbox);
     assert_eq!(records.len(), 1);
     assert_eq!(records[0]["headers"]["traceparent"], format!("00-{TRACE}-{deliver}-01"), "{}", records[0]);
     drop(running);
 }
 
 /// POSTs a job; returns the status code.
-fn post(running: &Running, key: &str, headers: &str, body: &str) -> u16 {
+fn post(running: &RunningBinary, key: &str, headers: &str, body: &str) -> u16 {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
     write!(
@@ -137,17 +138,17 @@ fn post(running: &Running, key: &str, headers: &str, body: &str) -> u16 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn j12_a_job_carries_its_callers_trace_to_the_receiver_and_to_the_collector() {
-    let collector = Receiver::start(|_, _| Reply::status(200)).await;
-    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
-    let shop = Shop::new(Some(
+    let collector = WebhookReceiver::start(|_, _| Reply::status(200)).await;
+    let receiver = WebhookReceiver::start(|_, _| Reply::status(200)).await;
+    let sandbox = Sandbox::new(Some(
         "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.hooks]\n\
          url = \"webhook://?allow=127.0.0.0/8&plain_http=allowed\"\n\
          [lanes.jobs]\ncontract = \"dispatch_jobs\"\npoll = \"50ms\"\n",
     ));
-    shop.run(&["migrate"]).fine();
+    sandbox.run(&["migrate"]).success();
     let base = collector.url("");
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", base.as_str()), ("OTEL_SERVICE_NAME", "shop")];
-    let running = shop.start_with("run.log", &variables);
+    let running = sandbox.start_with("run.log", &variables);
     let key = running.first_key();
     let target = receiver.url("orders");
     let body = format!(
@@ -159,7 +160,7 @@ async fn j12_a_job_carries_its_callers_trace_to_the_receiver_and_to_the_collecto
     });
     assert_eq!(code, 201);
     assert_eq!(post(&running, &key, "", &body), 200, "without its trace it is the same request");
-    let spans = told(&collector, 5).await;
+    let spans = received_spans(&collector, 5).await;
     let deliver = check(&spans, "jobs", "delivered");
     let arrived = receiver.journal();
     assert_eq!(arrived.len(), 1);
@@ -167,40 +168,37 @@ async fn j12_a_job_carries_its_callers_trace_to_the_receiver_and_to_the_collecto
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_collector_the_producers_context_is_handed_on_as_it_is() {
-    let shop = outbox("");
-    send_record(&shop);
-    let running = shop.start();
+async fn without_a_collector_the_producers_trace_context_is_passed_on_unchanged() {
+    let sandbox = outbox("");
+    send_record(&sandbox);
+    let running = sandbox.start();
     let records =
-        eventually("the record is there", || Some(records(&shop)).filter(|records| !records.is_empty()));
+        eventually("the record is there", || Some(records(&sandbox)).filter(|records| !records.is_empty()));
     assert_eq!(records[0]["headers"]["traceparent"], parent());
-    assert!(
-        !running.get("/metrics").1.contains("postrider_spans"),
-        "nothing is counted that nobody asked for"
-    );
+    assert!(!running.get("/metrics").1.contains("postrider_spans"), "no span is counted without a collector");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collector_that_is_away_costs_spans_and_one_warning_and_no_row() {
-    let away = Receiver::start(|_, _| Reply::status(503)).await;
-    let shop = outbox(&format!("[telemetry]\notlp = \"{}\"", away.url("")));
+async fn an_unavailable_collector_costs_spans_and_one_warning_but_no_row() {
+    let away = WebhookReceiver::start(|_, _| Reply::status(503)).await;
+    let sandbox = outbox(&format!("[telemetry]\notlp = \"{}\"", away.url("")));
     for _ in 0..3 {
-        send_record(&shop);
+        send_record(&sandbox);
     }
-    let running = shop.start();
-    eventually("the records are there all the same", || (records(&shop).len() == 3).then_some(()));
-    let dropped = |running: &Running| {
+    let running = sandbox.start();
+    eventually("the records are there all the same", || (records(&sandbox).len() == 3).then_some(()));
+    let dropped = |running: &RunningBinary| {
         let figures = running.get("/metrics").1;
         let name = "postrider_spans_dropped_total{reason=\"collector\"} ";
         figures.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok()).unwrap_or_default()
     };
-    until("the spans are counted as dropped", PATIENCE, || async {
+    wait_until("the spans are counted as dropped", TIMEOUT, || async {
         (dropped(&running) >= 15.0).then_some(())
     })
     .await;
     let before = dropped(&running);
-    send_record(&shop);
-    until("and those that come after", PATIENCE, || async { (dropped(&running) > before).then_some(()) })
+    send_record(&sandbox);
+    wait_until("and those that come after", TIMEOUT, || async { (dropped(&running) > before).then_some(()) })
         .await;
     let log = running.log();
     let warned = log.lines().filter(|line| line.contains("WARN") && line.contains("collector")).count();
@@ -208,11 +206,15 @@ async fn a_collector_that_is_away_costs_spans_and_one_warning_and_no_row() {
 }
 
 #[test]
-fn a_wrong_collector_is_a_mistake_in_the_settings() {
-    let shop = Shop::new(Some(
+fn an_invalid_collector_url_is_a_mistake_in_the_settings() {
+    let sandbox = Sandbox::new(Some(
         "[telemetry]\notlp = \"localhost:4318\"\nsample = 2\n[stores.main]\nurl = \"sqlite:app.db\"\n\
          [transports.out]\nurl = \"file:outbox\"\n[lanes.events]\ncontract = \"outbox\"\n",
     ));
-    let said = shop.run(&["run"]).code(2);
-    assert!(said.err.contains("telemetry.otlp") && said.err.contains("telemetry.sample"), "{}", said.err);
+    let output = sandbox.run(&["run"]).code(2);
+    assert!(
+        output.stderr.contains("telemetry.otlp") && output.stderr.contains("telemetry.sample"),
+        "{}",
+        output.stderr
+    );
 }

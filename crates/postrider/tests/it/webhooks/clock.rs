@@ -1,13 +1,13 @@
 //! A worker whose clock differs from its database's.
 
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::hooks::{Receiver, Reply};
-use crate::rig::sql::Sql;
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::sql::Sql;
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
 
 /// Sets every `now()` of this database ten minutes ahead, as if the worker's clock were ten minutes behind.
-async fn shift(sql: &Sql, url: &str) {
+async fn shift_database_clock(sql: &Sql, url: &str) {
     let database = url.rsplit('/').next().unwrap().split('?').next().unwrap();
     sql.must("CREATE SCHEMA shifted").await;
     sql.must(
@@ -19,27 +19,34 @@ async fn shift(sql: &Sql, url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g5_signatures_are_dated_by_the_databases_clock_and_the_difference_is_warned_about() {
-    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
-    let mut home = Home::new();
-    let (url, sql) = fresh(Kind::Postgres, "clock", &home.shop).await;
-    shift(&sql, &url).await;
-    home.settle_in(&format!(
+async fn g5_signatures_use_the_databases_clock_and_a_difference_is_logged() {
+    let receiver = WebhookReceiver::start(|_, _| Reply::status(200)).await;
+    let mut installation = Installation::new();
+    let (url, sql) = fresh(Kind::Postgres, "clock", &installation.sandbox).await;
+    shift_database_clock(&sql, &url).await;
+    installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n\
          [lanes.jobs]\ncontract = \"dispatch_jobs\"\npoll = \"50ms\"\n"
     ));
-    home.shop.run(&["migrate"]).fine();
-    let said = home.shop.run(&["check"]).fine().out;
-    assert!(said.contains("the clock of store `main` is 600 s ahead of this machine's"), "{said}");
-    let worker = home.start_worker();
-    let sent =
-        home.shop.run(&["send", "webhook", &receiver.url("x"), "--code", "a:b:c:d", "--payload", "{}"]);
-    let id = sent.fine().out.trim().to_owned();
-    let arrival = until("it arrives", PATIENCE, || async { receiver.of(&id).pop() }).await;
-    let dated: i64 = arrival.header("webhook-timestamp").parse().unwrap();
+    installation.sandbox.run(&["migrate"]).success();
+    let output = installation.sandbox.run(&["check"]).success().stdout;
+    assert!(output.contains("the clock of store `main` is 600 s ahead of this machine's"), "{output}");
+    let worker = installation.start_worker();
+    let sent = installation.sandbox.run(&[
+        "send",
+        "webhook",
+        &receiver.url("x"),
+        "--code",
+        "a:b:c:d",
+        "--payload",
+        "{}",
+    ]);
+    let id = sent.success().stdout.trim().to_owned();
+    let request = wait_until("it arrives", TIMEOUT, || async { receiver.requests_of(&id).pop() }).await;
+    let dated: i64 = request.header("webhook-timestamp").parse().unwrap();
     let now = sql.rows("SELECT CAST(floor(extract(epoch FROM pg_catalog.now())) AS text)").await.unwrap();
     let now: i64 = now[0][0].as_deref().unwrap().parse().unwrap();
     assert!((dated - now - 600).abs() <= 20, "dated {dated}, and it is {now} here");
-    assert!(home.logs().contains("is 600 s ahead of this machine's"), "{}", home.logs());
-    home.stop(worker).await;
+    assert!(installation.logs().contains("is 600 s ahead of this machine's"), "{}", installation.logs());
+    installation.stop(worker).await;
 }

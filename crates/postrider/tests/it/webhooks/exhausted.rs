@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 use super::{SETTINGS, receiver};
-use crate::shop::{Running, Shop, eventually, eventually_count};
+use crate::sandbox::{RunningBinary, Sandbox, eventually, eventually_count};
 
 const MAIL: &str = r#"
 [transports.out]
@@ -20,24 +20,25 @@ poll = "50ms"
 const JOBS: usize = 20;
 
 /// Sets the soft limit of file descriptors of a process.
-fn limit(running: &Running, current: u64) {
+fn set_descriptor_limit(running: &RunningBinary, current: u64) {
     let id = Pid::from_raw(i32::try_from(running.child.id()).unwrap()).unwrap();
     let maximum = getrlimit(Resource::Nofile).maximum;
     prlimit(Some(id), Resource::Nofile, Rlimit { current: Some(current), maximum }).unwrap();
 }
 
 #[tokio::test]
-async fn g1_want_of_descriptors_costs_no_attempt() {
+async fn g1_a_lack_of_file_descriptors_costs_no_attempt() {
     let lane = "[lanes.jobs]\ntransport = \"hooks\"";
-    let shop = Shop::new(Some(&format!("{}{MAIL}", SETTINGS.replace("[lanes.jobs]", lane))));
-    shop.run(&["migrate"]).fine();
+    let sandbox = Sandbox::new(Some(&format!("{}{MAIL}", SETTINGS.replace("[lanes.jobs]", lane))));
+    sandbox.run(&["migrate"]).success();
     let (url, _received) = receiver();
-    let running = shop.start();
-    let pool = shop.sql().await;
+    let running = sandbox.start();
+    let pool = sandbox.sql().await;
     // Wait until both lanes have opened their permanent connections.
     let send = |path: &str| {
-        shop.run(&["send", "webhook", &format!("{url}/{path}"), "--code", "a:b:c:d", "--payload", "{}"])
-            .fine()
+        sandbox
+            .run(&["send", "webhook", &format!("{url}/{path}"), "--code", "a:b:c:d", "--payload", "{}"])
+            .success()
     };
     let jobs = async |condition: &str| -> i64 {
         let query = format!("SELECT COUNT(*) FROM dispatch_jobs WHERE {condition}");
@@ -45,16 +46,16 @@ async fn g1_want_of_descriptors_costs_no_attempt() {
         found
     };
     send("200");
-    shop.insert(&pool, "first@example.com").await;
+    sandbox.insert(&pool, "first@example.com").await;
     eventually_count(&pool, "sent", 1).await;
     while jobs("status = 'COMPLETED'").await < 1 {
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    limit(&running, 3);
+    set_descriptor_limit(&running, 3);
     for _ in 0..JOBS {
         send("200");
     }
-    shop.insert(&pool, "second@example.com").await;
+    sandbox.insert(&pool, "second@example.com").await;
     for _ in 0..800 {
         if jobs("last_error LIKE '%Too many open files%'").await > 0 {
             break;
@@ -64,7 +65,7 @@ async fn g1_want_of_descriptors_costs_no_attempt() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(jobs("last_error LIKE '%Too many open files%'").await > 0, "{}", running.log());
     assert_eq!(jobs("attempt_count > 0 AND status <> 'COMPLETED'").await, 0, "{}", running.log());
-    limit(&running, 1024);
+    set_descriptor_limit(&running, 1024);
     eventually_count(&pool, "sent", 2).await;
     for _ in 0..2000 {
         if jobs("status = 'COMPLETED' AND attempt_count = 1").await == i64::try_from(JOBS + 1).unwrap() {

@@ -1,10 +1,10 @@
 //! J7: expired jobs are not sent, on each database, by the real binary.
 
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::hooks::{Receiver, Reply};
-use crate::rig::sql::{Cell, Sql};
-use crate::rig::wait::{PATIENCE, until};
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::sql::{Cell, Sql};
+use crate::support::wait::{TIMEOUT, wait_until};
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
 
 fn time(sql: &Sql, seconds: i64) -> Cell {
     Cell::Sql(match sql {
@@ -14,7 +14,7 @@ fn time(sql: &Sql, seconds: i64) -> Cell {
     })
 }
 
-async fn put(sql: &Sql, id: &str, url: &str, more: Vec<(&str, Cell)>) {
+async fn insert_job(sql: &Sql, id: &str, url: &str, more: Vec<(&str, Cell)>) {
     let mut cells: Vec<(&str, Cell)> = vec![
         ("id", id.into()),
         ("code", "shop:orders:order:created".into()),
@@ -25,8 +25,8 @@ async fn put(sql: &Sql, id: &str, url: &str, more: Vec<(&str, Cell)>) {
     sql.insert("dispatch_jobs", &cells).await;
 }
 
-async fn becomes(sql: &Sql, id: &str, condition: &str) {
-    until(&format!("{id}: {condition}"), PATIENCE, || async {
+async fn wait_for(sql: &Sql, id: &str, condition: &str) {
+    wait_until(&format!("{id}: {condition}"), TIMEOUT, || async {
         (sql.count(&format!("dispatch_jobs WHERE id = '{id}' AND {condition}")).await == Some(1))
             .then_some(())
     })
@@ -35,27 +35,27 @@ async fn becomes(sql: &Sql, id: &str, condition: &str) {
 
 /// The lane claims every 50 ms and sweeps every ten minutes: only the claim can hold back an expired job.
 async fn expired_jobs_are_not_sent(kind: Kind) {
-    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
-    let mut home = Home::new();
-    let (url, sql) = fresh(kind, "expiry", &home.shop).await;
+    let receiver = WebhookReceiver::start(|_, _| Reply::status(200)).await;
+    let mut installation = Installation::new();
+    let (url, sql) = fresh(kind, "expiry", &installation.sandbox).await;
     let settings = |every: &str| {
         format!(
             "[stores.main]\nurl = \"{url}\"\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n\
              [lanes.jobs]\ncontract = \"dispatch_jobs\"\npoll = \"50ms\"\n[lanes.jobs.sweep.expire]\nevery = \"{every}\"\n"
         )
     };
-    home.settle_in(&settings("10m"));
-    home.shop.run(&["migrate"]).fine();
-    let worker = home.start_worker();
-    until("the lane runs", PATIENCE, || async { (worker.health().1 == "running").then_some(()) }).await;
+    installation.write_settings(&settings("10m"));
+    installation.sandbox.run(&["migrate"]).success();
+    let worker = installation.start_worker();
+    wait_until("the lane runs", TIMEOUT, || async { (worker.health().1 == "running").then_some(()) }).await;
     let hook = receiver.url("hook");
     let past = || vec![("expires_at", time(&sql, -1))];
     // Insert them one by one, each before a job that is sent, so that a single sweep cannot find them all.
     for n in 1..=5 {
-        put(&sql, &format!("EXPIRED{n:06}"), &hook, past()).await;
+        insert_job(&sql, &format!("EXPIRED{n:06}"), &hook, past()).await;
         let later = format!("LATER{n:08}");
-        put(&sql, &later, &hook, vec![("expires_at", time(&sql, 3600))]).await;
-        becomes(&sql, &later, "status = 'COMPLETED'").await;
+        insert_job(&sql, &later, &hook, vec![("expires_at", time(&sql, 3600))]).await;
+        wait_for(&sql, &later, "status = 'COMPLETED'").await;
     }
     let group = |sequence: &str| -> Vec<(&str, Cell)> {
         vec![
@@ -64,55 +64,55 @@ async fn expired_jobs_are_not_sent(kind: Kind) {
             ("sequence", Cell::Sql(sequence.to_owned())),
         ]
     };
-    put(&sql, "EXPIREDHEAD01", &hook, [group("1"), past()].concat()).await;
-    put(&sql, "BEHINDIT00001", &hook, group("2")).await;
-    home.kill(worker);
-    home.settle_in(&settings("1s"));
-    let worker = home.start_worker();
+    insert_job(&sql, "EXPIREDHEAD01", &hook, [group("1"), past()].concat()).await;
+    insert_job(&sql, "BEHINDIT00001", &hook, group("2")).await;
+    installation.kill(worker);
+    installation.write_settings(&settings("1s"));
+    let worker = installation.start_worker();
     let over = "status = 'ERROR' AND next_attempt_at IS NULL AND attempt_count = 0 AND last_error = 'expired before delivery'";
     for n in 1..=5 {
-        becomes(&sql, &format!("EXPIRED{n:06}"), over).await;
+        wait_for(&sql, &format!("EXPIRED{n:06}"), over).await;
     }
-    becomes(&sql, "EXPIREDHEAD01", over).await;
-    becomes(&sql, "BEHINDIT00001", "status = 'COMPLETED'").await;
+    wait_for(&sql, "EXPIREDHEAD01", over).await;
+    wait_for(&sql, "BEHINDIT00001", "status = 'COMPLETED'").await;
     // Scheduled: it has no place in its group before its time.
     let later = vec![("status", "PENDING".into()), ("scheduled_for", time(&sql, 3600))];
-    put(&sql, "PENDINGHEAD01", &hook, [group("3"), later].concat()).await;
-    put(&sql, "BEHINDIT00002", &hook, group("4")).await;
-    becomes(&sql, "BEHINDIT00002", "status = 'COMPLETED'").await;
-    becomes(&sql, "PENDINGHEAD01", "status = 'PENDING' AND attempt_count = 0").await;
+    insert_job(&sql, "PENDINGHEAD01", &hook, [group("3"), later].concat()).await;
+    insert_job(&sql, "BEHINDIT00002", &hook, group("4")).await;
+    wait_for(&sql, "BEHINDIT00002", "status = 'COMPLETED'").await;
+    wait_for(&sql, "PENDINGHEAD01", "status = 'PENDING' AND attempt_count = 0").await;
     // Scheduled, and expired before its time; and waiting for its next attempt.
     let pending = vec![
         ("status", "PENDING".into()),
         ("scheduled_for", time(&sql, 3600)),
         ("expires_at", time(&sql, -1)),
     ];
-    put(&sql, "EXPIRED000012", &hook, pending).await;
+    insert_job(&sql, "EXPIRED000012", &hook, pending).await;
     let retrying = vec![
         ("status", "ERROR".into()),
         ("attempt_count", Cell::Sql("1".to_owned())),
         ("next_attempt_at", time(&sql, 3600)),
         ("expires_at", time(&sql, -1)),
     ];
-    put(&sql, "EXPIRED000013", &hook, retrying).await;
-    becomes(&sql, "EXPIRED000012", over).await;
-    becomes(&sql, "EXPIRED000013", &over.replace("attempt_count = 0", "attempt_count = 1")).await;
+    insert_job(&sql, "EXPIRED000013", &hook, retrying).await;
+    wait_for(&sql, "EXPIRED000012", over).await;
+    wait_for(&sql, "EXPIRED000013", &over.replace("attempt_count = 0", "attempt_count = 1")).await;
     assert_eq!(receiver.journal().len(), 7, "those that had not expired, and nothing else");
     assert_eq!(sql.count("dispatch_attempts").await, Some(7));
-    home.stop(worker).await;
+    installation.stop(worker).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j07_what_has_expired_is_not_sent_on_postgres() {
+async fn j07_expired_jobs_are_not_sent_on_postgres() {
     expired_jobs_are_not_sent(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j07_what_has_expired_is_not_sent_on_mariadb() {
+async fn j07_expired_jobs_are_not_sent_on_mariadb() {
     expired_jobs_are_not_sent(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j07_what_has_expired_is_not_sent_on_sqlite() {
+async fn j07_expired_jobs_are_not_sent_on_sqlite() {
     expired_jobs_are_not_sent(Kind::Sqlite).await;
 }

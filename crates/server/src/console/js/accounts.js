@@ -1,10 +1,10 @@
-// Service accounts: who signs requests. Their secrets are shown once, when they are made.
+// Service accounts: the credentials that sign requests. A secret is accountTable once, when it is generated.
 
-import { get, may, post, replace, segment } from "./api.js";
+import { get, may, post, replace, encodePart } from "./api.js";
 import { confirm, reveal } from "./dialog.js";
 import { h } from "./dom.js";
 import { form } from "./form.js";
-import { button, empty, heading, mark, when } from "./parts.js";
+import { button, empty, heading, badge, when } from "./components.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 
@@ -19,60 +19,60 @@ const FIELDS = [
 export async function accounts() {
   const list = pages(
     (cursor) => get("/service-accounts", { cursor }),
-    (found) => shown(found, list.same),
+    (found) => accountTable(found, list.same),
   );
   list.first();
-  const make = () =>
+  const create = () =>
     form("New service account", FIELDS, null, "Create", async (body) => {
-      const made = await post("/service-accounts", body);
-      await secret(made);
+      const account = await post("/service-accounts", body);
+      await revealSecret(account);
       list.first();
     });
   return [
     heading("Service accounts", {
-      actions: may("admin") ? [button("New account", make, "primary", "plus")] : [],
+      actions: may("admin") ? [button("New account", create, "primary", "plus")] : [],
       under: "Credentials that authenticate and sign webhook requests.",
     }),
     list.frame,
   ];
 }
 
-const secret = (account) =>
+const revealSecret = (account) =>
   account.signingSecret && reveal(`Signing secret of ${account.code}`, [["Signing secret", account.signingSecret]]);
 
-function shown({ items }, look) {
+function accountTable({ items }, reload) {
   if (!items.length) return empty("No service accounts", "Create one and select it in a subscription to sign its requests.");
   return table(
     "Service accounts",
     [
       { name: "Code", kind: "main", cell: (one) => one.code },
-      { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("inactive", "warn")) },
+      { name: "State", kind: "state", cell: (one) => (one.active ? badge("active", "good") : badge("inactive", "warn")) },
       { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
       { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
       { name: "Hosts", kind: "", cell: (one) => one.allowedHosts.map((host) => (host === "*" ? "any" : host)).join(", ") || "none" },
       { name: "Last used", kind: "time", cell: (one) => when(one.lastUsedAt) ?? "never" },
-      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("admin") && acts(one, look) },
+      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("admin") && actions(one, reload) },
     ],
     items,
   );
 }
 
-function acts(one, look) {
-  const here = `/service-accounts/${segment(one.id)}`;
+function actions(one, reload) {
+  const here = `/service-accounts/${encodePart(one.id)}`;
   const set = async (verb) => {
     await post(`${here}/${verb}`);
-    await look();
+    await reload();
   };
   const rotate = () =>
     attempt(async () => {
       const text =
         "A new signing secret is generated. For 24 hours requests carry both signatures, so that receivers can switch.";
       if (!(await confirm(`Rotate the secret of ${one.code}?`, text, "Rotate"))) return;
-      await secret(await post(`${here}/regenerate-credentials`, {}));
-      await look();
+      await revealSecret(await post(`${here}/regenerate-credentials`, {}));
+      await reload();
     });
-  const flip = () =>
+  const toggle = () =>
     attempt(async () => {
       const [verb, back] = one.active ? ["deactivate", "activate"] : ["activate", "deactivate"];
       await set(verb);
@@ -83,11 +83,11 @@ function acts(one, look) {
       const roles = one.roles.map(({ roleName, assignmentSource }) => ({ roleName, assignmentSource }));
       await replace(here, { roles, ...(one.applicationId && { applicationId: one.applicationId }), ...body });
       toast(`${one.code} is saved.`);
-      await look();
+      await reload();
     });
   return [
     button("Rotate", rotate, "small"),
-    button(one.active ? "Deactivate" : "Activate", flip, "small"),
+    button(one.active ? "Deactivate" : "Activate", toggle, "small"),
     button("Edit", edit, "small"),
   ];
 }

@@ -1,6 +1,7 @@
-// The public API, called as any other program calls it; the session cookie stands for the key.
+// Client of the public API. It authenticates with the session cookie instead of a key.
 //
-// Owns: requests, refusals, and what the one who is signed in may do. The server decides; `may` only hides what it would refuse.
+// Owns: requests, errors, and the permissions of the signed-in user. The server enforces them; `may` only hides what it
+// would refuse.
 
 let csrf = "";
 export const session = { role: "viewer", keyName: "", clientIds: [] };
@@ -11,10 +12,10 @@ const ROLES = ["viewer", "producer", "operator", "admin"];
 export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role);
 
 /** Lanes belong to no client: they are for keys of all clients. */
-export const seesLanes = () => !session.clientIds?.length;
+export const maySeeLanes = () => !session.clientIds?.length;
 
-/** A refusal in the API's own words. */
-class Refused extends Error {
+/** An error response of the API, with its message. */
+class ApiError extends Error {
   constructor(problem, status) {
     const errors = problem.errors ?? [];
     const each = errors.map(({ field, message }) => `${field} ${message}`).join("; ");
@@ -27,13 +28,13 @@ class Refused extends Error {
 const bar = document.getElementById("progress");
 let open = 0;
 
-/** Shows the thin line at the top while answers are awaited. */
-function busy(by) {
+/** Shows the progress bar at the top while requests are in flight. */
+function countRequests(by) {
   open += by;
   if (bar) bar.hidden = open === 0;
 }
 
-async function ask(method, path, body) {
+async function send(method, path, body) {
   const headers = { accept: "application/json" };
   if (method !== "GET") headers["x-csrf-token"] = csrf;
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -45,21 +46,21 @@ async function ask(method, path, body) {
       credentials: "same-origin",
     });
   } catch {
-    throw new Refused({ detail: "No response from Postrider. Check that it is running and reachable." }, 0);
+    throw new ApiError({ detail: "No response from Postrider. Check that it is running and reachable." }, 0);
   }
 }
 
-async function call(method, path, body, shown = 1) {
-  busy(shown);
+async function call(method, path, content, shown = 1) {
+  countRequests(shown);
   try {
-    const answer = await ask(method, path, body);
+    const answer = await send(method, path, content);
     const text = await answer.text();
-    const said = text && (answer.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : {};
+    const body = text && (answer.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : {};
     if (answer.status === 401 && !path.endsWith("/login")) location.assign(`/console/login?ended${location.hash}`);
-    if (!answer.ok) throw new Refused(said, answer.status);
-    return said;
+    if (!answer.ok) throw new ApiError(body, answer.status);
+    return body;
   } finally {
-    busy(-shown);
+    countRequests(-shown);
   }
 }
 
@@ -69,27 +70,27 @@ const query = (parameters) => {
 };
 
 export const get = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`);
-/** The same without a sign that something is loaded: for looks that nobody asked for. */
-export const peek = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`, undefined, 0);
+/** GET without the progress bar, for background refreshes. */
+export const getQuietly = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`, undefined, 0);
 export const post = (path, body) => call("POST", `/api/v1${path}`, body);
 export const replace = (path, body) => call("PUT", `/api/v1${path}`, body);
-export const segment = encodeURIComponent;
+export const encodePart = encodeURIComponent;
 
 /** The source of a mail, as text. */
 export async function source(path) {
-  const answer = await ask("GET", `/api/v1${path}`);
-  if (!answer.ok) throw new Refused(await answer.json().catch(() => ({})), answer.status);
+  const answer = await send("GET", `/api/v1${path}`);
+  if (!answer.ok) throw new ApiError(await answer.json().catch(() => ({})), answer.status);
   return answer.text();
 }
 
-/** Who is signed in; who is not any more is led to the door. */
-export async function enter() {
-  const said = await call("GET", "/console/session", undefined, 0);
-  csrf = said.csrf;
-  Object.assign(session, said);
+/** Loads the session of the signed-in user; without one, `call` redirects to the sign-in page. */
+export async function loadSession() {
+  const body = await call("GET", "/console/session", undefined, 0);
+  csrf = body.csrf;
+  Object.assign(session, body);
 }
 
-export async function leave() {
+export async function signOut() {
   await call("POST", "/console/logout");
   location.assign("/console/login");
 }

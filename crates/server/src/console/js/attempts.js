@@ -1,6 +1,6 @@
-// The attempts of a job as sentences: what was answered, by whom, how long it took, what came next.
+// Describes the attempts of a job in sentences: the response, the host, the duration, and what came next.
 
-import { span } from "./words.js";
+import { span } from "./format.js";
 
 const OUTCOMES = {
   SUCCESS: (host) => `accepted by ${host}`,
@@ -9,18 +9,18 @@ const OUTCOMES = {
   CLIENT_ERROR: () => "not sent: the job is not valid",
 };
 
-/** What happened to a job, oldest first. */
-export function story(job) {
+/** Returns the timeline of a job, oldest first. */
+export function attemptTimeline(job) {
   const attempts = (job.attempts ?? []).toSorted((one, other) => one.attemptNumber - other.attemptNumber);
-  const told = attempts.map((one, at) => sentence(job, one, attempts[at + 1]));
+  const entries = attempts.map((one, at) => attemptEntry(job, one, attempts[at + 1]));
   const next = job.nextAttemptAt && new Date(job.nextAttemptAt) > Date.now();
-  return next ? [...told, { at: job.nextAttemptAt, what: "Next attempt" }] : told;
+  return next ? [...entries, { at: job.nextAttemptAt, what: "Next attempt" }] : entries;
 }
 
-function sentence(job, one, next) {
+function attemptEntry(job, one, next) {
   const good = one.status === "SUCCESS";
   const took = one.durationMillis ?? null;
-  const words = [took !== null && `${took} ms`, !good && one.errorMessage, !good && then(job, one, next)];
+  const words = [took !== null && `${took} ms`, !good && one.errorMessage, !good && nextStep(job, one, next)];
   return {
     at: one.attemptedAt,
     tone: good ? "good" : "bad",
@@ -38,7 +38,7 @@ function outcome(job, one) {
   return OUTCOMES[one.status]?.(host) ?? String(one.status).replaceAll("_", " ").toLowerCase();
 }
 
-function then(job, one, next) {
+function nextStep(job, one, next) {
   if (next) return `retried ${span(Math.round((new Date(next.attemptedAt) - new Date(one.attemptedAt)) / 1000))} later`;
   if (job.nextAttemptAt) return null;
   return job.status === "ERROR" ? "not retried" : null;

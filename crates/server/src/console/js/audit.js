@@ -1,21 +1,21 @@
 // The audit log: who changed what, newest first.
 
-import { get, segment } from "./api.js";
-import { h, keep } from "./dom.js";
-import { empty, heading, when } from "./parts.js";
+import { get, encodePart } from "./api.js";
+import { h, keepInAddress } from "./dom.js";
+import { empty, heading, when } from "./components.js";
 import { pages, table } from "./table.js";
 
 const ENTITIES = ["session", "dispatchJob", "event", "subscription", "serviceAccount", "pool", "schema", "apiKey", "lane"];
 const PAGES = { dispatchJob: "jobs", event: "events", lane: "lanes" };
 
 export async function audit({ parameters, find }) {
-  const wanted = { entity: "", entityId: "", ...Object.fromEntries(parameters) };
-  const list = pages((cursor) => get("/audit-log", { ...wanted, cursor }), shown);
+  const filter = { entity: "", entityId: "", ...Object.fromEntries(parameters) };
+  const list = pages((cursor) => get("/audit-log", { ...filter, cursor }), auditTable);
   const id = h("input", {
     type: "search",
     placeholder: "Id",
     "aria-label": "Object id",
-    value: wanted.entityId,
+    value: filter.entityId,
     maxlength: 255,
     spellcheck: "false",
   });
@@ -24,20 +24,20 @@ export async function audit({ parameters, find }) {
     {
       "aria-label": "Object type",
       onchange: () => {
-        wanted.entity = entity.value;
-        look();
+        filter.entity = entity.value;
+        reload();
       },
     },
     h("option", { value: "" }, "everything"),
-    ENTITIES.map((name) => h("option", { value: name, selected: name === wanted.entity }, name)),
+    ENTITIES.map((name) => h("option", { value: name, selected: name === filter.entity }, name)),
   );
   const submit = (event) => {
     event.preventDefault();
-    wanted.entityId = id.value.trim();
-    look();
+    filter.entityId = id.value.trim();
+    reload();
   };
-  const look = () => {
-    keep("/audit", wanted);
+  const reload = () => {
+    keepInAddress("/audit", filter);
     list.first();
   };
   find(() => id.focus());
@@ -49,7 +49,7 @@ export async function audit({ parameters, find }) {
   ];
 }
 
-function shown({ items }) {
+function auditTable({ items }) {
   if (!items.length) return empty("No entries found", "Changes appear here when they are made.");
   return table(
     "Audit log",
@@ -60,7 +60,7 @@ function shown({ items }) {
         kind: "mono",
         cell: (entry) =>
           PAGES[entry.entity]
-            ? h("a", { class: "open", href: `#/${PAGES[entry.entity]}/${segment(entry.entityId)}` }, entry.entityId)
+            ? h("a", { class: "open", href: `#/${PAGES[entry.entity]}/${encodePart(entry.entityId)}` }, entry.entityId)
             : entry.entityId,
       },
       { name: "Who", kind: "", cell: (entry) => entry.keyName ?? "Postrider" },

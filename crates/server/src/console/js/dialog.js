@@ -1,9 +1,9 @@
-// Dialogs: to agree to something, to see a secret once.
+// Dialogs: confirmation, and secrets that are shown once.
 
 import { h } from "./dom.js";
-import { copyButton } from "./parts.js";
+import { copyButton } from "./components.js";
 
-/** Opens a dialog; `build` gets what closes it. It leaves the page when it is closed, by Escape too. */
+/** Opens a modal dialog. `build` receives the function that closes it; Escape closes it as well. */
 export function dialog(title, build, closed = () => {}) {
   const close = () => frame.close();
   const frame = h("dialog", { "aria-label": title }, h("h2", {}, title), build(close));
@@ -16,10 +16,10 @@ export function dialog(title, build, closed = () => {}) {
   return { frame, close };
 }
 
-/** Asks; answers whether it was agreed to. */
+/** Asks for confirmation; resolves to whether it was given. */
 export function confirm(title, text, verb, kind = "primary") {
-  return new Promise((answer) => {
-    let agreed = false;
+  return new Promise((resolve) => {
+    let confirmed = false;
     dialog(
       title,
       (close) => [
@@ -35,7 +35,7 @@ export function confirm(title, text, verb, kind = "primary") {
               type: "button",
               class: kind,
               onclick: () => {
-                agreed = true;
+                confirmed = true;
                 close();
               },
             },
@@ -43,14 +43,14 @@ export function confirm(title, text, verb, kind = "primary") {
           ),
         ),
       ],
-      () => answer(agreed),
+      () => resolve(confirmed),
     );
   });
 }
 
-/** Shows secrets once; answers when it is closed. */
+/** Shows secrets once; resolves when the dialog is closed. */
 export function reveal(title, secrets) {
-  return new Promise((answer) => {
+  return new Promise((resolve) => {
     const { frame } = dialog(
       title,
       (close) => [
@@ -60,9 +60,9 @@ export function reveal(title, secrets) {
         ),
         h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: close }, "Done")),
       ],
-      answer,
+      resolve,
     );
-    // Not by Escape, which comes easily.
+    // Escape must not close it by accident.
     frame.addEventListener("cancel", (event) => event.preventDefault());
   });
 }

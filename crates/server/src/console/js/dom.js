@@ -10,33 +10,33 @@ function fill(node, properties, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...there(children));
+  node.append(...visible(children));
   return node;
 }
 
-/** What is to be shown of a nested list: absent parts are left out. */
-const there = (children) =>
+/** Flattens a nested list of children and drops absent ones. */
+const visible = (children) =>
   [children].flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
 
 /** An element: `h("td", { class: "number" }, 5)`. */
 export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 
-/** The same for drawings. */
+/** The same for SVG elements. */
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
-/** Puts other children into an element. */
-export const put = (node, ...children) => node.replaceChildren(...there(children));
+/** Replaces the children of an element. */
+export const setChildren = (node, ...children) => node.replaceChildren(...visible(children));
 
 /** Changes a text only if it differs, so that a selection in it survives. */
-export function say(node, text) {
+export function setText(node, text) {
   if (node.textContent !== String(text)) node.textContent = text;
 }
 
-/** Shows the page again, as if it had just been opened. */
-export const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+/** Renders the current page again. */
+export const reloadPage = () => dispatchEvent(new HashChangeEvent("hashchange"));
 
-/** What is looked for stands in the address, so that a link leads to it. */
-export function keep(path, wanted) {
-  const kept = Object.entries(wanted).filter(([, value]) => value);
-  history.replaceState(null, "", `#${path}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`);
+/** Stores the filter in the URL, so that a link leads to the same list. */
+export function keepInAddress(path, filter) {
+  const set = Object.entries(filter).filter(([, value]) => value);
+  history.replaceState(null, "", `#${path}${set.length ? `?${new URLSearchParams(set)}` : ""}`);
 }

@@ -1,13 +1,13 @@
-// Events that were taken in: published here or elsewhere, and sent again to whom they concern.
+// Events: list, details, publishing and replay.
 
-import { get, may, post, segment } from "./api.js";
+import { get, may, post, encodePart } from "./api.js";
 import { confirm } from "./dialog.js";
-import { again, h, keep } from "./dom.js";
+import { reloadPage, h, keepInAddress } from "./dom.js";
 import { form } from "./form.js";
-import { button, code, empty, facts, heading, inputs, section, when } from "./parts.js";
+import { button, code, empty, facts, heading, inputs, section, when } from "./components.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
-import { plural, pretty } from "./words.js";
+import { plural, pretty } from "./format.js";
 
 const FIELDS = () => [
   { name: "type", label: "Type", required: true, hint: "application:subdomain:aggregate:event, as in shop:orders:order:paid" },
@@ -25,22 +25,22 @@ const FIELDS = () => [
 ];
 
 export async function events({ parameters, find }) {
-  const wanted = Object.fromEntries(parameters);
-  const list = pages((cursor) => get("/events", { ...wanted, cursor }), shown);
-  const filters = inputs([["code", "Type"], ["clientId", "Client"]], wanted, 255);
+  const filter = Object.fromEntries(parameters);
+  const list = pages((cursor) => get("/events", { ...filter, cursor }), eventTable);
+  const filters = inputs([["code", "Type"], ["clientId", "Client"]], filter, 255);
   const submit = (event) => {
     event.preventDefault();
-    for (const input of filters) wanted[input.name] = input.value.trim();
-    keep("/events", wanted);
+    for (const input of filters) filter[input.name] = input.value.trim();
+    keepInAddress("/events", filter);
     list.first();
   };
   find(() => filters[0].focus());
   list.first();
   const publish = () =>
     form("Publish an event", FIELDS(), null, "Publish", async (body) => {
-      const made = await post("/events", { specversion: "1.0", ...body });
-      toast(made.known ? "The event was already received. No jobs were created." : `Event received. ${plural(made.jobIds.length, "job")} created.`, {
-        tone: made.known ? "warn" : "good",
+      const created = await post("/events", { specversion: "1.0", ...body });
+      toast(created.known ? "The event was already received. No jobs were created." : `Event received. ${plural(created.jobIds.length, "job")} created.`, {
+        tone: created.known ? "warn" : "good",
       });
       list.first();
     });
@@ -54,7 +54,7 @@ export async function events({ parameters, find }) {
   ];
 }
 
-function shown({ items }) {
+function eventTable({ items }) {
   if (!items.length)
     return empty(
       "No events found",
@@ -68,7 +68,7 @@ function shown({ items }) {
       {
         name: "Type",
         kind: "main",
-        cell: (event) => h("a", { class: "open", href: `#/events/${segment(event.id)}` }, event.code),
+        cell: (event) => h("a", { class: "open", href: `#/events/${encodePart(event.id)}` }, event.code),
       },
       { name: "Source", kind: "text soft", cell: (event) => event.source },
       { name: "Subject", kind: "text", cell: (event) => event.subject },
@@ -95,42 +95,42 @@ const replay = (event) =>
       ))
     )
       return;
-    const { jobIds } = await post(`/events/${segment(event.id)}/replay`);
+    const { jobIds } = await post(`/events/${encodePart(event.id)}/replay`);
     toast(jobIds.length ? `${plural(jobIds.length, "job")} created.` : "No subscription matches. No jobs were created.", {
       tone: jobIds.length ? "good" : "warn",
     });
-    again();
+    reloadPage();
   });
 
-/** One event, with what it carries and the way to its jobs. */
+/** One event, with its data and a link to its jobs. */
 export async function event(_, id) {
-  const seen = await get(`/events/${segment(id)}`);
+  const shown = await get(`/events/${encodePart(id)}`);
   return [
-    heading(seen.code, {
+    heading(shown.code, {
       trail: [["#/events", "Events"]],
       actions: [
-        h("a", { class: "button", href: `#/jobs?eventId=${segment(seen.id)}` }, "Jobs"),
-        may("operator") && button("Replay", () => replay(seen), "primary"),
+        h("a", { class: "button", href: `#/jobs?eventId=${encodePart(shown.id)}` }, "Jobs"),
+        may("operator") && button("Replay", () => replay(shown), "primary"),
       ],
     }),
     h(
       "div",
       { class: "split wide-left" },
-      section("Data", seen.data ? code(pretty(seen.data), "Data") : h("p", { class: "soft" }, "None.")),
+      section("Data", shown.data ? code(pretty(shown.data), "Data") : h("p", { class: "soft" }, "None.")),
       section(
         "Details",
         facts([
-          ["Id", h("code", {}, seen.id)],
-          ["Event id", h("code", {}, seen.eventId)],
-          ["Source", seen.source],
-          ["Subject", seen.subject],
-          ["Client", seen.clientId],
-          ["Correlation", seen.correlationId],
-          ["Content type", seen.dataContentType],
-          ["Schema", seen.dataSchema],
-          ["Occurred", when(seen.occurredAt)],
-          ["Received", when(seen.createdAt)],
-          ...Object.entries(seen.extensions ?? {}).map(([name, value]) => [name, String(value)]),
+          ["Id", h("code", {}, shown.id)],
+          ["Event id", h("code", {}, shown.eventId)],
+          ["Source", shown.source],
+          ["Subject", shown.subject],
+          ["Client", shown.clientId],
+          ["Correlation", shown.correlationId],
+          ["Content type", shown.dataContentType],
+          ["Schema", shown.dataSchema],
+          ["Occurred", when(shown.occurredAt)],
+          ["Received", when(shown.createdAt)],
+          ...Object.entries(shown.extensions ?? {}).map(([name, value]) => [name, String(value)]),
         ]),
       ),
     ),

@@ -1,7 +1,7 @@
-// A form in a dialog, made from a list of fields. What the API refuses stands beside the field that it is about.
+// A form in a dialog, built from a list of fields. Errors of the API are shown at the field that they are about.
 //
-// A field: { name, label, hint, kind, required, options, value, once, whole }. `once`: only when something is made; `whole`:
-// across the dialog. Kinds: text, number, url, choice, json, lines (one entry a line), pairs (`name: value` a line),
+// A field: { name, label, hint, kind, required, options, value, once, whole }. `once`: only when an object is created;
+// `whole`: as wide as the dialog. Kinds: text, number, url, choice, json, lines (one entry a line), pairs (`name: value` a line),
 // datetime-local.
 
 import { h } from "./dom.js";
@@ -9,33 +9,33 @@ import { dialog } from "./dialog.js";
 
 /** Shows a form for the fields and passes the body to `send`; if `send` refuses it, the form stays open to be corrected. */
 export function form(title, fields, values, verb, send) {
-  const asked = fields
+  const controls = fields
     .filter((field) => !(values && field.once))
     .map((field) => [field, control(field, values?.[field.name] ?? field.value)]);
   const general = h("p", { class: "mistake", role: "alert" });
   dialog(title, (close) => {
     const submit = h("button", { class: "primary" }, verb);
-    const sent = async (event) => {
+    const onsubmit = async (event) => {
       event.preventDefault();
       general.textContent = "";
-      asked.forEach(([, part]) => tell(part, ""));
+      controls.forEach(([, part]) => showError(part, ""));
       submit.disabled = true;
       try {
-        const missing = asked.filter(([field, { input: box }]) => field.required && !box.value.trim());
+        const missing = controls.filter(([field, { input: box }]) => field.required && !box.value.trim());
         if (missing.length)
           throw Object.assign(new Error(), { errors: missing.map(([{ name }]) => ({ field: name, message: "is required" })) });
-        await send(read(asked));
+        await send(read(controls));
         close();
       } catch (error) {
-        complain(asked, general, error);
+        showErrors(controls, general, error);
       } finally {
         submit.disabled = false;
       }
     };
     return h(
       "form",
-      { onsubmit: sent, novalidate: true },
-      asked.map(([field, part]) =>
+      { onsubmit, novalidate: true },
+      controls.map(([field, part]) =>
         h(
           "div",
           { class: `field ${field.kind ?? ""} ${field.whole ? "whole" : ""}` },
@@ -92,17 +92,17 @@ function input(field, common, value) {
   }
 }
 
-/** What was typed; fields without anything are left out. */
-function read(asked) {
+/** Returns the body; empty fields are left out. */
+function read(controls) {
   const body = {};
-  for (const [field, { input: box }] of asked) {
-    const value = told(field, box.value.trim());
+  for (const [field, { input: box }] of controls) {
+    const value = parse(field, box.value.trim());
     if (value !== undefined) body[field.name] = value;
   }
   return body;
 }
 
-function told(field, text) {
+function parse(field, text) {
   const entries = () =>
     text
       .split("\n")
@@ -121,23 +121,23 @@ function told(field, text) {
   }
 }
 
-function tell(part, text) {
+function showError(part, text) {
   part.mistake.textContent = text;
   if (text) part.input.setAttribute("aria-invalid", "true");
   else part.input.removeAttribute("aria-invalid");
 }
 
-function complain(asked, general, error) {
+function showErrors(controls, general, error) {
   const errors = error.errors ?? [];
   const about = (mistake) =>
-    asked.find(
+    controls.find(
       ([field]) =>
         mistake.field === field.name ||
         mistake.field?.startsWith(`${field.name}.`) ||
         mistake.field?.startsWith(`${field.name}[`),
     );
-  for (const mistake of errors) if (about(mistake)) tell(about(mistake)[1], mistake.message);
+  for (const mistake of errors) if (about(mistake)) showError(about(mistake)[1], mistake.message);
   const left = errors.filter((mistake) => !about(mistake)).map((mistake) => `${mistake.field} ${mistake.message}`);
   general.textContent = errors.length ? left.join("; ") : error.message;
-  asked.find(([, part]) => part.mistake.textContent)?.[1].input.focus();
+  controls.find(([, part]) => part.mistake.textContent)?.[1].input.focus();
 }

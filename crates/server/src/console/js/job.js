@@ -1,48 +1,48 @@
-// One webhook job: why it waits, the request, every answer, and what may be done with it; looked at again while it is seen.
+// One webhook job: why it waits, its request, its attempts and its actions. Refreshed while it is visible.
 
-import { get, may, peek, post, seesLanes, segment } from "./api.js";
-import { story } from "./attempts.js";
+import { get, may, getQuietly, post, maySeeLanes, encodePart } from "./api.js";
+import { attemptTimeline } from "./attempts.js";
 import { confirm } from "./dialog.js";
-import { again, h } from "./dom.js";
-import { follow, part } from "./fresh.js";
+import { reloadPage, h } from "./dom.js";
+import { follow, livePart } from "./refresh.js";
 import { status } from "./jobs.js";
-import { laneOf } from "./live.js";
-import { button, code, facts, heading, long, notice, section, when } from "./parts.js";
+import { laneOf } from "./overview_stream.js";
+import { button, code, facts, heading, long, notice, section, when } from "./components.js";
 import { timeline } from "./timeline.js";
 import { attempt, toast } from "./toast.js";
 import { waiting } from "./waiting.js";
-import { masked, pretty } from "./words.js";
+import { masked, pretty } from "./format.js";
 
 const VERBS = { ERROR: ["retry", "complete", "cancel"], PENDING: ["cancel"], QUEUED: ["cancel"], IN_PROGRESS: ["cancel"] };
 const TITLES = { retry: "Retry", cancel: "Cancel job", complete: "Mark as completed" };
-const ASKED = {
+const CONFIRMATIONS = {
   cancel: "The job will not be delivered. An attempt in progress may still arrive. This cannot be undone.",
   complete: "The job counts as delivered and is not retried.",
 };
 const ENDED = ["COMPLETED", "CANCELLED"];
 
 export async function job(page, id) {
-  const path = `/dispatch-jobs/${segment(id)}`;
+  const path = `/dispatch-jobs/${encodePart(id)}`;
   const parts = {
-    head: part(head),
-    wait: part(({ lane, row, lastError, status: now }) => [
+    head: livePart(head),
+    wait: livePart(({ lane, row, lastError, status: now }) => [
       lastError && notice(now === "ERROR" && !row?.waiting ? "bad" : "warn", long(lastError, "Last error")),
-      row && waiting(`/lanes/${segment(lane)}`, row),
+      row && waiting(`/lanes/${encodePart(lane)}`, row),
     ]),
-    request: part((seen) => section("Request", request(seen))),
-    story: part(({ moves, none }) => section("Attempts", timeline(moves, none))),
-    about: part((seen) => section("Details", facts(about(seen)))),
+    request: livePart((shown) => section("Request", request(shown))),
+    story: livePart(({ moves, none }) => section("Attempts", timeline(moves, none))),
+    about: livePart((shown) => section("Details", facts(about(shown)))),
   };
-  const show = async (seen) => {
-    parts.head.show({ id: seen.id, status: seen.status, nextAttemptAt: seen.nextAttemptAt, code: seen.code });
-    parts.request.show({ ...seen, attempts: null });
-    parts.story.show({ moves: story(seen), none: untold(seen) });
-    parts.about.show({ ...seen, attempts: null, payload: null });
-    parts.wait.show(await standing(seen));
+  const show = async (shown) => {
+    parts.head.show({ id: shown.id, status: shown.status, nextAttemptAt: shown.nextAttemptAt, code: shown.code });
+    parts.request.show({ ...shown, attempts: null });
+    parts.story.show({ moves: attemptTimeline(shown), none: noAttemptsText(shown) });
+    parts.about.show({ ...shown, attempts: null, payload: null });
+    parts.wait.show(await waitState(shown));
   };
   const first = await get(path);
   await show(first);
-  follow(page, path, first, (seen) => !ENDED.includes(seen.status), show);
+  follow(page, path, first, (shown) => !ENDED.includes(shown.status), show);
   return [
     parts.head.node,
     parts.wait.node,
@@ -55,45 +55,45 @@ export async function job(page, id) {
   ];
 }
 
-/** What to say where no attempt is on record. */
-function untold({ status: now, attemptCount }) {
+/** The text if no attempt is recorded. */
+function noAttemptsText({ status: now, attemptCount }) {
   if (attemptCount > 0) return "No attempt was recorded.";
   return ENDED.includes(now) ? "No attempt was made." : undefined;
 }
 
-/** Why it waits: its lane knows, for those who may see lanes. */
-async function standing({ id, status: now, lastError }) {
-  const lane = seesLanes() && !ENDED.includes(now) ? laneOf("dispatch_jobs") : null;
-  const row = lane ? await peek(`/lanes/${segment(lane)}/rows/${segment(id)}`).catch(() => null) : null;
-  const told = row?.waiting?.includes(lastError);
+/** Loads why the job waits from its lane, if the user may see lanes. */
+async function waitState({ id, status: now, lastError }) {
+  const lane = maySeeLanes() && !ENDED.includes(now) ? laneOf("dispatch_jobs") : null;
+  const row = lane ? await getQuietly(`/lanes/${encodePart(lane)}/rows/${encodePart(id)}`).catch(() => null) : null;
+  const repeated = row?.waiting?.includes(lastError);
   return {
     lane,
     status: now,
-    lastError: told || now === "COMPLETED" ? null : lastError,
+    lastError: repeated || now === "COMPLETED" ? null : lastError,
     row: row && { waiting: row.waiting, waitingBehind: row.waitingBehind, waitingUntil: row.waitingUntil },
   };
 }
 
-const head = (seen) =>
-  heading(seen.id, {
+const head = (shown) =>
+  heading(shown.id, {
     trail: [["#/jobs", "Jobs"]],
-    marks: [status(seen)],
-    under: seen.code,
-    actions: (may("operator") ? (VERBS[seen.status] ?? []) : []).map((verb) =>
-      button(TITLES[verb], act(seen.id, verb), { retry: "primary", cancel: "danger" }[verb]),
+    marks: [status(shown)],
+    under: shown.code,
+    actions: (may("operator") ? (VERBS[shown.status] ?? []) : []).map((verb) =>
+      button(TITLES[verb], act(shown.id, verb), { retry: "primary", cancel: "danger" }[verb]),
     ),
   });
 
 const act = (id, verb) => () =>
   attempt(async () => {
     if (
-      ASKED[verb] &&
-      !(await confirm(`${TITLES[verb]}?`, ASKED[verb], TITLES[verb], verb === "cancel" ? "danger solid" : "primary"))
+      CONFIRMATIONS[verb] &&
+      !(await confirm(`${TITLES[verb]}?`, CONFIRMATIONS[verb], TITLES[verb], verb === "cancel" ? "danger solid" : "primary"))
     )
       return;
-    await post(`/dispatch-jobs/${segment(id)}/${verb}`);
+    await post(`/dispatch-jobs/${encodePart(id)}/${verb}`);
     toast({ retry: "The job is retried now.", cancel: "The job is cancelled.", complete: "The job is marked as completed." }[verb]);
-    again();
+    reloadPage();
   });
 
 const request = (job) => [
@@ -109,7 +109,7 @@ const request = (job) => [
   job.payload ? code(pretty(job.payload), "Payload") : h("p", { class: "soft" }, "None, or not visible to your API key."),
 ];
 
-const link = (path, id) => id && h("a", { href: `#/${path}${segment(id)}` }, id);
+const link = (path, id) => id && h("a", { href: `#/${path}${encodePart(id)}` }, id);
 
 const about = (job) => [
   ["Client", job.clientId],

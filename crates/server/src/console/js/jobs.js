@@ -1,12 +1,12 @@
-// Webhook jobs, as the API lists them: found by what they are about. Keys of one client see their own.
+// List of webhook jobs with filters. Users of one client see the jobs of that client.
 
-import { get, may, post, segment } from "./api.js";
+import { get, may, post, encodePart } from "./api.js";
 import { confirm } from "./dialog.js";
-import { h, keep, put } from "./dom.js";
-import { button, empty, heading, inputs, mark, roleTone, when } from "./parts.js";
+import { h, keepInAddress, setChildren } from "./dom.js";
+import { button, empty, heading, inputs, badge, roleTone, when } from "./components.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
-import { plural } from "./words.js";
+import { plural } from "./format.js";
 
 const ROLES = {
   QUEUED: "ready",
@@ -24,9 +24,9 @@ const FIELDS = [
 ];
 
 export async function jobs({ parameters, find }) {
-  const wanted = { status: "", ...Object.fromEntries(parameters) };
-  const list = pages((cursor) => get("/dispatch-jobs", { ...wanted, cursor }), shown);
-  const filters = inputs(FIELDS, wanted, 64);
+  const filter = { status: "", ...Object.fromEntries(parameters) };
+  const list = pages((cursor) => get("/dispatch-jobs", { ...filter, cursor }), jobTable);
+  const filters = inputs(FIELDS, filter, 64);
   const tabs = h(
     "div",
     { class: "tabs", role: "group", "aria-label": "By status" },
@@ -37,43 +37,43 @@ export async function jobs({ parameters, find }) {
           type: "button",
           "data-status": status,
           onclick: () => {
-            wanted.status = status;
-            look();
+            filter.status = status;
+            reload();
           },
         },
         status || "All",
       ),
     ),
   );
-  const acts = h("span", {});
+  const actions = h("span", {});
   const submit = (event) => {
     event.preventDefault();
-    for (const input of filters) wanted[input.name] = input.value.trim();
-    look();
+    for (const input of filters) filter[input.name] = input.value.trim();
+    reload();
   };
 
-  function look() {
-    keep("/jobs", wanted);
-    press();
+  function reload() {
+    keepInAddress("/jobs", filter);
+    markPressed();
     return list.first();
   }
-  function press() {
-    for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.dataset.status === wanted.status));
-    const { status, ...filter } = wanted;
-    put(acts, status === "ERROR" && may("operator") && button("Retry failed jobs", () => retry(filter, list.first)));
+  function markPressed() {
+    for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.dataset.status === filter.status));
+    const { status, ...rest } = filter;
+    setChildren(actions, status === "ERROR" && may("operator") && button("Retry failed jobs", () => retry(rest, list.first)));
   }
-  press();
+  markPressed();
   find(() => filters[0].focus());
   list.first();
   return [
-    heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }),
+    heading("Jobs", { actions: [actions], under: "Webhook deliveries, newest first." }),
     tabs,
     h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Search")),
     list.frame,
   ];
 }
 
-function shown({ items }) {
+function jobTable({ items }) {
   if (!items.length)
     return empty(
       "No jobs found",
@@ -84,7 +84,7 @@ function shown({ items }) {
   return table(
     "Jobs",
     [
-      { name: "Id", kind: "main mono", cell: (job) => h("a", { class: "open", href: `#/jobs/${segment(job.id)}` }, job.id) },
+      { name: "Id", kind: "main mono", cell: (job) => h("a", { class: "open", href: `#/jobs/${encodePart(job.id)}` }, job.id) },
       { name: "Status", kind: "state", cell: (job) => status(job) },
       { name: "Code", kind: "text", cell: (job) => h("span", { title: job.code }, job.code) },
       { name: "Target", kind: "text soft", cell: (job) => h("span", { title: job.targetUrl }, job.targetUrl) },
@@ -96,10 +96,10 @@ function shown({ items }) {
   );
 }
 
-/** ERROR with a next attempt is tried again by itself. */
+/** A job in ERROR with a next attempt is retried automatically. */
 export function status(job) {
-  const again = job.status === "ERROR" && job.nextAttemptAt;
-  return mark(again ? "ERROR, retrying" : job.status, again ? "warn" : roleTone(ROLES[job.status]));
+  const retrying = job.status === "ERROR" && job.nextAttemptAt;
+  return badge(retrying ? "ERROR, retrying" : job.status, retrying ? "warn" : roleTone(ROLES[job.status]));
 }
 
 const retry = (filter, done) =>

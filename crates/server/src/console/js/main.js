@@ -1,16 +1,16 @@
-// Where one is, and what is shown there.
+// Routing: shows the page of the current address.
 //
-// Owns: the addresses and the life of a page. A page gets `{ parameters, live, ends, find }`: the parameters of its
+// Owns: the addresses and the life cycle of a page. A page gets `{ parameters, live, ends, find }`: the parameters of its
 // address, the overviews while it is shown, a way to register what runs at its end, and a place to name its search.
 
-import { enter, seesLanes } from "./api.js";
-import { again, h, put } from "./dom.js";
-import { keys } from "./keys.js";
-import { follow, watch } from "./live.js";
-import { empty, failure } from "./parts.js";
-import { here, live, shell } from "./shell.js";
+import { loadSession, maySeeLanes } from "./api.js";
+import { reloadPage, h, setChildren } from "./dom.js";
+import { shortcuts } from "./shortcuts.js";
+import { openStream, watch } from "./overview_stream.js";
+import { empty, failure } from "./components.js";
+import { buildNavigation, setCurrentPage, showConnection } from "./navigation.js";
 import { accounts } from "./accounts.js";
-import { apikeys } from "./apikeys.js";
+import { apiKeys } from "./api_keys.js";
 import { audit } from "./audit.js";
 import { check } from "./check.js";
 import { event, events } from "./events.js";
@@ -33,7 +33,7 @@ const ROUTES = [
   ["/subscriptions", subscriptions],
   ["/pools", pools],
   ["/accounts", accounts],
-  ["/keys", apikeys],
+  ["/keys", apiKeys],
   ["/audit", audit],
   ["/check", check],
 ].map(([path, open]) => [new RegExp(`^${path.replaceAll(":", "([^/]+)")}$`), open]);
@@ -43,7 +43,7 @@ let page = null;
 
 function address() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
-  const start = seesLanes() ? "/" : "/jobs";
+  const start = maySeeLanes() ? "/" : "/jobs";
   return { path: path && path !== "/" ? path : start, parameters: new URLSearchParams(search) };
 }
 
@@ -52,7 +52,7 @@ async function show() {
   const mine = (page = { ends: [], find: () => {} });
   const { path, parameters } = address();
   const found = ROUTES.map(([form, open]) => [form.exec(path), open]).find(([match]) => match);
-  here(path);
+  setCurrentPage(path);
   content.setAttribute("aria-busy", "true");
   const given = {
     parameters,
@@ -68,20 +68,20 @@ async function show() {
     },
   };
   try {
-    const body = found ? await found[1](given, ...found[0].slice(1).map(decodeURIComponent)) : nowhere();
+    const body = found ? await found[1](given, ...found[0].slice(1).map(decodeURIComponent)) : notFound();
     if (page !== mine) return;
-    put(content, body);
+    setChildren(content, body);
     document.title = `${content.querySelector("h1")?.textContent ?? "Console"} · Postrider`;
   } catch (error) {
-    if (page === mine) put(content, missed(path, error));
+    if (page === mine) setChildren(content, errorPage(path, error));
   } finally {
     if (page === mine) content.removeAttribute("aria-busy");
   }
 }
 
-/** Of a thing that is not there, its name and the way to the others. */
-function missed(path, error) {
-  if (error.status !== 404) return [h("h1", { class: "unseen" }, "Error"), failure(error, again)];
+/** The error page; for an object that does not exist, with a link to the list. */
+function errorPage(path, error) {
+  if (error.status !== 404) return [h("h1", { class: "unseen" }, "Error"), failure(error, reloadPage)];
   const [lane] = /^\/lanes\/[^/]+(?=\/rows\/)/.exec(path) ?? [path.startsWith("/lanes/") ? "/" : path.replace(/\/[^/]*$/, "")];
   return [
     h("h1", {}, decodeURIComponent(path.split("/").at(-1))),
@@ -90,15 +90,15 @@ function missed(path, error) {
   ];
 }
 
-const nowhere = () => [
+const notFound = () => [
   h("h1", { class: "unseen" }, "Not found"),
   empty("Page not found", h("a", { href: "#/" }, "Go to the overview")),
 ];
 
 async function start() {
-  await enter();
-  shell();
-  keys(() => page.find(), show);
+  await loadSession();
+  buildNavigation();
+  shortcuts(() => page.find(), show);
   let last = location.hash;
   addEventListener("hashchange", () => {
     if (location.hash.split("?")[0] !== last.split("?")[0]) {
@@ -108,15 +108,15 @@ async function start() {
     last = location.hash;
     show();
   });
-  if (seesLanes()) follow(live);
+  if (maySeeLanes()) openStream(showConnection);
   await show();
 }
 
-/** A database that is away when the page is opened is waited for. */
-function begin() {
+/** Starts the console; retries while the database is not available. */
+function startWithRetry() {
   start().catch((error) => {
-    if (error.status !== 401) put(content, h("h1", { class: "unseen" }, "Error"), failure(error, begin));
+    if (error.status !== 401) setChildren(content, h("h1", { class: "unseen" }, "Error"), failure(error, startWithRetry));
   });
 }
 
-begin();
+startWithRetry();

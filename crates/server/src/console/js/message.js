@@ -1,16 +1,16 @@
-// What a row carries: a mail as its reader sees it, a request, a record.
+// The message of a row: a mail as its recipient sees it, a request, or a record.
 //
-// A mail's HTML is foreign. It is shown by the server's own page in a frame without any right: no script, no form, no
-// request, no way to this page.
+// The HTML of a mail is untrusted. It is shown in a sandboxed frame: no script, no form, no request, no access to this
+// page.
 
 import { source } from "./api.js";
-import { h, put } from "./dom.js";
+import { h, setChildren } from "./dom.js";
 import { icon } from "./icons.js";
-import { code, empty, facts, long, notice, section } from "./parts.js";
-import { pretty } from "./words.js";
+import { code, empty, facts, long, notice, section } from "./components.js";
+import { pretty } from "./format.js";
 
 const TITLES = { mail: "Mail", http: "Request", record: "Record" };
-const MOST = 200_000;
+const MAX_SOURCE_CHARS = 200_000;
 
 const pairs = (list) => (list ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, long(value, name))]);
 
@@ -18,37 +18,37 @@ const PEOPLE = ["From", "To", "Cc", "Reply-To"];
 const people = (headers) =>
   PEOPLE.map((name) => [name, headers?.find((header) => header.name.toLowerCase() === name.toLowerCase())?.value]);
 
-export function message(path, carried) {
-  if (!carried || carried.kind === "none") {
-    return section("Message", empty("Not available", carried?.problem ?? "The message of this row is not known."));
+export function message(path, content) {
+  if (!content || content.kind === "none") {
+    return section("Message", empty("Not available", content?.problem ?? "The message of this row is not known."));
   }
-  return section(TITLES[carried.kind] ?? "Message", [
-    carried.problem && notice("bad", carried.problem),
+  return section(TITLES[content.kind] ?? "Message", [
+    content.problem && notice("bad", content.problem),
     facts([
-      ["Subject", carried.subject && long(carried.subject, "Subject")],
-      ...(carried.kind === "mail" ? people(carried.headers) : []),
-      ...(carried.facts ?? []).map(({ name, value }) => [name, value && long(value, name)]),
+      ["Subject", content.subject && long(content.subject, "Subject")],
+      ...(content.kind === "mail" ? people(content.headers) : []),
+      ...(content.facts ?? []).map(({ name, value }) => [name, value && long(value, name)]),
     ]),
-    carried.kind === "mail" ? mail(path, carried) : payload(carried),
-    carried.cut && h("p", { class: "hint" }, "Only the beginning is shown."),
+    content.kind === "mail" ? mail(path, content) : payload(content),
+    content.cut && h("p", { class: "hint" }, "Only the beginning is shown."),
   ]);
 }
 
-const payload = (carried) => [
-  carried.headers?.length > 0 && [h("h3", {}, "Headers"), facts(pairs(carried.headers), "wide")],
-  typeof carried.payload === "string" && [h("h3", {}, "Payload"), code(pretty(carried.payload), "Payload")],
+const payload = (content) => [
+  content.headers?.length > 0 && [h("h3", {}, "Headers"), facts(pairs(content.headers), "wide")],
+  typeof content.payload === "string" && [h("h3", {}, "Payload"), code(pretty(content.payload), "Payload")],
 ];
 
-function mail(path, carried) {
+function mail(path, content) {
   const views = {
     Rendered: () =>
       h("iframe", { class: "mail", sandbox: "", title: "Preview of the mail", src: `/api/v1${path}/mail.html` }),
-    Text: () => (carried.text ? code(carried.text, "Text") : empty("No text part", "This mail has no plain-text version.")),
+    Text: () => (content.text ? code(content.text, "Text") : empty("No text part", "This mail has no plain-text version.")),
     Source: () => original(`${path}/mail.eml`),
-    Headers: () => facts(pairs(carried.headers), "wide"),
+    Headers: () => facts(pairs(content.headers), "wide"),
   };
-  const there = { Rendered: carried.html, Text: true, Source: true, Headers: carried.headers?.length };
-  const names = Object.keys(views).filter((name) => there[name]);
+  const available = { Rendered: content.html, Text: true, Source: true, Headers: content.headers?.length };
+  const names = Object.keys(views).filter((name) => available[name]);
   const view = h("div", { class: "view" });
   const tabs = h(
     "div",
@@ -57,7 +57,7 @@ function mail(path, carried) {
   );
   function open(name) {
     for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.textContent === name));
-    put(view, views[name]());
+    setChildren(view, views[name]());
   }
   open(names[0]);
   return [
@@ -75,12 +75,12 @@ function original(path) {
   const frame = h("div", {}, h("p", { class: "soft" }, "Loading…"));
   source(path).then(
     (text) =>
-      put(
+      setChildren(
         frame,
-        code(text.slice(0, MOST), "Source"),
-        text.length > MOST && h("p", { class: "hint" }, "Only the beginning is shown. Download the message to see all of it."),
+        code(text.slice(0, MAX_SOURCE_CHARS), "Source"),
+        text.length > MAX_SOURCE_CHARS && h("p", { class: "hint" }, "Only the beginning is shown. Download the message to see all of it."),
       ),
-    (error) => put(frame, h("p", { class: "mistake" }, error.message)),
+    (error) => setChildren(frame, h("p", { class: "mistake" }, error.message)),
   );
   return frame;
 }

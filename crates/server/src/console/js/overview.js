@@ -1,24 +1,24 @@
-// Every lane at a glance; what needs attention first, in words.
+// Overview of all lanes; what needs attention comes first.
 
-import { get, segment } from "./api.js";
-import { h, put } from "./dom.js";
-import { WHOSE, figures, sides } from "./figures.js";
+import { get, encodePart } from "./api.js";
+import { h, setChildren } from "./dom.js";
+import { METRICS_SCOPE, endpoints, laneMetrics } from "./lane_metrics.js";
 import { icon } from "./icons.js";
-import { heard, known } from "./live.js";
-import { empty, heading, healthTone, mark, notice } from "./parts.js";
-import { plot } from "./plot.js";
-import { minute, plural } from "./words.js";
+import { hasOverview, receive } from "./overview_stream.js";
+import { empty, heading, healthTone, badge, notice } from "./components.js";
+import { plot } from "./rate_plot.js";
+import { minute, plural } from "./format.js";
 
 export async function overview({ live }) {
-  if (!known()) heard(await get("/overview"));
+  if (!hasOverview()) receive(await get("/overview"));
   const attention = h("section", { class: "card attention", "aria-label": "Needs attention", "aria-live": "polite" });
   const lanes = h("section", { class: "lanes", "aria-label": "Lanes" });
   const cards = new Map();
-  let told = "";
+  let shown = "";
   live((seen) => {
-    const words = JSON.stringify(seen.attention);
-    if (words !== told) put(attention, seen.attention.length ? h("ul", {}, seen.attention.map(line)) : calm(seen.lanes));
-    told = words;
+    const current = JSON.stringify(seen.attention);
+    if (current !== shown) setChildren(attention, seen.attention.length ? h("ul", {}, seen.attention.map(line)) : allHealthy(seen.lanes));
+    shown = current;
     for (const lane of seen.lanes) {
       if (!cards.has(lane.name)) {
         cards.set(lane.name, card(lane));
@@ -31,7 +31,7 @@ export async function overview({ live }) {
   const none =
     cards.size === 0 &&
     empty("No lanes", "Add one to the settings file, such as ", h("code", {}, "[lanes.mail]"), ", and restart Postrider.");
-  return [heading("Overview"), attention, lanes, none || h("p", { class: "hint" }, WHOSE)];
+  return [heading("Overview"), attention, lanes, none || h("p", { class: "hint" }, METRICS_SCOPE)];
 }
 
 const line = (note) =>
@@ -39,21 +39,21 @@ const line = (note) =>
     "li",
     { class: note.level },
     icon("alert"),
-    h("span", {}, note.lane && [h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), ": "], bare(note)),
+    h("span", {}, note.lane && [h("a", { href: `#/lanes/${encodePart(note.lane)}` }, note.lane), ": "], localText(note)),
   );
 
-/** In the reader's time zone. */
-const bare = ({ text, since }) =>
+/** Converts times in the text to the reader's time zone. */
+const localText = ({ text, since }) =>
   since ? text.replace(/ since (\d{4}-\d\d-\d\d )?\d\d:\d\d/, ` since ${minute(since)}`) : text;
 
-const calm = (lanes) =>
+const allHealthy = (lanes) =>
   lanes.length ? notice("good", `All lanes are healthy (${plural(lanes.length, "lane")}).`) : null;
 
 function card(lane) {
   const state = h("span", {}),
-    numbers = figures(),
+    numbers = laneMetrics(),
     drawn = plot(lane.name),
-    ends = sides();
+    ends = endpoints();
   let health = "";
   const node = h(
     "article",
@@ -61,7 +61,7 @@ function card(lane) {
     h(
       "div",
       { class: "bar" },
-      h("h2", {}, h("a", { class: "card-link", href: `#/lanes/${segment(lane.name)}` }, lane.name)),
+      h("h2", {}, h("a", { class: "card-link", href: `#/lanes/${encodePart(lane.name)}` }, lane.name)),
       state,
     ),
     h("p", { class: "soft contract" }, `${lane.contract} · ${lane.stage}`),
@@ -70,7 +70,7 @@ function card(lane) {
     ends.node,
   );
   const update = (now) => {
-    if (now.health !== health) put(state, mark(now.health.replaceAll("_", " "), healthTone(now.health)));
+    if (now.health !== health) setChildren(state, badge(now.health.replaceAll("_", " "), healthTone(now.health)));
     health = now.health;
     numbers.update(now);
     drawn.update(now.history);

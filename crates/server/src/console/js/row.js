@@ -1,37 +1,37 @@
-// One row: why it waits, what happened to it, what it carries, and every column as it is; looked at again while it is seen.
+// One row: why it waits, its timeline, its message and its columns. Refreshed while it is visible.
 
-import { get, may, segment } from "./api.js";
-import { again, h } from "./dom.js";
-import { follow, part } from "./fresh.js";
+import { get, may, encodePart } from "./api.js";
+import { reloadPage, h } from "./dom.js";
+import { follow, livePart } from "./refresh.js";
 import { message } from "./message.js";
-import { move } from "./move.js";
-import { button, facts, heading, long, mark, roleTone, section } from "./parts.js";
+import { changeRows } from "./row_actions.js";
+import { button, facts, heading, long, badge, roleTone, section } from "./components.js";
 import { timeline } from "./timeline.js";
 import { waiting } from "./waiting.js";
 
-const MOVING = ["ready", "claimed", "waiting"];
+const ACTIVE_ROLES = ["ready", "claimed", "waiting"];
 
 export async function row(page, lane, id) {
-  const here = `/lanes/${segment(lane)}`;
-  const path = `${here}/rows/${segment(id)}`;
+  const here = `/lanes/${encodePart(lane)}`;
+  const path = `${here}/rows/${encodePart(id)}`;
   const parts = {
-    head: part((seen) => head(here, lane, seen)),
-    wait: part((seen) => waiting(here, seen)),
-    message: part((carried) => message(path, carried), lasting),
-    story: part((moves) => section("Timeline", timeline(moves))),
-    columns: part((all) => section("Columns", columns(all))),
+    head: livePart((shown) => head(here, lane, shown)),
+    wait: livePart((shown) => waiting(here, shown)),
+    message: livePart((content) => message(path, content), withoutVolatileHeaders),
+    story: livePart((moves) => section("Timeline", timeline(moves))),
+    columns: livePart((all) => section("Columns", columns(all))),
   };
-  const show = (seen) => {
-    const { id: key, state, role, verbs, waiting: text, waitingBehind, waitingUntil } = seen;
+  const show = (shown) => {
+    const { id: key, state, role, verbs, waiting: text, waitingBehind, waitingUntil } = shown;
     parts.head.show({ id: key, state, role, verbs });
     parts.wait.show({ waiting: text, waitingBehind, waitingUntil });
-    parts.message.show(seen.message);
-    parts.story.show(seen.timeline);
-    parts.columns.show(seen.columns);
+    parts.message.show(shown.message);
+    parts.story.show(shown.timeline);
+    parts.columns.show(shown.columns);
   };
   const first = await get(path);
   show(first);
-  follow(page, path, first, (seen) => MOVING.includes(seen.role), show);
+  follow(page, path, first, (shown) => ACTIVE_ROLES.includes(shown.role), show);
   return [
     parts.head.node,
     parts.wait.node,
@@ -44,22 +44,22 @@ export async function row(page, lane, id) {
   ];
 }
 
-/** A mail that is not sent yet is composed for each look, with the time of day in it. */
-const lasting = (carried) => ({
-  ...carried,
-  headers: carried.headers.filter(({ name }) => !/^(date|dkim-signature)$/i.test(name)),
+/** Drops the headers that differ in every response: a mail that is not sent yet is composed for each request. */
+const withoutVolatileHeaders = (content) => ({
+  ...content,
+  headers: content.headers.filter(({ name }) => !/^(date|dkim-signature)$/i.test(name)),
 });
 
-const head = (here, lane, seen) =>
-  heading(seen.id, {
+const head = (here, lane, shown) =>
+  heading(shown.id, {
     trail: [
       ["#/", "Overview"],
       [`#${here}`, lane],
     ],
-    marks: [mark(seen.state ?? "unknown", roleTone(seen.role))],
+    marks: [badge(shown.state ?? "unknown", roleTone(shown.role))],
     actions: may("operator")
-      ? seen.verbs.map((verb) =>
-          button(verb.title, () => move(here, verb, { ids: [seen.id] }, again), verb.name === "cancel" ? "danger" : "primary"),
+      ? shown.verbs.map((verb) =>
+          button(verb.title, () => changeRows(here, verb, { ids: [shown.id] }, reloadPage), verb.name === "cancel" ? "danger" : "primary"),
         )
       : [],
   });

@@ -1,60 +1,60 @@
-// The rows of a lane: by state, by what they are about, page after page; and what may be done with them.
+// The rows of a lane: filtered by state, searched, paged, and changed by operators.
 //
-// What is looked for stands in the address, so that a row's page leads back to the same list.
+// The filter is part of the URL, so that the page of a row leads back to the same list.
 
-import { get, may, peek, segment } from "./api.js";
-import { h, keep, put } from "./dom.js";
-import { button, mark, notice, roleTone, when } from "./parts.js";
-import { bar, nothing, query, tabs as byState } from "./search.js";
+import { get, may, getQuietly, encodePart } from "./api.js";
+import { h, keepInAddress, setChildren } from "./dom.js";
+import { button, badge, notice, roleTone, when } from "./components.js";
+import { noRows, query, searchForm, tabs as stateTabs } from "./row_search.js";
 import { pages, table } from "./table.js";
-import { plural, span } from "./words.js";
-import { move } from "./move.js";
+import { plural, span } from "./format.js";
+import { changeRows } from "./row_actions.js";
 
 const LIMIT = 50;
 
-export function finder(page, here, about) {
+export function rowList(page, here, about) {
   const roles = Object.fromEntries(about.states.map((state) => [state.name, state.role]));
-  const wanted = {
+  const filter = {
     state: "",
     by: about.searches[0]?.by ?? "id",
     text: "",
     order: "newest",
     ...Object.fromEntries(page.parameters),
   };
-  const chosen = new Map();
-  const search = bar(about, wanted, () => look());
-  const tabs = byState(about, wanted, () => look());
-  const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "Actions for the selected rows", hidden: true });
-  const ask = (cursor, quiet) => (quiet ? peek : get)(`${here}/rows`, { ...query(about, wanted), cursor, limit: LIMIT });
-  const list = pages(ask, shown, () => chosen.size > 0 || document.hidden);
+  const selected = new Map();
+  const search = searchForm(about, filter, () => reload());
+  const tabs = stateTabs(about, filter, () => reload());
+  const actions = h("div", { class: "selection", role: "toolbar", "aria-label": "Actions for the selected rows", hidden: true });
+  const load = (cursor, quiet) => (quiet ? getQuietly : get)(`${here}/rows`, { ...query(about, filter), cursor, limit: LIMIT });
+  const list = pages(load, render, () => selected.size > 0 || document.hidden);
 
-  function look() {
-    const { order, by } = wanted;
-    keep(here, { ...wanted, order: order !== "newest" && order, by: wanted.text && by });
+  function reload() {
+    const { order, by } = filter;
+    keepInAddress(here, { ...filter, order: order !== "newest" && order, by: filter.text && by });
     return list.first();
   }
 
-  function shown(found) {
-    chosen.clear();
-    offer();
+  function render(found) {
+    selected.clear();
+    showActions();
     const note = found.note && notice("", found.note);
-    if (!found.items.length) return [note, nothing(wanted)];
-    return [note, sheet(found.items)];
+    if (!found.items.length) return [note, noRows(filter)];
+    return [note, rowTable(found.items)];
   }
 
-  function sheet(items) {
+  function rowTable(items) {
     const boxes = new Map();
     const all = h("input", {
       type: "checkbox",
       "aria-label": "Select all rows on this page",
-      onchange: () => items.forEach((item) => choose(item, all.checked)),
+      onchange: () => items.forEach((item) => setSelected(item, all.checked)),
     });
-    const choose = ({ id, state }, on) => {
+    const setSelected = ({ id, state }, on) => {
       boxes.get(id).checked = on;
-      if (on) chosen.set(id, state);
-      else chosen.delete(id);
-      all.checked = chosen.size === items.length;
-      offer();
+      if (on) selected.set(id, state);
+      else selected.delete(id);
+      all.checked = selected.size === items.length;
+      showActions();
     };
     const box = (item) => {
       boxes.set(
@@ -62,7 +62,7 @@ export function finder(page, here, about) {
         h("input", {
           type: "checkbox",
           "aria-label": `Select ${item.id}`,
-          onchange: (event) => choose(item, event.target.checked),
+          onchange: (event) => setSelected(item, event.target.checked),
         }),
       );
       return boxes.get(item.id);
@@ -76,9 +76,9 @@ export function finder(page, here, about) {
         {
           name: "Id",
           kind: "main mono",
-          cell: (item) => h("a", { class: "open", href: `#${here}/rows/${segment(item.id)}` }, item.id),
+          cell: (item) => h("a", { class: "open", href: `#${here}/rows/${encodePart(item.id)}` }, item.id),
         },
-        { name: "State", kind: "state", cell: (item) => mark(item.state ?? "unknown", roleTone(roles[item.state] ?? item.role)) },
+        { name: "State", kind: "state", cell: (item) => badge(item.state ?? "unknown", roleTone(roles[item.state] ?? item.role)) },
         { name: "To", kind: "text", cell: (item) => item.target && h("span", { title: item.target }, item.target) },
         { name: "Error", kind: "text soft", cell: (item) => item.error && h("span", { title: item.error }, item.error) },
         { name: "Attempts", kind: "number", cell: (item) => item.attempts },
@@ -89,28 +89,28 @@ export function finder(page, here, about) {
     );
   }
 
-  /** With what is selected; else with all rows of the state that is shown. */
-  function offer() {
-    const states = chosen.size ? [...chosen.values()] : wanted.text ? [] : [wanted.state];
+  /** Shows the actions for the selected rows; without a selection, for all rows of the current state. */
+  function showActions() {
+    const states = selected.size ? [...selected.values()] : filter.text ? [] : [filter.state];
     const verbs = may("operator") ? about.verbs.filter((verb) => states.some((state) => verb.from.includes(state))) : [];
-    const which = chosen.size ? { ids: [...chosen.keys()] } : { state: wanted.state };
-    acts.hidden = !verbs.length && !chosen.size;
-    put(
-      acts,
-      h("span", {}, chosen.size ? `${plural(chosen.size, "row")} selected` : `All rows in ${wanted.state}`),
+    const which = selected.size ? { ids: [...selected.keys()] } : { state: filter.state };
+    actions.hidden = !verbs.length && !selected.size;
+    setChildren(
+      actions,
+      h("span", {}, selected.size ? `${plural(selected.size, "row")} selected` : `All rows in ${filter.state}`),
       verbs.map((verb) =>
-        button(verb.title, () => move(here, verb, which, list.same), verb.name === "cancel" ? "danger" : "primary"),
+        button(verb.title, () => changeRows(here, verb, which, list.same), verb.name === "cancel" ? "danger" : "primary"),
       ),
-      chosen.size > 0 && button("Clear", () => list.same(), "bare"),
+      selected.size > 0 && button("Clear", () => list.same(), "bare"),
     );
   }
 
-  /** Rows came or moved: the list follows, unless it is searched, which costs more. */
+  /** Renews the list when the counts change, unless it is a search, which costs more. */
   let census = "";
   function count(states) {
     tabs.count(states);
     const now = JSON.stringify(states);
-    if (census && now !== census && !wanted.text) list.renew();
+    if (census && now !== census && !filter.text) list.renew();
     census = now;
   }
 
@@ -118,7 +118,7 @@ export function finder(page, here, about) {
   list.first();
   return {
     count,
-    node: h("section", { class: "rows", "aria-label": "Rows" }, tabs.node, search.node, list.frame, acts),
+    node: h("section", { class: "rows", "aria-label": "Rows" }, tabs.node, search.node, list.frame, actions),
   };
 }
 

@@ -1,16 +1,16 @@
-// Subscriptions: which events go where. Made, changed, paused, tested.
+// Subscriptions: which events are sent to which target.
 
-import { get, may, post, replace, segment } from "./api.js";
+import { get, may, post, replace, encodePart } from "./api.js";
 import { h } from "./dom.js";
 import { form } from "./form.js";
-import { button, empty, heading, mark } from "./parts.js";
-import { pauseButton } from "./pause.js";
+import { button, empty, heading, badge } from "./components.js";
+import { pauseButton } from "./pause_button.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 
 const choices = ({ items }, none) => [["", none], ...items.map((one) => [one.id, one.code])];
 
-/** Accounts and pools are chosen by name, from those that are there. */
+/** The fields of the form, with the existing accounts and pools as choices. */
 async function fields() {
   const [accounts, pools] = await Promise.all([get("/service-accounts", { limit: 200 }), get("/dispatch-pools", { limit: 200 })]);
   return [
@@ -47,8 +47,8 @@ const FIELDS = [
   { name: "maxRetries", label: "Maximum attempts", kind: "number", value: 3 },
   { name: "timeoutSeconds", label: "Timeout in seconds", kind: "number", value: 30 },
 ];
-/** What the form does not ask for, and a change must not lose. */
-const KEPT = [
+/** Members that are not in the form and that a change must keep. */
+const KEPT_MEMBERS = [
   "code",
   "clientId",
   "description",
@@ -65,10 +65,10 @@ const KEPT = [
 export async function subscriptions() {
   const list = pages(
     (cursor) => get("/subscriptions", { cursor }),
-    (found) => shown(found, list.same),
+    (found) => subscriptionTable(found, list.same),
   );
   list.first();
-  const make = () =>
+  const create = () =>
     attempt(async () =>
       form("New subscription", await fields(), null, "Create", async (body) => {
         await post("/subscriptions", body);
@@ -78,14 +78,14 @@ export async function subscriptions() {
     );
   return [
     heading("Subscriptions", {
-      actions: may("operator") ? [button("New subscription", make, "primary", "plus")] : [],
+      actions: may("operator") ? [button("New subscription", create, "primary", "plus")] : [],
       under: "Which events are sent to which URL.",
     }),
     list.frame,
   ];
 }
 
-function shown({ items }, look) {
+function subscriptionTable({ items }, reload) {
   if (!items.length) return empty("No subscriptions", "Without a subscription, events are stored and nothing is sent.");
   return table(
     "Subscriptions",
@@ -94,41 +94,41 @@ function shown({ items }, look) {
         name: "Code",
         kind: "main",
         cell: (one) =>
-          h("a", { class: "open", href: `#/jobs?subscriptionId=${segment(one.id)}`, title: `Jobs of ${one.code}` }, one.code),
+          h("a", { class: "open", href: `#/jobs?subscriptionId=${encodePart(one.id)}`, title: `Jobs of ${one.code}` }, one.code),
       },
       { name: "State", kind: "state", cell: state },
       { name: "Events", kind: "text mono", cell: (one) => one.eventCode },
       { name: "Target", kind: "text soft", cell: (one) => h("span", { title: one.targetUrl }, one.targetUrl) },
       { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
-      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
+      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && actions(one, reload) },
     ],
     items,
   );
 }
 
 const state = (one) => [
-  one.paused ? mark("paused", "warn") : one.active ? mark("active", "good") : mark("off"),
+  one.paused ? badge("paused", "warn") : one.active ? badge("active", "good") : badge("off"),
   one.pausedReason && h("span", { class: "soft" }, ` ${one.pausedReason}`),
 ];
 
-function acts(one, look) {
-  const here = `/subscriptions/${segment(one.id)}`;
+function actions(one, reload) {
+  const here = `/subscriptions/${encodePart(one.id)}`;
   const test = () =>
     attempt(async () => {
       const { jobIds } = await post(`${here}/test`);
       toast("A test event was created.");
-      if (jobIds[0]) location.hash = `#/jobs/${segment(jobIds[0])}`;
+      if (jobIds[0]) location.hash = `#/jobs/${encodePart(jobIds[0])}`;
     });
   const kept = Object.fromEntries(
-    KEPT.filter((name) => one[name] !== null && one[name] !== undefined).map((name) => [name, one[name]]),
+    KEPT_MEMBERS.filter((name) => one[name] !== null && one[name] !== undefined).map((name) => [name, one[name]]),
   );
   const edit = () =>
     attempt(async () =>
       form(`Change ${one.code}`, await fields(), one, "Save", async (body) => {
         await replace(here, { ...kept, ...body });
         toast(`${one.code} is saved.`);
-        await look();
+        await reload();
       }),
     );
-  return [pauseButton(one, here, look), button("Test", test, "small"), button("Edit", edit, "small")];
+  return [pauseButton(one, here, reload), button("Test", test, "small"), button("Edit", edit, "small")];
 }

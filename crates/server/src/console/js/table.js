@@ -1,11 +1,11 @@
-// Lists: a table on a desk, cards on a phone; page after page by cursor.
+// Lists: a table on wide screens, cards on a phone; paged by cursor.
 //
 // A column: { name, kind, cell }. Kinds: main (the line's title), mono, number, time, text (one line, cut), acts.
 
-import { h, put } from "./dom.js";
-import { button, failure } from "./parts.js";
+import { h, setChildren } from "./dom.js";
+import { button, failure } from "./components.js";
 
-/** A table; `line` gives each row's properties. Roles are said, as a phone shows it with other boxes. */
+/** A table; `line` returns the properties of a row. Roles are explicit, because the phone layout uses other boxes. */
 export function table(label, columns, items, line = () => ({})) {
   const head = columns.map((column) =>
     h(
@@ -35,13 +35,13 @@ export function table(label, columns, items, line = () => ({})) {
   );
 }
 
-/** What tells two looks at a list apart: not that time has passed. */
-const told = ({ items, nextCursor, note }) =>
+/** What makes two responses of a list different; the passing of time does not. */
+const significant = ({ items, nextCursor, note }) =>
   JSON.stringify([items.map((item) => ({ ...item, dueInSeconds: undefined })), nextCursor, note]);
 
 /**
- * Pages of a list: `load(cursor, quiet)` gives `{ items, nextCursor }`, `show(found)` what is to be seen of it. `busy` says
- * that somebody works with what is shown: then it is not renewed.
+ * Pages of a list: `load(cursor, quiet)` returns `{ items, nextCursor }`, `show(found)` renders it. While `busy` returns
+ * true, the list is not renewed.
  */
 export function pages(load, show, busy = () => false) {
   const frame = h("div", { class: "pages" });
@@ -51,22 +51,22 @@ export function pages(load, show, busy = () => false) {
   let seen = "";
 
   function draw(cursor, found) {
-    seen = told(found);
-    put(frame, show(found), pager(cursor, found.nextCursor));
+    seen = significant(found);
+    setChildren(frame, show(found), pager(cursor, found.nextCursor));
   }
 
-  /** Looks again without a sign of it; what is the same stays, and so does the focus. */
+  /** Reloads in the background; an unchanged list and the focus stay. */
   async function renew() {
     const mine = latest;
     if (busy() || frame.hasAttribute("aria-busy")) return;
     const found = await load(here, true).catch(() => null);
-    if (!found || latest !== mine || busy() || told(found) === seen) return;
+    if (!found || latest !== mine || busy() || significant(found) === seen) return;
     const held = frame.contains(document.activeElement) && document.activeElement.getAttribute("href");
     draw(here, found);
     if (held) frame.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   }
 
-  async function look(cursor) {
+  async function open(cursor) {
     const mine = ++latest;
     here = cursor;
     frame.setAttribute("aria-busy", "true");
@@ -76,9 +76,9 @@ export function pages(load, show, busy = () => false) {
       draw(cursor, found);
     } catch (error) {
       if (latest === mine)
-        put(
+        setChildren(
           frame,
-          failure(error, () => look(cursor)),
+          failure(error, () => open(cursor)),
         );
     } finally {
       if (latest === mine) frame.removeAttribute("aria-busy");
@@ -87,10 +87,10 @@ export function pages(load, show, busy = () => false) {
 
   function pager(cursor, next) {
     if (!before.length && !next) return null;
-    const back = () => look(before.pop());
+    const back = () => open(before.pop());
     const on = () => {
       before.push(cursor);
-      look(next);
+      open(next);
     };
     const newer = button("Previous", back, "small", "back");
     const older = button("Next", on, "small", "next");
@@ -103,9 +103,9 @@ export function pages(load, show, busy = () => false) {
     frame,
     first: () => {
       before = [];
-      return look();
+      return open();
     },
-    same: () => look(here),
+    same: () => open(here),
     renew,
   };
 }

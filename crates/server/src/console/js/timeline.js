@@ -1,8 +1,8 @@
-// What happened to a row or a job: its attempts and moves, oldest first, as sentences.
+// The timeline of a row or a job: its attempts and changes, oldest first.
 
 import { h } from "./dom.js";
-import { facts, long, when } from "./parts.js";
-import { pretty } from "./words.js";
+import { facts, long, when } from "./components.js";
+import { pretty } from "./format.js";
 
 const fold = (name, open, ...body) => h("details", { open }, h("summary", {}, name), body);
 
@@ -12,7 +12,7 @@ const recorded = (all) =>
     "wide",
   );
 
-/** The newest answer is open: it is what one came for. */
+/** The list of entries; the newest response is open. */
 export function timeline(moves, none = "No attempt yet.") {
   if (!moves?.length) return h("p", { class: "soft" }, none);
   const newest = moves.findLastIndex((one) => one.body);

@@ -1,11 +1,11 @@
-// Says in the corner what came of something, with a way back where there is one.
+// Short messages in the corner about the result of an action, with undo if it is possible.
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
-const STAY = 7000;
+const VISIBLE_FOR = 7000;
 
-/** `undo` is what takes it back. A mistake stays until it is closed. */
+/** Shows a message; `undo` reverts the action. An error stays until it is closed. */
 export function toast(text, { tone = "good", undo = null } = {}) {
   const close = () => note.remove();
   const back = async () => {
@@ -25,10 +25,10 @@ export function toast(text, { tone = "good", undo = null } = {}) {
     h("button", { type: "button", class: "small bare", "aria-label": "Close", onclick: close }, icon("close")),
   );
   document.getElementById("toasts").append(note);
-  if (tone !== "bad") setTimeout(close, STAY);
+  if (tone !== "bad") setTimeout(close, VISIBLE_FOR);
 }
 
-/** Does something; what it is refused for is said. Gives what came of it, or undefined. */
+/** Runs an action and shows its error. Returns its result, or undefined. */
 export async function attempt(work) {
   try {
     return await work();

@@ -1,15 +1,15 @@
-// Why a row waits, in words, with a way to what it waits for.
+// The notice why a row waits, with a link to the row that it waits for.
 
-import { segment } from "./api.js";
+import { encodePart } from "./api.js";
 import { h } from "./dom.js";
-import { notice } from "./parts.js";
-import { clock } from "./words.js";
+import { notice } from "./components.js";
+import { clock } from "./format.js";
 
 /** `here` is the lane's path. */
 export function waiting(here, { waiting: text, waitingBehind: behind, waitingUntil: until }) {
   if (!text) return null;
   const [before, after] = behind ? split(text, behind) : [text, ""];
-  const head = behind && h("a", { href: `#${here}/rows/${segment(behind)}` }, behind);
+  const head = behind && h("a", { href: `#${here}/rows/${encodePart(behind)}` }, behind);
   const time = until && new Date(until) > Date.now() && h("time", { title: until }, ` · until ${clock(until)}`);
   return notice("wait", before, head, after, time);
 }

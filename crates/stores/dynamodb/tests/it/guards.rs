@@ -5,27 +5,27 @@ use postrider_seams::store::{Held, Reclaimed, Settlement};
 use postrider_seams::{Claimed, Store as _};
 use postrider_store_dynamodb::DynamoStore;
 
-use crate::world::{World, claim, ids};
+use crate::fixtures::{Fixture, claim, ids};
 
 /// Returns a worker that holds `e-1`, claimed from the given state.
-async fn holding(world: &World, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, Claimed) {
-    world.boto3(&format!("put('e-1', '{state}')")).await;
-    let store = world.open(stage).await;
+async fn holding(fixture: &Fixture, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, Claimed) {
+    fixture.boto3(&format!("put('e-1', '{state}')")).await;
+    let store = fixture.open(stage).await;
     let claimed = claim(&store, 1).await.remove(0);
     (store, claimed)
 }
 
 /// Writes one attribute of `_META` as another program would, and leaves the others.
-async fn written(world: &World, attribute: &str, value: &str) {
+async fn written(fixture: &Fixture, attribute: &str, value: &str) {
     let program = format!(
         "table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.{attribute} = :v',
                   ExpressionAttributeValues={{':v': '{value}'}})"
     );
-    world.boto3(&program).await;
+    fixture.boto3(&program).await;
 }
 
-async fn latest(world: &World) -> String {
-    let seen = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+async fn latest(fixture: &Fixture) -> String {
+    let seen = fixture.boto3("answer(all('e-1')['_META']['Attributes'])").await;
     seen["Latest"].as_str().unwrap().to_owned()
 }
 
@@ -35,42 +35,42 @@ fn settlement(claimed: &Claimed) -> Settlement {
 
 #[tokio::test]
 async fn e04_a_settle_is_refused_where_the_state_is_another_although_the_time_is_the_same() {
-    let world = World::new().await;
-    let (send, claimed) = holding(&world, "send", "READY").await;
-    written(&world, "Latest", "FAILED").await;
+    let fixture = Fixture::new().await;
+    let (send, claimed) = holding(&fixture, "send", "READY").await;
+    written(&fixture, "Latest", "FAILED").await;
     assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
-    assert_eq!(latest(&world).await, "FAILED", "nothing was written");
+    assert_eq!(latest(&fixture).await, "FAILED", "nothing was written");
 }
 
 #[tokio::test]
 async fn e04_a_settle_is_refused_where_the_time_is_another_although_the_state_is_the_same() {
-    let world = World::new().await;
-    let (send, claimed) = holding(&world, "send", "READY").await;
+    let fixture = Fixture::new().await;
+    let (send, claimed) = holding(&fixture, "send", "READY").await;
     // Reclaimed, and claimed by another worker.
-    written(&world, "UpdatedAt", "2026-01-02T00:00:00Z").await;
+    written(&fixture, "UpdatedAt", "2026-01-02T00:00:00Z").await;
     assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
-    assert_eq!(latest(&world).await, "PROCESSING", "nothing was written");
+    assert_eq!(latest(&fixture).await, "PROCESSING", "nothing was written");
 }
 
 #[tokio::test]
 async fn e10_a_step_back_is_refused_where_the_worker_was_only_slow() {
-    let world = World::new().await;
-    let (send, claimed) = holding(&world, "send", "READY").await;
+    let fixture = Fixture::new().await;
+    let (send, claimed) = holding(&fixture, "send", "READY").await;
     assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default(), "its lease runs");
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost], "once is once");
     assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default());
-    assert_eq!(latest(&world).await, "SENT");
+    assert_eq!(latest(&fixture).await, "SENT");
 }
 
 #[tokio::test]
 async fn e04_a_move_and_its_history_are_one_request() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'READY')").await;
-    let database = world.database();
-    let send = database.open(world.contract.clone(), "send", "test").await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'READY')").await;
+    let database = fixture.database();
+    let send = database.open(fixture.contract.clone(), "send", "test").await.unwrap();
     let mut before = database.usage().writes;
     let mut made = || {
         let now = database.usage().writes;
@@ -80,21 +80,21 @@ async fn e04_a_move_and_its_history_are_one_request() {
     assert_eq!(made(), 1, "the claim");
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
     assert_eq!(made(), 1, "the settle");
-    let seen = world.boto3("answer(sorted(all('e-1')))").await;
+    let seen = fixture.boto3("answer(sorted(all('e-1')))").await;
     assert_eq!(seen, serde_json::json!(["PROCESSING", "READY", "SENT", "_META"]));
 }
 
 #[tokio::test]
 async fn e04_a_record_whose_time_has_another_type_is_taken_all_the_same() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let program = "
 put('e-1', 'ACCEPTED')
 for n, value in enumerate([1767225600, None, [1], 'yesterday', '']):
     attributes = dict(Latest='ACCEPTED', UpdatedAt=value, PayloadFilePath='p')
     table.put_item(Item=dict(Id=f'odd-{n}', Status='_META', Attributes=attributes))
 ";
-    world.boto3(program).await;
-    let intake = world.open("intake").await;
+    fixture.boto3(program).await;
+    let intake = fixture.open("intake").await;
     let claimed = claim(&intake, 25).await;
     assert_eq!(ids(&claimed), ["e-1", "odd-0", "odd-1", "odd-2", "odd-3", "odd-4"]);
     let ends: Vec<Settlement> = claimed.iter().map(settlement).collect();
@@ -103,8 +103,8 @@ for n, value in enumerate([1767225600, None, [1], 'yesterday', '']):
 
 #[tokio::test]
 async fn e04_every_record_has_its_reason_as_the_specification_writes_it() {
-    let world = World::new().await;
-    let (send, claimed) = holding(&world, "send", "READY").await;
+    let fixture = Fixture::new().await;
+    let (send, claimed) = holding(&fixture, "send", "READY").await;
     let busy = Settlement {
         transition: Transition::Retry,
         reason: Some("451 busy".to_owned()),
@@ -112,35 +112,35 @@ async fn e04_every_record_has_its_reason_as_the_specification_writes_it() {
     };
     assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
     let reasons = "answer({state: record['Attributes']['Reason'] for state, record in all('e-1').items()})";
-    let seen = world.boto3(reasons).await;
+    let seen = fixture.boto3(reasons).await;
     assert_eq!(seen, serde_json::json!({"_META": "451 busy", "READY": "451 busy"}));
     let claimed = claim(&send, 1).await.remove(0);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
-    let seen = world.boto3(reasons).await;
+    let seen = fixture.boto3(reasons).await;
     let expected = serde_json::json!({"_META": "", "READY": "451 busy", "PROCESSING": "", "SENT": ""});
     assert_eq!(seen, expected, "empty where there is none, never missing");
 }
 
 #[tokio::test]
-async fn e05_a_time_to_live_may_have_a_fraction_and_one_without_end_is_none() {
-    let world = World::new().await;
+async fn e05_a_time_to_live_may_have_a_fraction_and_an_infinite_one_is_none() {
+    let fixture = Fixture::new().await;
     let program = "
 put('gone', 'ACCEPTED', ttl=Decimal('1000000000.5'))
 put('kept', 'ACCEPTED', ttl=Decimal('4102444800.5'))
 put('endless', 'ACCEPTED', ttl=Decimal('1e30'))
 ";
-    world.boto3(program).await;
-    let intake = world.open("intake").await;
+    fixture.boto3(program).await;
+    let intake = fixture.open("intake").await;
     assert_eq!(ids(&claim(&intake, 25).await), ["endless", "kept"]);
-    let seen = world.boto3("answer(all('kept'))").await;
+    let seen = fixture.boto3("answer(all('kept'))").await;
     for state in ["_META", "INTAKING", "ACCEPTED"] {
         assert_eq!(seen[state]["TTL"], 4_102_444_800_i64, "{state}: {seen}");
     }
 }
 
 #[tokio::test]
-async fn e04_a_strange_record_behind_many_others_is_told() {
-    let world = World::new().await;
+async fn e04_an_unknown_record_behind_many_others_is_reported() {
+    let fixture = Fixture::new().await;
     let program = "
 with table.batch_writer() as batch:
     for n in range(300):
@@ -148,27 +148,27 @@ with table.batch_writer() as batch:
         batch.put_item(Item=dict(Id=f'e-{n:03}', Status='_META', Attributes=attributes))
 put('z-1', 'TELEPORTED')
 ";
-    world.boto3(program).await;
-    let send = world.open("send").await;
-    let told = postrider_seams::Inspect::strange(&*send).await.unwrap();
-    assert!(told.iter().any(|text| text.contains("1 records are in state `TELEPORTED`")), "{told:?}");
+    fixture.boto3(program).await;
+    let send = fixture.open("send").await;
+    let findings = postrider_seams::Inspect::unknown_states(&*send).await.unwrap();
+    assert!(findings.iter().any(|text| text.contains("1 records are in state `TELEPORTED`")), "{findings:?}");
 }
 
 #[tokio::test]
 async fn e10_a_time_that_is_ahead_of_every_clock_does_not_prolong_the_lease() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'READY')").await;
-    written(&world, "UpdatedAt", "2090-01-01T00:00:00Z").await;
-    let send = world.open("send").await;
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'READY')").await;
+    written(&fixture, "UpdatedAt", "2090-01-01T00:00:00Z").await;
+    let send = fixture.open("send").await;
     let claimed = claim(&send, 1).await.remove(0);
-    let meta = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+    let meta = fixture.boto3("answer(all('e-1')['_META']['Attributes'])").await;
     assert!(meta["UpdatedAt"].as_str().unwrap() < "2080", "its worker may die: {meta}");
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
 }
 
 #[tokio::test]
 async fn e04_a_time_a_little_ahead_of_the_clock_is_followed_so_that_no_two_claims_look_alike() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let program = "
 put('e-1', 'READY')
 soon = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 45))
@@ -176,10 +176,10 @@ table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attr
                   ExpressionAttributeValues={':v': soon})
 answer(soon)
 ";
-    let soon = world.boto3(program).await;
-    let send = world.open("send").await;
+    let soon = fixture.boto3(program).await;
+    let send = fixture.open("send").await;
     claim(&send, 1).await;
-    let meta = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+    let meta = fixture.boto3("answer(all('e-1')['_META']['Attributes'])").await;
     let (soon, after) = (soon.as_str().unwrap(), meta["UpdatedAt"].as_str().unwrap());
     assert_eq!(after, soon.replace('Z', ".000001Z"), "one tick later");
 }

@@ -7,11 +7,11 @@ use postrider_seams::inspect::Which;
 use postrider_seams::store::{Held, Reclaimed, Settlement};
 use postrider_seams::{Inspect as _, Store as _};
 
-use crate::world::{World, claim, ids};
+use crate::fixtures::{Fixture, claim, ids};
 
 #[tokio::test]
 async fn e04_pages_are_followed_until_there_are_twenty_five() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     // Two of three are finished, so that one page has too few and one claim does not get all.
     let program = "
 with table.batch_writer() as batch:
@@ -20,8 +20,8 @@ with table.batch_writer() as batch:
         attributes = dict(Latest=latest, UpdatedAt='2026-01-01T00:00:00Z', PayloadFilePath='p')
         batch.put_item(Item=dict(Id=f'e-{n:03}', Status='_META', Attributes=attributes))
 ";
-    world.boto3(program).await;
-    let intake = world.open("intake").await;
+    fixture.boto3(program).await;
+    let intake = fixture.open("intake").await;
     let mut all = Vec::new();
     for expected in [25, 25, 10, 0] {
         let claimed = claim(&intake, 25).await;
@@ -35,17 +35,17 @@ with table.batch_writer() as batch:
 
 #[tokio::test]
 async fn e05_expired_records_are_ignored_and_others_keep_their_time() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let program = "
 put('gone', 'ACCEPTED', ttl=1_000_000_000)
 put('gone-too', 'ACCEPTED', legacy=1_000_000_000)
 put('kept', 'ACCEPTED', ttl=4_102_444_800)
 put('no-number', 'ACCEPTED', legacy='tomorrow')
 ";
-    world.boto3(program).await;
-    let intake = world.open("intake").await;
+    fixture.boto3(program).await;
+    let intake = fixture.open("intake").await;
     assert_eq!(ids(&claim(&intake, 25).await), ["kept", "no-number"]);
-    let seen = world.boto3("answer([all('kept'), all('no-number')])").await;
+    let seen = fixture.boto3("answer([all('kept'), all('no-number')])").await;
     assert_eq!(seen[0]["_META"]["TTL"], 4_102_444_800_i64);
     assert_eq!(seen[0]["INTAKING"]["TTL"], 4_102_444_800_i64);
     assert!(seen[1]["INTAKING"].get("TTL").is_none(), "none is none");
@@ -53,17 +53,17 @@ put('no-number', 'ACCEPTED', legacy='tomorrow')
 
 #[tokio::test]
 async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
-    let mut world = World::new().await;
-    let table = world.contract.table.name.clone();
+    let mut fixture = Fixture::new().await;
+    let table = fixture.contract.table.name.clone();
     let over = toml::from_str("[retention]\nINVALID = \"7d\"").unwrap();
     let layer = postrider_contract::Layer::new("settings", "lanes.test", over);
     let text = postrider_contract::Contract::builtin("emails").unwrap();
-    world.contract = postrider_contract::Contract::parse_with("emails.toml", text, &[layer]).unwrap();
-    world.contract.table.name = table;
-    world.boto3("put('e-1', 'ACCEPTED')").await;
-    let intake = world.open("intake").await;
+    fixture.contract = postrider_contract::Contract::parse_with("emails.toml", text, &[layer]).unwrap();
+    fixture.contract.table.name = table;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
+    let intake = fixture.open("intake").await;
     let claimed = claim(&intake, 1).await;
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert!(seen["_META"].get("TTL").is_none(), "off until its end: {seen}");
     let end = Settlement {
         transition: Transition::Rejected,
@@ -71,7 +71,7 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
         ..Settlement::released(claimed[0].lease.clone())
     };
     assert_eq!(intake.settle(&[end]).await.unwrap(), [Held::Held]);
-    let seen = world.boto3("answer([all('e-1'), int(time.time())])").await;
+    let seen = fixture.boto3("answer([all('e-1'), int(time.time())])").await;
     let (meta, now) = (&seen[0]["_META"], seen[1].as_i64().unwrap());
     let left = meta["TTL"].as_i64().unwrap() - now;
     assert!((7 * 86_400 - 600..=7 * 86_400 + 600).contains(&left), "{left} s");
@@ -81,7 +81,7 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
 
     // After a requeue neither the record nor those of its former states have a time to live.
     assert_eq!(intake.requeue(&Which::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     for (state, record) in seen.as_object().unwrap() {
         assert!(record.get("TTL").is_none(), "{state}: {record}");
     }
@@ -89,11 +89,11 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
 
 #[tokio::test]
 async fn e10_a_step_back_is_one_move_of_three_records() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'READY')").await;
-    let send = world.open("send").await;
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'READY')").await;
+    let send = fixture.open("send").await;
     let claimed = claim(&send, 1).await;
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "PROCESSING");
     assert!(seen.get("PROCESSING").is_some() && seen.get("READY").is_some(), "{seen}");
     let busy = Settlement {
@@ -103,7 +103,7 @@ async fn e10_a_step_back_is_one_move_of_three_records() {
         ..Settlement::released(claimed[0].lease.clone())
     };
     assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     let meta = &seen["_META"]["Attributes"];
     assert_eq!(
         (&meta["Latest"], &meta["Reason"], &meta["Attempts"]),
@@ -114,7 +114,7 @@ async fn e10_a_step_back_is_one_move_of_three_records() {
     assert_eq!(seen["READY"]["Attributes"]["Reason"], "451 busy");
 
     // The worker is gone: another one reclaims the row, and the state can be reached again.
-    world
+    fixture
         .boto3(
             "
 table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='REMOVE Attributes.NextAttemptAt')
@@ -126,9 +126,9 @@ table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='REMOVE A
 table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.UpdatedAt = :old',
                   ExpressionAttributeValues={':old': '2026-01-01T00:00:00Z'})
 ";
-    world.boto3(program).await;
+    fixture.boto3(program).await;
     assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 0, dead: 0, free: 1 });
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert_eq!(seen["_META"]["Attributes"]["Attempts"], 1, "it was held, and never begun");
     assert!(seen.get("PROCESSING").is_none());
     assert_eq!(claim(&send, 1).await.len(), 1, "and it is claimed again");

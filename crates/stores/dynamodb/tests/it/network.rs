@@ -9,20 +9,20 @@ use postrider_seams::{Claimed, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_dynamodb::{Database, DynamoStore};
 
-use crate::world::{World, claim, ids};
+use crate::fixtures::{Fixture, claim, ids};
 
 /// Time limit within which the store works again after its connections were lost.
 const GOES_ON: Duration = Duration::from_secs(10);
 
 /// Opens a store that connects through a proxy.
-async fn open(world: &World) -> (Proxy, Database, Arc<DynamoStore>) {
-    let endpoint = world.settings.endpoint.clone().unwrap();
+async fn open(fixture: &Fixture) -> (Proxy, Database, Arc<DynamoStore>) {
+    let endpoint = fixture.settings.endpoint.clone().unwrap();
     let behind = endpoint.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
     let proxy = Proxy::start(behind).unwrap();
-    let mut settings = world.settings.clone();
+    let mut settings = fixture.settings.clone();
     settings.endpoint = Some(format!("http://{}", proxy.address()));
     let database = Database::connect(&settings);
-    let store = database.open(world.contract.clone(), "intake", "test").await.unwrap();
+    let store = database.open(fixture.contract.clone(), "intake", "test").await.unwrap();
     (proxy, database, store)
 }
 
@@ -38,14 +38,14 @@ async fn claimed_again(store: &DynamoStore) -> Vec<Claimed> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn half_open_connections_are_dropped_and_the_store_goes_on() {
-    let world = World::new().await;
-    let (proxy, _, store) = open(&world).await;
+    let fixture = Fixture::new().await;
+    let (proxy, _, store) = open(&fixture).await;
     proxy.delay(Duration::from_millis(100));
     let several = [(); 6].map(|()| store.claim(&Want { limit: 25 }));
     futures::future::join_all(several).await;
     proxy.delay(Duration::ZERO);
     // By now the proxy would have closed connections that are not kept.
-    world.boto3("put('e-1', 'ACCEPTED')").await;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
     assert!(proxy.open() >= 4, "several connections are kept: {}", proxy.open());
     proxy.freeze();
     let lost = Instant::now();
@@ -54,7 +54,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
     assert!(lost.elapsed() < GOES_ON, "none of the others is tried: {:?}", lost.elapsed());
 
     // New connections get no answer either, for a while.
-    world.boto3("put('e-2', 'ACCEPTED')").await;
+    fixture.boto3("put('e-2', 'ACCEPTED')").await;
     proxy.black_hole();
     let error = store.claim(&Want { limit: 25 }).await.unwrap_err();
     assert_eq!(error.class, Class::Transient, "{error}");
@@ -66,9 +66,9 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_connection_was_cut_is_repeated_under_its_token() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'ACCEPTED')").await;
-    let (proxy, database, store) = open(&world).await;
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, database, store) = open(&fixture).await;
     let claimed = claim(&store, 25).await;
     let settlement =
         Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
@@ -87,9 +87,9 @@ async fn a_write_whose_connection_was_cut_is_repeated_under_its_token() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_refuses_connections_is_reported_at_once() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'ACCEPTED')").await;
-    let (proxy, _, store) = open(&world).await;
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, _, store) = open(&fixture).await;
     let claimed = claim(&store, 25).await;
     let settlement =
         Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };

@@ -5,7 +5,7 @@ use postrider_seams::row::Detail;
 use postrider_seams::store::{Held, Settlement};
 use postrider_seams::{Inspect as _, Produce as _, Store as _, Value};
 
-use crate::world::{World, claim, ids};
+use crate::fixtures::{Fixture, claim, ids};
 
 fn delivered(claimed: &postrider_seams::Claimed, path: &str) -> Settlement {
     Settlement {
@@ -16,18 +16,18 @@ fn delivered(claimed: &postrider_seams::Claimed, path: &str) -> Settlement {
 }
 
 #[tokio::test]
-async fn e04_e05_the_pipeline_takes_its_records_and_it_takes_ours() {
-    let world = World::new().await;
+async fn e04_e05_we_and_another_pipeline_read_each_others_records() {
+    let fixture = Fixture::new().await;
     let later = 4_102_444_800_i64;
-    world.boto3(&format!("put('e-1', 'ACCEPTED', legacy={later})")).await;
-    let intake = world.open("intake").await;
+    fixture.boto3(&format!("put('e-1', 'ACCEPTED', legacy={later})")).await;
+    let intake = fixture.open("intake").await;
     let claimed = claim(&intake, 25).await;
     assert_eq!(ids(&claimed), ["e-1"]);
     let fields = claimed[0].fields.as_ref().unwrap();
     assert_eq!(fields.get("payload_path").as_text(), Some("/in/e-1.json"));
     assert_eq!(intake.settle(&[delivered(&claimed[0], "/eml/e-1.eml")]).await.unwrap(), [Held::Held]);
 
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     let meta = &seen["_META"];
     assert_eq!(meta["Attributes"]["Latest"], "READY");
     assert_eq!(meta["Attributes"]["EmlFilePath"], "/eml/e-1.eml");
@@ -53,15 +53,15 @@ for item in items:
         {'Statement': insert, 'Parameters': [item['Id'], S('PROCESSING'), item['Attributes'], item['TTL']]}])
 answer([item['Id']['S'] for item in items])
 "#;
-    assert_eq!(world.boto3(program).await, serde_json::json!(["e-1"]));
-    let send = world.open("send").await;
+    assert_eq!(fixture.boto3(program).await, serde_json::json!(["e-1"]));
+    let send = fixture.open("send").await;
     assert!(claim(&send, 25).await.is_empty(), "what another worker holds is left to it");
     assert_eq!(send.reclaim(100).await.unwrap().retried, 0, "and its lease runs");
 }
 
 #[tokio::test]
-async fn e04_other_spellings_and_strange_records_stop_nobody() {
-    let world = World::new().await;
+async fn e04_other_spellings_and_unknown_records_stop_no_claim() {
+    let fixture = Fixture::new().await;
     let program = r"
 put('e-1', 'READY', EMLFilePath='/eml/old.eml')
 put('e-2', 'TELEPORTED')
@@ -69,8 +69,8 @@ table.put_item(Item=dict(Id='e-3', Status='READY', Attributes=dict(EmlFilePath='
 table.put_item(Item=dict(Id='e-4', Status='_META'))
 table.put_item(Item=dict(Id='e-5', Status='_META', Attributes=dict(Latest='READY', UpdatedAt='not a time')))
 ";
-    world.boto3(program).await;
-    let send = world.open("send").await;
+    fixture.boto3(program).await;
+    let send = fixture.open("send").await;
     let claimed = claim(&send, 25).await;
     assert_eq!(ids(&claimed), ["e-1", "e-5"]);
     let old = claimed.iter().find(|row| row.lease.id.to_string() == "e-1").unwrap();
@@ -78,26 +78,26 @@ table.put_item(Item=dict(Id='e-5', Status='_META', Attributes=dict(Latest='READY
     let findings = send.verify().await.unwrap();
     let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("TELEPORTED")), "{texts:?}");
-    let orphans = texts.iter().find(|text| text.contains("_META")).expect("they are told");
+    let orphans = texts.iter().find(|text| text.contains("_META")).expect("orphans are reported");
     assert!(orphans.starts_with("2 e-mails") && orphans.contains("such as e-3"), "{orphans}");
-    world
+    fixture
         .boto3("table.put_item(Item=dict(Id='e-0', Status='READY', TTL=1000, Attributes=dict(Reason='x')))")
         .await;
-    let told = send.strange().await.unwrap();
-    assert!(!told.iter().any(|text| text.contains("e-0")), "DynamoDB will take it away: {told:?}");
+    let findings = send.unknown_states().await.unwrap();
+    assert!(!findings.iter().any(|text| text.contains("e-0")), "DynamoDB will expire it: {findings:?}");
 }
 
 #[tokio::test]
-async fn e06_what_we_produce_is_whole_and_a_second_of_the_same_id_is_refused() {
-    let world = World::new().await;
-    let intake = world.open("intake").await;
+async fn e06_a_produced_email_is_complete_and_a_second_of_the_same_id_is_refused() {
+    let fixture = Fixture::new().await;
+    let intake = fixture.open("intake").await;
     let text = |text: &str| Value::Text(text.to_owned());
     let fields = Detail::from([
         (postrider_seams::produce::KEY.to_owned(), text("e-1")),
         ("payload_path".to_owned(), text("/in/e-1.json")),
     ]);
     assert_eq!(intake.produce(&fields).await.unwrap(), "e-1");
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "ACCEPTED");
     assert_eq!(seen["ACCEPTED"]["Attributes"]["PayloadFilePath"], "/in/e-1.json");
     assert!(intake.produce(&fields).await.is_err());
@@ -106,9 +106,9 @@ async fn e06_what_we_produce_is_whole_and_a_second_of_the_same_id_is_refused() {
 
 #[tokio::test]
 async fn e06_an_email_looks_as_on_sql_but_its_version_is_0_and_it_has_a_time_to_live() {
-    let world = World::new().await;
-    world.boto3("put('e-1', 'ACCEPTED', ttl=4_102_444_800)").await;
-    let intake = world.open("intake").await;
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'ACCEPTED', ttl=4_102_444_800)").await;
+    let intake = fixture.open("intake").await;
     for _ in 0..2 {
         let row = intake.show("e-1").await.unwrap().unwrap();
         let cell = |name: &str| row.columns.iter().find(|(column, _)| column == name).unwrap().1.as_deref();
@@ -121,6 +121,6 @@ async fn e06_an_email_looks_as_on_sql_but_its_version_is_0_and_it_has_a_time_to_
         // Repeat the checks after a move.
         claim(&intake, 1).await;
     }
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert!(!seen.to_string().to_lowercase().contains("version"), "nor is one written: {seen}");
 }

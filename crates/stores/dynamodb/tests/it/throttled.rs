@@ -10,7 +10,7 @@ use postrider_seams::store::{Class, Held, Settlement};
 use postrider_seams::{Store as _, Want};
 use postrider_store_dynamodb::Database;
 
-use crate::world::{World, claim, ids};
+use crate::fixtures::{Fixture, claim, ids};
 
 #[derive(Default)]
 struct Mood {
@@ -110,22 +110,22 @@ fn turned_away(target: &str, mood: &Mutex<Mood>) -> bool {
 }
 
 /// Opens a store with this lease duration that connects through the proxy.
-async fn open(world: &mut World, lease: Duration) -> (Proxy, Arc<postrider_store_dynamodb::DynamoStore>) {
-    let proxy = Proxy::start(world.settings.endpoint.as_deref().unwrap());
-    for stage in &mut world.contract.stages {
+async fn open(fixture: &mut Fixture, lease: Duration) -> (Proxy, Arc<postrider_store_dynamodb::DynamoStore>) {
+    let proxy = Proxy::start(fixture.settings.endpoint.as_deref().unwrap());
+    for stage in &mut fixture.contract.stages {
         stage.lease.duration = lease;
     }
-    let mut settings = world.settings.clone();
+    let mut settings = fixture.settings.clone();
     settings.endpoint = Some(proxy.endpoint.clone());
-    let store = Database::connect(&settings).open(world.contract.clone(), "intake", "test").await.unwrap();
+    let store = Database::connect(&settings).open(fixture.contract.clone(), "intake", "test").await.unwrap();
     (proxy, store)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
-    let mut world = World::new().await;
-    world.boto3("put('e-1', 'ACCEPTED')").await;
-    let (proxy, store) = open(&mut world, Duration::from_mins(10)).await;
+    let mut fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, store) = open(&mut fixture, Duration::from_mins(10)).await;
 
     proxy.refuse("ExecuteStatement", 3);
     proxy.refuse("ExecuteTransaction", 4);
@@ -143,7 +143,7 @@ async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
     let spread = pauses.iter().max().unwrap().saturating_sub(*pauses.iter().min().unwrap());
     assert!(spread > Duration::from_millis(1), "pauses grow and are random: {pauses:?}");
 
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     let states: Vec<&String> = seen.as_object().unwrap().keys().collect();
     assert_eq!(states.len(), 4, "_META and one record a state, each made once: {states:?}");
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "READY");
@@ -151,10 +151,10 @@ async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
 
 /// A claim reads pages of the batch size, however many it needs.
 #[tokio::test(flavor = "multi_thread")]
-async fn e04_a_claim_asks_for_pages_of_25() {
-    let mut world = World::new().await;
-    world.boto3("[put(f'e-{n}', 'ACCEPTED' if n % 2 else 'SENT') for n in range(60)]").await;
-    let (proxy, store) = open(&mut world, Duration::from_mins(10)).await;
+async fn e04_a_claim_requests_pages_of_25() {
+    let mut fixture = Fixture::new().await;
+    fixture.boto3("[put(f'e-{n}', 'ACCEPTED' if n % 2 else 'SENT') for n in range(60)]").await;
+    let (proxy, store) = open(&mut fixture, Duration::from_mins(10)).await;
     let claimed = claim(&store, 100).await;
     assert_eq!(claimed.len(), 30);
     let limits = proxy.mood.lock().unwrap().limits.clone();
@@ -162,11 +162,11 @@ async fn e04_a_claim_asks_for_pages_of_25() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn e04_throttling_without_end_is_told_before_the_lease_is_over() {
-    let mut world = World::new().await;
-    world.boto3("put('e-1', 'ACCEPTED')").await;
+async fn e04_endless_throttling_is_reported_before_the_lease_ends() {
+    let mut fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'ACCEPTED')").await;
     let lease = Duration::from_secs(8);
-    let (proxy, store) = open(&mut world, lease).await;
+    let (proxy, store) = open(&mut fixture, lease).await;
     let claimed = store.claim(&Want { limit: 25 }).await.unwrap();
     assert_eq!(claimed.len(), 1);
 
@@ -178,6 +178,6 @@ async fn e04_throttling_without_end_is_told_before_the_lease_is_over() {
     assert_eq!(error.class, Class::Transient, "{error}");
     assert!(begun.elapsed() < lease, "the engine has time left to ask again: {:?}", begun.elapsed());
     assert!(proxy.refused().len() > 2, "asked again and again: {}", proxy.refused().len());
-    let seen = world.boto3("answer(all('e-1'))").await;
+    let seen = fixture.boto3("answer(all('e-1'))").await;
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "INTAKING", "nothing was written");
 }

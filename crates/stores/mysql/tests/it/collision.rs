@@ -44,7 +44,7 @@ async fn claims_are_exclusive_and_settles_exact_under_eight_workers_and_a_produc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_left_alone() {
+async fn m01_a_foreign_worker_with_the_specifications_own_sql_is_left_alone() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         server.insert_mails(20).await;

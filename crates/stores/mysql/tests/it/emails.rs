@@ -4,8 +4,8 @@
 use postrider_contract::Transition;
 use postrider_seams::RowId;
 use postrider_seams::store::{Held, Store as _, Want};
-use postrider_sql::bind::Given;
-use postrider_sql::run::Run as _;
+use postrider_sql::bind::Values;
+use postrider_sql::driver::Driver as _;
 use sqlx::Row as _;
 
 use crate::server::{Server, claim, settlement, with_database};
@@ -213,11 +213,11 @@ async fn e10_what_moved_between_the_look_and_the_lock_is_left_alone() {
                 ))
                 .await;
         }
-        let free = store.opened().program.reclaim.clone().expect("a reclaim").free;
+        let free = store.opened().statements.reclaim.clone().expect("a reclaim").free;
         // The read found all three rows stuck.
         let ids = ["again", "settled", "stuck"].map(|id| RowId::Text(id.into())).to_vec();
         let moved =
-            database.run("reclaim", &free, &Given::ids("tester", ids)).await.expect("reclaim").moved();
+            database.run("reclaim", &free, &Values::ids("tester", ids)).await.expect("reclaim").moved();
         assert_eq!(moved, 1);
         let states = "SELECT GROUP_CONCAT(CONCAT(id, ' ', status, ' ', version) ORDER BY id) FROM emails";
         assert_eq!(

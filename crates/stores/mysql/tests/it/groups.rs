@@ -5,7 +5,7 @@ use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::migrate::Options;
 use postrider_seams::store::{Held, Store as _};
-use postrider_sql::{Bind, Step};
+use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Column as _, Row as _};
 
 use crate::server::{Server, claim, settlement, with_database};
@@ -43,14 +43,14 @@ async fn insert(server: &Server, keys: i64, rows: i64) {
 /// For each line of the plan: the table, the access type, the key, and the extra information.
 async fn plan(server: &Server, step: &Step) -> Vec<[String; 4]> {
     let mut sql = step.sql.clone();
-    for bind in &step.binds {
+    for bind in &step.params {
         let (mark, value) = match bind {
-            Bind::Cursor => ("?", "'k-00500'"),
-            Bind::Fresh => ("?", "200"),
-            Bind::Jumps => ("?", "500"),
-            Bind::Group => ("?", "'k-00001'"),
-            Bind::Run => ("?", "50"),
-            Bind::Ids => ("{ids}", "1, 2, 3"),
+            Param::Cursor => ("?", "'k-00500'"),
+            Param::Fresh => ("?", "200"),
+            Param::Jumps => ("?", "500"),
+            Param::Group => ("?", "'k-00001'"),
+            Param::Run => ("?", "50"),
+            Param::Ids => ("{ids}", "1, 2, 3"),
             other => panic!("a claim of groups binds no {other:?}"),
         };
         sql = sql.replacen(mark, value, 1);
@@ -73,7 +73,7 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
         insert(&server, 2000, 20).await;
         server.run("UPDATE outbox SET status = 'DELIVERED' WHERE id % 4 <> 0").await;
         server.run("ANALYZE TABLE outbox").await;
-        let groups = store.opened().program.groups.as_ref().expect("outbox has groups");
+        let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
         for scripts in [&groups.first, &groups.after] {
             let take = &scripts[1].steps;
             for step in scripts[0].steps.iter().chain(&take[..2]) {
@@ -98,11 +98,12 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
             server.run(&format!("DROP INDEX {index} ON outbox")).await;
             let findings = store.verify().await.expect("verify");
             let text = format!("lacks the index {index};");
-            let told = findings.iter().find(|one| one.level == Level::Warning && one.text.contains(&text));
-            let told = told.unwrap_or_else(|| panic!("{index}: {findings:?}"));
-            let mend = told.mend.as_deref().expect("with its remedy");
-            assert!(mend.contains("CREATE INDEX") && mend.contains(index), "{mend}");
-            server.run(mend).await;
+            let reported =
+                findings.iter().find(|one| one.level == Level::Warning && one.text.contains(&text));
+            let reported = reported.unwrap_or_else(|| panic!("{index}: {findings:?}"));
+            let fix = reported.fix.as_deref().expect("with its remedy");
+            assert!(fix.contains("CREATE INDEX") && fix.contains(index), "{fix}");
+            server.run(fix).await;
         }
         let findings = store.verify().await.expect("verify");
         assert!(!findings.iter().any(|finding| finding.text.contains("lacks")), "{findings:?}");

@@ -190,9 +190,9 @@ async fn verify_is_content_after_migrate_and_names_the_missing_index() {
         }
         let findings = store.verify().await.expect("verify");
         let warning = findings.iter().find(|finding| finding.text.contains("the claim reads more"));
-        let mend = warning.expect("a warning").mend.clone().expect("with its remedy");
-        assert!(mend.contains("CREATE INDEX"), "{mend}");
-        server.run(&mend).await;
+        let fix = warning.expect("a warning").fix.clone().expect("with its remedy");
+        assert!(fix.contains("CREATE INDEX"), "{fix}");
+        server.run(&fix).await;
         server.run("ANALYZE TABLE mail_outbox").await;
         let findings = store.verify().await.expect("verify");
         assert!(

@@ -43,7 +43,7 @@ async fn a_server_that_is_away_is_transient_and_the_password_stays_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_operator_must_mend_says_so() {
+async fn what_an_operator_must_fix_is_misconfigured() {
     with_database(|server| async move {
         let open = async |url: &str| {
             let database = Database::connect(&Settings::new(url)).expect("settings");

@@ -2,7 +2,7 @@
 //! server counts them: only the rows they return, none of those that wait for something else.
 
 use postrider_seams::migrate::{Migrate as _, Options};
-use postrider_sql::{Bind, Script, Step};
+use postrider_sql::{Param, Script, Step};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use crate::groups::numbers;
@@ -55,17 +55,17 @@ async fn fill(server: &Server) {
 fn filled(step: &Step) -> String {
     let mut sql = step.sql.clone();
     let keys = "'S000000000001', '0000000000005', '0000000000008'";
-    for bind in &step.binds {
+    for bind in &step.params {
         let (mark, value) = match bind {
-            Bind::Limit | Bind::Jumps => ("?", "500"),
-            Bind::Owner => ("?", "'me'"),
-            Bind::Cursor => ("?", "'f'"),
-            Bind::Quota => ("?", "50"),
-            Bind::Share => ("?", "'fstill\\tc2'"),
-            Bind::ClaimTime => ("?", "UTC_TIMESTAMP(6)"),
-            Bind::Pools => ("{pools}", "'still'"),
-            Bind::Ids => ("{ids}", keys),
-            Bind::Held => ("{held}", keys),
+            Param::Limit | Param::Jumps => ("?", "500"),
+            Param::Owner => ("?", "'me'"),
+            Param::Cursor => ("?", "'f'"),
+            Param::Quota => ("?", "50"),
+            Param::Share => ("?", "'fstill\\tc2'"),
+            Param::ClaimTime => ("?", "UTC_TIMESTAMP(6)"),
+            Param::Pools => ("{pools}", "'still'"),
+            Param::Ids => ("{ids}", keys),
+            Param::Held => ("{held}", keys),
             other => panic!("nothing here binds {other:?}"),
         };
         sql = sql.replacen(mark, value, 1);
@@ -107,7 +107,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
         database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
         let store = database.open(queued, "deliver", "test").await.expect("open");
         fill(&server).await;
-        let program = &store.opened().program;
+        let program = &store.opened().statements;
         let handoff = program.handoff.as_ref().expect("it has a queue");
         let shares = program.shares.as_ref().expect("it has shares");
         let pools = shares.pools.as_ref().expect("it has pools");
@@ -120,7 +120,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
             ("claim by key", &handoff.claim),
             ("standing", &handoff.standing),
             ("next due", &program.next_due),
-            ("reclaim", &program.reclaim.as_ref().expect("it has leases").look),
+            ("reclaim", &program.reclaim.as_ref().expect("it has leases").find),
         ];
         scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
         scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));

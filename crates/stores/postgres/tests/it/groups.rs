@@ -5,7 +5,7 @@ use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Finding, Inspect as _, Level};
 use postrider_seams::migrate::Options;
 use postrider_seams::store::{Held, Store as _};
-use postrider_sql::{Bind, Step};
+use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::server::{Server, claim, settlement, with_database};
@@ -37,16 +37,16 @@ fn missing<'a>(findings: &'a [Finding], index: &str) -> Option<&'a Finding> {
 /// The plan that the server chooses without hints.
 async fn plan(server: &Server, step: &Step) -> String {
     let mut sql = step.sql.clone();
-    for (index, bind) in step.binds.iter().enumerate().rev() {
+    for (index, bind) in step.params.iter().enumerate().rev() {
         let value = match bind {
-            Bind::Cursor => "'k-00500'",
-            Bind::Fresh => "200",
-            Bind::GroupsWanted => "10",
-            Bind::Jumps => "2000",
-            Bind::Groups => "ARRAY['k-00001', 'k-00002', 'k-00003']",
-            Bind::Run => "50",
-            Bind::Limit => "500",
-            Bind::Owner => "'worker'",
+            Param::Cursor => "'k-00500'",
+            Param::Fresh => "200",
+            Param::GroupsWanted => "10",
+            Param::Jumps => "2000",
+            Param::Groups => "ARRAY['k-00001', 'k-00002', 'k-00003']",
+            Param::Run => "50",
+            Param::Limit => "500",
+            Param::Owner => "'worker'",
             other => panic!("a claim of groups binds no {other:?}"),
         };
         sql = sql.replace(&format!("${}", index + 1), value);
@@ -65,7 +65,7 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
         insert(&server, 2000, 20).await;
         server.run("UPDATE outbox SET status = 'DELIVERED' WHERE id % 4 <> 0").await;
         server.run("VACUUM ANALYZE outbox").await;
-        let groups = store.opened().program.groups.as_ref().expect("outbox has groups");
+        let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
         for script in groups.first.iter().chain(&groups.after) {
             let (look, take) = (&script.steps[0], &script.steps[1]);
             for (step, indexes) in [
@@ -93,12 +93,12 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
         for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_flight"] {
             server.run(&format!("DROP INDEX {index}")).await;
             let findings = store.verify().await.expect("verify");
-            let told = missing(&findings, index).unwrap_or_else(|| panic!("{index}: {findings:?}"));
-            let mend = told.mend.as_deref().expect("with its remedy");
-            assert!(mend.contains("CREATE INDEX") && mend.contains(index), "{mend}");
+            let reported = missing(&findings, index).unwrap_or_else(|| panic!("{index}: {findings:?}"));
+            let fix = reported.fix.as_deref().expect("with its remedy");
+            assert!(fix.contains("CREATE INDEX") && fix.contains(index), "{fix}");
             let scans = findings.iter().any(|finding| finding.text.contains("the claim reads more"));
             assert!(scans || index != "outbox_publish_order", "the planner must scan: {findings:?}");
-            server.run(mend).await;
+            server.run(fix).await;
         }
         let findings = store.verify().await.expect("verify");
         assert!(

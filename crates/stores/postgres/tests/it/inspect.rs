@@ -131,9 +131,9 @@ async fn verify_is_content_after_migrate_and_names_the_missing_index() {
             )
             .await;
         let findings = store.verify().await.expect("verify");
-        let mend = findings.iter().find(|finding| finding.level == Level::Warning && finding.mend.is_some());
-        let mend = mend.expect("a warning with its remedy").mend.clone().expect("DDL");
-        assert!(mend.contains("CREATE INDEX"), "{mend}");
+        let fix = findings.iter().find(|finding| finding.level == Level::Warning && finding.fix.is_some());
+        let fix = fix.expect("a warning with its remedy").fix.clone().expect("DDL");
+        assert!(fix.contains("CREATE INDEX"), "{fix}");
     })
     .await;
 }

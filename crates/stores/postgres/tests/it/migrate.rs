@@ -72,8 +72,8 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_sto
 
         let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
         let findings = store.verify().await.expect("verify");
-        let told = findings.iter().find(|finding| finding.text.contains("idempotency_key should be unique"));
-        assert!(told.is_some(), "{findings:?}");
+        let reported = findings.iter().find(|finding| finding.text.contains("idempotency_key should be unique"));
+        assert!(reported.is_some(), "{findings:?}");
 
         let rows = claim(&store, 10).await;
         assert_eq!(rows.len(), 3);

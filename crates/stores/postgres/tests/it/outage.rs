@@ -46,7 +46,7 @@ async fn a_server_that_is_away_is_transient_and_the_password_stays_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_operator_must_mend_says_so() {
+async fn what_an_operator_must_fix_is_misconfigured() {
     with_database(|server| async move {
         let database = server.database();
         let error = database.open(contract("mail_outbox"), "dispatch", "mail").await.err().expect("no table");

@@ -2,7 +2,7 @@
 //! server counts them: only the rows they return, none of those that wait for something else.
 
 use postrider_seams::migrate::{Migrate as _, Options};
-use postrider_sql::{Bind, Script, Step};
+use postrider_sql::{Param, Script, Step};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use crate::server::{Server, contract, with_database};
@@ -51,15 +51,15 @@ async fn fill(server: &Server) {
 /// Returns the number of table rows that a step reads, and its plan.
 async fn reads(server: &Server, step: &Step) -> (f64, String) {
     let mut sql = step.sql.clone();
-    for (index, bind) in step.binds.iter().enumerate().rev() {
+    for (index, bind) in step.params.iter().enumerate().rev() {
         let value = match bind {
-            Bind::Limit | Bind::Jumps => "500",
-            Bind::Owner => "'me'",
-            Bind::Cursor => "'f'",
-            Bind::Quota => "50",
-            Bind::Shares => r#"E'[{"s": "f\\tc1", "n": 50}, {"s": "fstill\\tc2", "n": 50}]'"#,
-            Bind::Pools => "ARRAY['still']",
-            Bind::Ids | Bind::Held => "ARRAY['S000000000001', '0000000000005', '0000000000008']",
+            Param::Limit | Param::Jumps => "500",
+            Param::Owner => "'me'",
+            Param::Cursor => "'f'",
+            Param::Quota => "50",
+            Param::Shares => r#"E'[{"s": "f\\tc1", "n": 50}, {"s": "fstill\\tc2", "n": 50}]'"#,
+            Param::Pools => "ARRAY['still']",
+            Param::Ids | Param::Held => "ARRAY['S000000000001', '0000000000005', '0000000000008']",
             other => panic!("nothing here binds {other:?}"),
         };
         sql = sql.replace(&format!("${}", index + 1), value);
@@ -107,7 +107,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
         database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
         let store = database.open(queued, "deliver", "test").await.expect("open");
         fill(&server).await;
-        let program = &store.opened().program;
+        let program = &store.opened().statements;
         let handoff = program.handoff.as_ref().expect("it has a queue");
         let shares = program.shares.as_ref().expect("it has shares");
         let pools = shares.pools.as_ref().expect("it has pools");
@@ -121,7 +121,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
             ("standing", &handoff.standing),
             ("next due", &program.next_due),
             ("spent", program.spent.as_ref().expect("it counts")),
-            ("reclaim", &program.reclaim.as_ref().expect("it has leases").look),
+            ("reclaim", &program.reclaim.as_ref().expect("it has leases").find),
         ];
         scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
         scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));

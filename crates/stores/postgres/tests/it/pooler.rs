@@ -9,7 +9,7 @@ use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_seams::row::Value;
 use postrider_seams::store::{Held, Store as _, Want};
 use postrider_services::{PgBouncer, PoolMode};
-use postrider_sql::plain::{Arg, Plain as _, Statement};
+use postrider_sql::driver::execute::{Arg, Execute as _, Statement};
 use postrider_store_postgres::{Database, Pooler, PostgresStore, Settings};
 use tokio::time::Instant;
 

@@ -3,8 +3,8 @@ use postrider_contract::Transition;
 use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::Settlement;
-use postrider_sql::bind::Given;
-use postrider_sql::run::Run as _;
+use postrider_sql::bind::Values;
+use postrider_sql::driver::Driver as _;
 
 use crate::server::{contract, settlement, with_database};
 
@@ -17,12 +17,13 @@ async fn every_statement_of_every_contract_runs() {
             database.migration(contract(name)).apply(Options::default()).await.expect(name);
             for stage in contract(name).stages {
                 let store = database.open(contract(name), &stage.name, name).await.expect(name);
-                let program = &store.opened().program;
+                let program = &store.opened().statements;
                 let integer = program.layout.integer_id;
                 let id = if integer { RowId::Int(1) } else { RowId::Text(key_of(name).into()) };
-                let given = Given { limit: 10, since: Some(60.0), ..Given::ids("tester", vec![id.clone()]) };
+                let given =
+                    Values { limit: 10, since: Some(60.0), ..Values::ids("tester", vec![id.clone()]) };
                 for (what, script) in program.scripts() {
-                    let given = Given { limit: 10, ..given.clone() };
+                    let given = Values { limit: 10, ..given.clone() };
                     database
                         .run(what, script, &given)
                         .await
@@ -32,7 +33,7 @@ async fn every_statement_of_every_contract_runs() {
                 let fence = stage.lease.fence.iter().map(|role| fence_value(role.is_time())).collect();
                 let lease = Lease { id, fence };
                 if let Some(script) = &program.extend {
-                    let given = Given::leases("tester", vec![&lease]);
+                    let given = Values::leases("tester", vec![&lease]);
                     database
                         .run("extend", script, &given)
                         .await
@@ -41,7 +42,7 @@ async fn every_statement_of_every_contract_runs() {
                 for (transition, settle) in &program.settle {
                     let one: Settlement = settlement(&lease, *transition);
                     for script in settle.uniform.iter().chain([&settle.each]) {
-                        let given = Given::settlements("tester", vec![&one]);
+                        let given = Values::settlements("tester", vec![&one]);
                         let done = database.run("settle", script, &given).await;
                         done.unwrap_or_else(|error| {
                             panic!("{name} {}: {error}", Transition::name(*transition))

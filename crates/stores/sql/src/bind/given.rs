@@ -18,7 +18,7 @@ pub enum Moves<'a> {
 
 /// Everything that the binds of a script can refer to, except the keys that its own steps hold.
 #[derive(Debug, Clone, Default)]
-pub struct Given<'a> {
+pub struct Values<'a> {
     pub limit: u32,
     pub owner: &'a str,
     pub moves: Moves<'a>,
@@ -69,7 +69,7 @@ pub struct Groups {
     pub found: Vec<String>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> Values<'a> {
     /// Arguments of a script that works on up to `limit` rows.
     pub fn limit(owner: &'a str, limit: u32) -> Self {
         Self { limit, owner, ..Self::default() }
@@ -95,7 +95,7 @@ impl<'a> Given<'a> {
     /// Returns the values of a field, one per row.
     pub fn column(&self, field: &Field) -> Vec<Value> {
         match &self.moves {
-            Moves::None => Vec::new(),
+            Moves::None => unreachable!("{field:?} is a value of settlements or leases, and there are none"),
             Moves::Settlements(settlements) => settlements.iter().map(|one| value(field, one)).collect(),
             Moves::Leases(leases) => leases.iter().map(|lease| lease_value(field, lease)).collect(),
         }
@@ -104,7 +104,7 @@ impl<'a> Given<'a> {
     /// Returns the value of a field that all rows share: that of the first row, NULL if there are no rows.
     pub fn shared(&self, field: &Field) -> Value {
         match &self.moves {
-            Moves::None => Value::Null,
+            Moves::None => unreachable!("{field:?} is a value of settlements or leases, and there are none"),
             Moves::Settlements(settlements) => {
                 settlements.first().map_or(Value::Null, |one| value(field, one))
             }
@@ -115,7 +115,7 @@ impl<'a> Given<'a> {
     /// Returns a JSON array with one object per row, with these members.
     pub fn json_rows(&self, fields: &[Field]) -> String {
         let rows: Vec<Json> = match &self.moves {
-            Moves::None => Vec::new(),
+            Moves::None => unreachable!("{fields:?} are values of settlements or leases, and there are none"),
             Moves::Settlements(settlements) => {
                 settlements.iter().map(|one| object(fields, |field| value(field, one))).collect()
             }

@@ -7,10 +7,10 @@ use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::{INLINE_LIMIT, Settlement};
 
 use super::*;
-use crate::{Field, InspectScripts, Layout, Program, Script, Settle, Step, Yields};
+use crate::{Field, InspectScripts, Layout, Param, Script, Settle, Statements, Step, Yields};
 
-fn script(binds: Vec<Bind>) -> Script {
-    Script { steps: vec![Step { sql: String::new(), binds, yields: Yields::Keys }] }
+fn script(params: Vec<Param>) -> Script {
+    Script { steps: vec![Step { sql: String::new(), params, yields: Yields::Keys }] }
 }
 
 fn empty() -> Script {
@@ -18,12 +18,12 @@ fn empty() -> Script {
 }
 
 /// A program in which `delivered` has a uniform form without receipts, and `retry` has none.
-fn program() -> Program {
+fn program() -> Statements {
     let each =
-        script(vec![Bind::Array(Field::Id), Bind::Array(Field::Fence(0)), Bind::Array(Field::Receipt)]);
-    let uniform = Some(script(vec![Bind::Ids, Bind::One(Field::Fence(0))]));
-    let retry = script(vec![Bind::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason])]);
-    Program {
+        script(vec![Param::Array(Field::Id), Param::Array(Field::Fence(0)), Param::Array(Field::Receipt)]);
+    let uniform = Some(script(vec![Param::Ids, Param::One(Field::Fence(0))]));
+    let retry = script(vec![Param::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason])]);
+    Statements {
         layout: Layout {
             integer_id: true,
             fences: 1,
@@ -48,7 +48,7 @@ fn program() -> Program {
         place: "mail_outbox/dispatch".to_owned(),
         standing_leases: Script { steps: Vec::new() },
         reclaim: None,
-        unheld: None,
+        lost_claims: None,
         spent: None,
         unreadable: Vec::new(),
         sweeps: Vec::new(),
@@ -82,7 +82,7 @@ fn delivered(id: i64, fence: &str) -> Settlement {
 }
 
 fn is_uniform(group: &Group<'_>) -> bool {
-    group.script.steps[0].binds.contains(&Bind::Ids)
+    group.script.steps[0].params.contains(&Param::Ids)
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn groups_are_cut_at_the_limit() {
 }
 
 #[test]
-fn an_unknown_transition_is_told_not_dropped() {
+fn an_unknown_transition_is_an_error() {
     let mut one = delivered(1, "t");
     one.transition = Transition::Skipped;
     assert_eq!(group(&program().settle, &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
@@ -153,7 +153,7 @@ fn json_rows_carry_numbers_as_numbers_and_no_nul() {
     let mut one = delivered(7, "t");
     one.delay = Duration::from_millis(1500);
     one.reason = Some("a\0b \"q\"".into());
-    let given = Given::settlements("me", vec![&one]);
+    let given = Values::settlements("me", vec![&one]);
     let json: serde_json::Value = serde_json::from_str(&given.json_rows(&[
         Field::Id,
         Field::Fence(0),

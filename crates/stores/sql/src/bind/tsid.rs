@@ -38,10 +38,10 @@ fn after_last(number: u64) -> u64 {
 
 /// Returns the next number; a millisecond whose counter is used up continues in the next one, and the bits of the
 /// process stay.
-pub(super) fn following(last: u64) -> u64 {
+pub(crate) fn following(last: u64) -> u64 {
     if last & COUNT == COUNT { ((last >> 22) + 1) << 22 | (last & (1023 << 12)) } else { last + 1 }
 }
 
-pub(super) fn encode(number: u64) -> String {
+pub(crate) fn encode(number: u64) -> String {
     (0..13).rev().map(|place| char::from(ALPHABET[(number >> (place * 5) & 31) as usize])).collect()
 }

@@ -8,16 +8,18 @@ use std::collections::BTreeSet;
 use postrider_contract::{Contract, Group};
 
 use super::table_name;
-use crate::claim::returning;
-use crate::column::Kind;
-use crate::table::Table;
-use crate::{Dialect, Error, Shape, ShapeColumn, ident, ordered};
+use crate::claim::statements::returning;
+use crate::groups::order as ordered;
+use crate::render::column::Kind;
+use crate::render::ident;
+use crate::render::table::Table;
+use crate::{Dialect, Error, Shape, ShapeColumn};
 
 /// Maximum length of a group key, in characters, if the application's column has no limit.
 const LONGEST: u32 = 255;
 
 /// Returns the shape with the columns that ordered groups need; pushes the statements that add the missing ones.
-pub(super) fn added(
+pub(crate) fn added(
     contract: &Contract,
     dialect: Dialect,
     shape: Shape,

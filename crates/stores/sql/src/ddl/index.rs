@@ -1,16 +1,15 @@
-//! The indexes of claims, reclaims, purges and counts, on exactly the expressions and conditions that their statements
-//! use.
+//! An index as the database describes it, and the statement that creates it.
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Condition, Contract, Role, StateId, Sweep, When};
+use postrider_contract::{Condition, StateId};
 
 use super::table_name;
-use crate::claim::returning;
-use crate::condition::Lookup;
-use crate::ordered::{live_mark, ordered_mark};
-use crate::table::Table;
-use crate::{Dialect, Error, Shape, ident};
+use crate::Dialect;
+use crate::claim::statements::returning;
+use crate::render::condition::Lookup;
+use crate::render::ident;
+use crate::render::table::Table;
 
 /// An index as the database describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,7 +23,7 @@ pub struct Index {
 
 impl Index {
     /// Whether this index is the needed one or can replace it.
-    pub(super) fn serves(&self, needed: &Self) -> bool {
+    pub(crate) fn serves(&self, needed: &Self) -> bool {
         let same_name = self.name.eq_ignore_ascii_case(&needed.name);
         let plain = !needed.columns.is_empty() && !needed.partial && !self.partial;
         same_name || (plain && self.columns.starts_with(&needed.columns))
@@ -32,302 +31,13 @@ impl Index {
 }
 
 /// A needed index, and the statement that creates it.
-pub(super) struct Needed {
+pub(crate) struct Needed {
     pub index: Index,
     pub create: String,
 }
 
-/// Returns every index that the contract's stages need, without duplicates.
-pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Result<Vec<Needed>, Error> {
-    let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
-    let resolved = contract.resolve(&present).map_err(|missing| Error::MissingColumns {
-        table: contract.table.name.clone(),
-        columns: missing
-            .into_iter()
-            .map(|missing| missing.column)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect(),
-    })?;
-    let mut needed: Vec<Needed> = Vec::new();
-    for stage in &resolved.stages {
-        let table = Table::new(&resolved, stage, dialect, shape)?;
-        let mut add = |new: Option<Needed>| {
-            let Some(new) = new else { return };
-            let body = |create: &str| create.split_once(" ON ").map(|(_, body)| body.to_owned());
-            if !needed.iter().any(|known| body(&known.create) == body(&new.create)) {
-                needed.push(new);
-            }
-        };
-        table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.share_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.group_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.queue_indexes().into_iter().for_each(|index| add(Some(index)));
-        add(table.lease_index());
-        add(table.spent_index());
-        table.sweep_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.state_indexes().into_iter().for_each(|index| add(Some(index)));
-        table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
-    }
-    // An index whose columns start with those of another replaces it.
-    let indexes: Vec<Index> = needed.iter().map(|needed| needed.index.clone()).collect();
-    needed.retain(|one| {
-        !indexes.iter().any(|other| other.columns.len() > one.index.columns.len() && other.serves(&one.index))
-    });
-    Ok(needed)
-}
-
 impl Table<'_> {
-    /// The claim's index; in a table with ordered groups it holds only the rows that keep no order.
-    fn claim_indexes(&self) -> Vec<Needed> {
-        let order = self.claim_order();
-        let mark = if self.dialect == Dialect::Mysql { live_mark } else { ordered_mark };
-        let what = self.group().map_or_else(|| "claim".to_owned(), |group| format!("free{}", mark(group)));
-        if self.dialect == Dialect::Mysql {
-            let mut order = self.mysql_order();
-            if self.group().is_some() {
-                order.insert(0, (self.live_column(), false));
-            }
-            return self.mysql_ready_indexes(&what, &order);
-        }
-        let name = format!("{}_{what}", self.stage.name);
-        let keys: Vec<String> =
-            order.iter().map(|(key, direction)| format!("{}{direction}", index_key(key))).collect();
-        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
-        condition.extend(self.filter());
-        condition.extend(self.group().map(|group| self.is_free(group)));
-        vec![self.partial_index(&name, &keys, &condition.join(" AND "))]
-    }
-
-    fn mysql_order(&self) -> Vec<(String, bool)> {
-        let order = self.contract.claim.order.iter();
-        let column = |order: &postrider_contract::Order| {
-            self.contract.column(order.role).map(|name| (name.to_owned(), order.descending))
-        };
-        order.filter_map(column).collect()
-    }
-
-    /// One index for each ready state.
-    fn mysql_ready_indexes(&self, what: &str, order: &[(String, bool)]) -> Vec<Needed> {
-        let states = self.stage.ready.iter().enumerate();
-        states
-            .map(|(index, state)| {
-                let number = if index == 0 { String::new() } else { (index + 1).to_string() };
-                self.mysql_index(&format!("{}_{what}{number}", self.stage.name), *state, order)
-            })
-            .collect()
-    }
-
-    /// `order`: the group cursor and the runs. `fresh`: new arrivals, and retries that just became due. `flight`: the
-    /// rows of a group that are in flight.
-    fn group_indexes(&self) -> Vec<Needed> {
-        let Some(group) = self.group() else { return Vec::new() };
-        let (live, ordered) = (live_mark(group), ordered_mark(group));
-        let named = |what: &str, mark: &str| format!("{}_{what}{mark}", self.stage.name);
-        if self.dialect == Dialect::Mysql {
-            let group_column = (self.live_column(), false);
-            let id = &self.contract.table.id;
-            let sequence = group.sequence.iter().filter(|column| *column != id).chain([id]);
-            let mut order = vec![group_column.clone()];
-            order.extend(sequence.map(|column| (column.clone(), false)));
-            let mut needed = vec![self.mysql_columns_index(&named("order", &live), order)];
-            needed.extend(self.mysql_ready_indexes("fresh", &self.mysql_order()));
-            if let Claimed::State(state) = self.stage.claimed {
-                needed.push(self.mysql_index(&named("flight", &live), state, &[group_column]));
-            }
-            return needed;
-        }
-        let by = self.quote(&group.by);
-        let mut keys = vec![by.clone()];
-        keys.extend(self.group_order(group).iter().map(|key| match key.strip_suffix(" NULLS FIRST") {
-            Some(key) => format!("{} NULLS FIRST", index_key(key)),
-            None => index_key(key),
-        }));
-        let mut needed = vec![self.partial_index(&named("order", &live), &keys, &self.is_live(group))];
-        let (fresh, _) = self.freshness();
-        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
-        condition.extend(self.filter());
-        condition.push(self.is_ordered(group));
-        let mut keys = vec![index_key(&fresh), self.quote(&self.contract.table.id)];
-        keys.dedup();
-        needed.push(self.partial_index(&named("fresh", &ordered), &keys, &condition.join(" AND ")));
-        if let Some(flying) = self.is_in_flight() {
-            let condition = format!("{flying} AND {}", self.is_ordered(group));
-            needed.push(self.partial_index(&named("flight", &ordered), &[by], &condition));
-        }
-        needed
-    }
-
-    /// `share`: the shares, and the rows of each in the order of claims. `pool`: the rows in flight of a pool.
-    fn share_indexes(&self) -> Vec<Needed> {
-        if !self.contract.has_shares() {
-            return Vec::new();
-        }
-        let named = |what: &str| format!("{}_{what}", self.stage.name);
-        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
-        if self.dialect == Dialect::Mysql {
-            let mut order = vec![(self.share_column(), false)];
-            order.extend(self.mysql_order());
-            let mut needed = vec![self.mysql_columns_index(&named("share"), order)];
-            if let (Claimed::State(state), Some(pool)) = (self.stage.claimed, pool) {
-                needed.push(self.mysql_index(&named("pool"), state, &[(pool.to_owned(), false)]));
-            }
-            return needed;
-        }
-        let mark = self.group().map(ordered_mark).unwrap_or_default();
-        let mut needed =
-            vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())];
-        if let (Some(flying), Some(pool)) = (self.is_in_flight(), pool) {
-            // Most rows have no pool, and stay out of the index.
-            let condition = format!("{flying} AND {}", self.is_set(pool));
-            needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &condition));
-        }
-        needed
-    }
-
-    fn lease_index(&self) -> Option<Needed> {
-        self.is_expired()?;
-        let (Claimed::State(state), Some(horizon)) = (self.stage.claimed, self.horizon()) else {
-            return None;
-        };
-        let name = format!("{}_lease", self.stage.name);
-        Some(self.timed_index(&name, state, horizon))
-    }
-
-    /// The ready rows that a queue can carry. `offer`: those not on the queue, by due time. `queued`: those on it, by
-    /// publishing time. On MySQL one index serves both.
-    fn queue_indexes(&self) -> Vec<Needed> {
-        let Some(handoff) = self.contract.queue_of(self.stage) else { return Vec::new() };
-        let states = self.stage.ready.iter().enumerate();
-        let indexes = states.flat_map(|(index, state)| {
-            let number = if index == 0 { String::new() } else { (index + 1).to_string() };
-            let named = |what: &str| format!("{}_{what}{number}", self.stage.name);
-            if self.dialect == Dialect::Mysql {
-                return vec![self.mysql_index(&named("offer"), *state, &self.mysql_offers(handoff.mark))];
-            }
-            let carried = |mark: String, lookup: Lookup| {
-                let mut condition = vec![self.in_state(*state, lookup), mark];
-                condition.extend(self.is_carried());
-                condition.join(" AND ")
-            };
-            let absent = carried(format!("{} IS NULL", self.col(handoff.mark)), Lookup::Index);
-            let due =
-                self.due_key().map_or_else(|| self.quote(&self.contract.table.id), |key| index_key(&key));
-            let marked = index_key(&self.instant(handoff.mark));
-            let lost = carried(self.is_set(handoff.mark), self.lost_lookup());
-            vec![
-                self.partial_index(&named("offer"), &[due], &absent),
-                self.partial_index(&named("queued"), &[marked], &lost),
-            ]
-        });
-        indexes.collect()
-    }
-
-    /// The columns that decide whether a queue can carry the row, then the mark, then the due time.
-    fn mysql_offers(&self, mark: &str) -> Vec<(String, bool)> {
-        let group = self.group().map(|_| self.live_column());
-        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
-        let due = self.contract.column(Role::Due);
-        let columns = group.into_iter().chain(pool.map(str::to_owned));
-        let columns = columns.chain([mark.to_owned()]).chain(due.map(str::to_owned));
-        columns.map(|column| (column, false)).collect()
-    }
-
-    /// An almost empty index, so that the sweep of spent rows need not read the backlog. MySQL has no partial index,
-    /// and no index can count rows of another table.
-    fn spent_index(&self) -> Option<Needed> {
-        if self.dialect == Dialect::Mysql || self.contract.counted_history().is_some() {
-            return None;
-        }
-        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index), self.is_spent()?];
-        condition.extend(self.filter());
-        let own = if self.contract.column(Role::MaxAttempts).is_some() { "_own" } else { "" };
-        let name = format!("{}_spent{}{own}", self.stage.name, self.stage.attempts.max);
-        Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
-    }
-
-    /// Rows with a time at which they are swept or handed to a queue, by that time, so that a sweep reads no other
-    /// rows.
-    fn sweep_indexes(&self) -> Vec<Needed> {
-        let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
-            When::At { column } => Some((sweep, column, format!("sweep_{column}"))),
-            // On MySQL the index of rows to publish at that time has every state.
-            When::Before { column } if self.dialect == Dialect::Mysql && self.is_published_at(column) => None,
-            When::Before { column } => Some((sweep, column, format!("sweep_before_{column}"))),
-            When::Always | When::OlderThan { .. } => None,
-        });
-        let index = |(sweep, column, name): (&Sweep, &String, String)| {
-            let mut condition = vec![self.in_states(&sweep.from, Lookup::Index)];
-            condition.extend(self.filter());
-            match (self.dialect, sweep.publish) {
-                (Dialect::Mysql, true) => self.mysql_index(&name, sweep.from[0], &[(column.clone(), false)]),
-                (Dialect::Mysql, false) => self.columns_index(&name, std::slice::from_ref(column)),
-                (Dialect::Postgres | Dialect::Sqlite, true) => self.partial_index(
-                    &name,
-                    &[index_key(&self.publishing_key(column))],
-                    &condition.join(" AND "),
-                ),
-                (Dialect::Postgres | Dialect::Sqlite, false) => {
-                    condition.push(self.is_set(column));
-                    self.partial_index(&name, &[index_key(&self.instant(column))], &condition.join(" AND "))
-                }
-            }
-        };
-        timed.map(index).collect()
-    }
-
-    fn is_published_at(&self, time: &str) -> bool {
-        let at =
-            |sweep: &Sweep| matches!(&sweep.when, When::At { column } if sweep.publish && column == time);
-        self.contract.sweeps.iter().any(at)
-    }
-
-    fn purge_indexes(&self) -> Vec<Needed> {
-        let rules = self.contract.retention.iter().filter(|rule| !rule.since.is_empty());
-        let index = |rule: &postrider_contract::Retention| {
-            let name = format!("{}_purge", self.contract.state(rule.state).name.to_lowercase());
-            match self.purge_age(rule) {
-                Some(age) if self.dialect != Dialect::Mysql => {
-                    let condition = self.in_state(rule.state, Lookup::Index);
-                    self.partial_index(&name, &[index_key(&age)], &condition)
-                }
-                _ => self.timed_index(&name, rule.state, &rule.since[0]),
-            }
-        };
-        rules.map(index).collect()
-    }
-
-    /// The rows of a state by key, for an operator's counts and pages over tables of any size. Rows in flight are few,
-    /// and the lease index finds them. A row enters one of these indexes when it is inserted and one when it ends.
-    /// MySQL's indexes start with the state already.
-    fn state_indexes(&self) -> Vec<Needed> {
-        if self.dialect == Dialect::Mysql {
-            return Vec::new();
-        }
-        let states = (0..self.contract.states.len()).map(StateId);
-        let index = |state: StateId| {
-            let name = format!("{}_state", self.contract.state(state).name.to_lowercase());
-            self.partial_index(
-                &name,
-                &[self.quote(&self.contract.table.id)],
-                &self.in_state(state, Lookup::Index),
-            )
-        };
-        states.filter(|state| !self.contract.is_claimed(*state)).map(index).collect()
-    }
-
-    /// Tallies count other rows for every row of a claim: without an index each count would read the whole table.
-    fn tally_indexes(&self) -> Vec<Needed> {
-        let tallies = self.contract.tallies.iter().enumerate();
-        let index = |(at, tally): (usize, &postrider_contract::Tally)| {
-            let name = if at == 0 { "same".to_owned() } else { format!("same{}", at + 1) };
-            self.columns_index(&name, &tally.same)
-        };
-        tallies.map(index).collect()
-    }
-
-    fn columns_index(&self, name: &str, columns: &[String]) -> Needed {
+    pub(super) fn columns_index(&self, name: &str, columns: &[String]) -> Needed {
         if self.dialect == Dialect::Mysql {
             return self
                 .mysql_columns_index(name, columns.iter().map(|column| (column.clone(), false)).collect());
@@ -343,7 +53,7 @@ impl Table<'_> {
         Needed { index: Index { name, columns: columns.to_vec(), partial: false }, create }
     }
 
-    fn timed_index(&self, name: &str, state: StateId, column: &str) -> Needed {
+    pub(super) fn timed_index(&self, name: &str, state: StateId, column: &str) -> Needed {
         match self.dialect {
             Dialect::Mysql => self.mysql_index(name, state, &[(column.to_owned(), false)]),
             Dialect::Postgres | Dialect::Sqlite => {
@@ -353,7 +63,7 @@ impl Table<'_> {
         }
     }
 
-    fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
+    pub(super) fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
         let name = index_name(&self.contract.table.name, name);
         // The index name has no schema: PostgreSQL accepts none, and both databases keep an index in its table's
         // schema.
@@ -369,7 +79,7 @@ impl Table<'_> {
     }
 
     /// The state columns first, then the order.
-    fn mysql_index(&self, name: &str, state: StateId, order: &[(String, bool)]) -> Needed {
+    pub(super) fn mysql_index(&self, name: &str, state: StateId, order: &[(String, bool)]) -> Needed {
         let held = self.contract.state(state).conditions.iter();
         let mut columns: Vec<(String, bool)> = held
             .filter(|(_, condition)| matches!(condition, Condition::Is(_)))
@@ -381,7 +91,7 @@ impl Table<'_> {
         self.mysql_columns_index(name, columns)
     }
 
-    fn mysql_columns_index(&self, name: &str, mut columns: Vec<(String, bool)>) -> Needed {
+    pub(super) fn mysql_columns_index(&self, name: &str, mut columns: Vec<(String, bool)>) -> Needed {
         let name = index_name(&self.contract.table.name, name);
         let mut seen = BTreeSet::new();
         columns.retain(|(column, _)| seen.insert(column.clone()));

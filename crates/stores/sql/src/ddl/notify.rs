@@ -3,7 +3,8 @@
 use postrider_contract::Contract;
 
 use super::table_name;
-use crate::{Dialect, ident};
+use crate::Dialect;
+use crate::render::ident;
 
 /// Returns the channel that a table's trigger notifies.
 pub fn channel(contract: &Contract) -> String {

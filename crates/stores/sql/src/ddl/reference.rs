@@ -3,7 +3,8 @@
 use postrider_contract::Contract;
 
 use super::table_name;
-use crate::{Dialect, Shape, ShapeColumn, ident};
+use crate::render::ident;
+use crate::{Dialect, Shape, ShapeColumn};
 
 macro_rules! files {
     ($($name:literal),*) => {
@@ -36,13 +37,13 @@ fn raw_statements(contract: &Contract, dialect: Dialect) -> impl Iterator<Item =
 }
 
 /// Returns every statement of the reference file, with the contract's table name filled in.
-pub(super) fn statements(contract: &Contract, dialect: Dialect) -> Vec<String> {
+pub(crate) fn statements(contract: &Contract, dialect: Dialect) -> Vec<String> {
     let table = table_name(contract, dialect);
     raw_statements(contract, dialect).map(|statement| statement.replace("{table}", &table)).collect()
 }
 
 /// Returns the statements that create one of the related tables and its indexes.
-pub(super) fn statements_of(contract: &Contract, dialect: Dialect, table: &str) -> Vec<String> {
+pub(crate) fn statements_of(contract: &Contract, dialect: Dialect, table: &str) -> Vec<String> {
     let create = format!("CREATE TABLE IF NOT EXISTS {table} (");
     let index = format!(" ON {table} (");
     let own = table_name(contract, dialect);

@@ -6,8 +6,9 @@ use postrider_contract::Contract;
 use postrider_seams::inspect::SearchBy;
 
 use super::table_name;
-use crate::column::Kind;
-use crate::{Dialect, Shape, ShapeColumn, ident};
+use crate::render::column::Kind;
+use crate::render::ident;
+use crate::{Dialect, Shape, ShapeColumn};
 
 /// Number of leading characters that a search index holds: MySQL can index 191 four-byte characters in all row formats.
 pub const BEGINNING: usize = 190;

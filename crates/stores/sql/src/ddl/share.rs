@@ -7,15 +7,17 @@ use std::collections::BTreeSet;
 use postrider_contract::Contract;
 
 use super::table_name;
-use crate::claim::returning;
-use crate::table::Table;
-use crate::{Dialect, Error, Shape, ShapeColumn, ident, share};
+use crate::claim::statements::returning;
+use crate::pools::statements as share;
+use crate::render::ident;
+use crate::render::table::Table;
+use crate::{Dialect, Error, Shape, ShapeColumn};
 
 /// Maximum length of a share key, in characters.
 const LONGEST: u32 = 255;
 
 /// Returns the shape with the columns that shares need; pushes the statements that add the missing ones.
-pub(super) fn added(
+pub(crate) fn added(
     contract: &Contract,
     dialect: Dialect,
     shape: Shape,

@@ -18,7 +18,7 @@ fn a_reference_table_lacks_nothing() {
             let contract = builtin(name);
             let shape = reference_shape(&contract, dialect).expect("one of ours");
             assert!(fits(&contract, &shape), "{name} {dialect:?}");
-            let indexes: Vec<Index> = index::needed(&contract, dialect, &shape)
+            let indexes: Vec<Index> = needed::needed(&contract, dialect, &shape)
                 .expect("it renders")
                 .into_iter()
                 .map(|one| one.index)

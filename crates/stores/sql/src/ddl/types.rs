@@ -6,7 +6,7 @@ use super::known_columns;
 use crate::{Dialect, ShapeColumn};
 
 /// Returns the columns of a generic table, for a contract that is not built in.
-pub(super) fn columns(contract: &Contract, dialect: Dialect) -> Vec<ShapeColumn> {
+pub(crate) fn columns(contract: &Contract, dialect: Dialect) -> Vec<ShapeColumn> {
     let column = |name: String| {
         let sql_type = of(contract, dialect, &name);
         let nullable =
@@ -43,7 +43,7 @@ fn is_time(contract: &Contract, name: &str) -> bool {
 }
 
 /// Returns the type of a column, without constraints.
-pub(super) fn of(contract: &Contract, dialect: Dialect, name: &str) -> String {
+pub(crate) fn of(contract: &Contract, dialect: Dialect, name: &str) -> String {
     if is_time(contract, name) {
         return time(contract.table.time, dialect).to_owned();
     }
@@ -92,7 +92,7 @@ fn time(form: TimeForm, dialect: Dialect) -> &'static str {
 }
 
 /// Returns the type and constraints of a column in a table that Postrider creates.
-pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> String {
+pub(crate) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> String {
     let sql_type = of(contract, dialect, name);
     match role_of(contract, name) {
         Some(Role::Id) => match dialect {
@@ -116,7 +116,7 @@ pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
 
 /// Returns the same for a column added to a table with rows: nullable, or with a constant default that needs no
 /// rewrite.
-pub(super) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> String {
+pub(crate) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> String {
     let sql_type = of(contract, dialect, name);
     let counted = contract.stages.iter().all(|stage| !stage.attempts.nullable);
     match role_of(contract, name) {
@@ -133,7 +133,7 @@ pub(super) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> Str
 }
 
 /// Returns the storage options of a new table: free space for in-place updates, and frequent vacuum, as a queue needs.
-pub(super) fn options(dialect: Dialect) -> &'static str {
+pub(crate) fn options(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => {
             " WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05)"

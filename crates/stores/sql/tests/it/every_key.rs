@@ -77,7 +77,7 @@ fn seen(contract: &Contract) -> String {
         }
     }
     seen.push_str(&decided(contract));
-    let (outside, problems) = contract.outside("environment", |_| Some("7".to_owned()));
+    let (outside, problems) = contract.external_settings(|_| Some("7".to_owned()));
     write!(seen, "{outside:?} {problems:?}").expect("writing to a String can't fail");
     seen
 }

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use postrider_contract::Contract;
-use postrider_sql::{Dialect, Program, Script, Shape, ShapeColumn, Step, ddl, render};
+use postrider_seams::row::{Lease, RowId, Value};
+use postrider_seams::store::Settlement;
+use postrider_sql::bind::Values;
+use postrider_sql::{Dialect, Script, Shape, ShapeColumn, Statements, Step, ddl, render};
 
 use crate::pretty;
 
@@ -31,6 +34,48 @@ fn every_statement_is_what_was_reviewed() {
         }
     }
     assert!(different.is_empty(), "{different:?} differ; review with UPDATE_SNAPSHOTS=1 and git diff");
+}
+
+/// A parameter that a dialect does not have, or that no caller gives, must fail here, and never be NULL.
+#[test]
+fn every_parameter_of_every_statement_has_a_value() {
+    let lease = Lease { id: RowId::Int(1), fence: Box::new([Value::Text("f".to_owned())]) };
+    let moved = Settlement::released(lease);
+    for (name, contract) in contracts() {
+        for (_, dialect) in DIALECTS {
+            let (_, mut shape) = table(&contract, dialect);
+            shape.recipients = true;
+            let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
+            let contract = contract.resolve(&present).expect("the reference table has all").with_queue();
+            for stage in &contract.stages {
+                let program = render(&contract, stage, dialect, &shape).expect("it renders");
+                let named = program.scripts().into_iter().map(|(title, script)| (title.to_owned(), script));
+                for (title, script) in scripts(&program).into_iter().chain(named) {
+                    for step in &script.steps {
+                        let given = Values::settlements("me", vec![&moved]);
+                        let statement = step.bound(dialect, &given);
+                        let wanted = placeholders(&statement.sql, dialect);
+                        assert_eq!(statement.args.len(), wanted, "{name}, {title}: {}", statement.sql);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The number of values that a statement wants: `?` once each on MySQL, the greatest number elsewhere. No literal of
+/// these contracts contains a question mark or a dollar sign followed by a digit.
+fn placeholders(sql: &str, dialect: Dialect) -> usize {
+    let sign = match dialect {
+        Dialect::Mysql => return sql.matches('?').count(),
+        Dialect::Postgres => '$',
+        Dialect::Sqlite => '?',
+    };
+    let numbers = sql.split(sign).skip(1);
+    let number = |rest: &str| {
+        rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or_default()
+    };
+    numbers.map(number).max().unwrap_or_default()
 }
 
 /// The built-in contracts, and two of users.
@@ -183,7 +228,7 @@ fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape)
     text
 }
 
-fn scripts(program: &Program) -> Vec<(String, &Script)> {
+fn scripts(program: &Statements) -> Vec<(String, &Script)> {
     let mut all: Vec<(String, &Script)> = Vec::new();
     for (index, script) in program.claim.iter().enumerate() {
         all.push((format!("claim {}", index + 1), script));
@@ -226,13 +271,13 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
     all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
     all.push(("leases that still hold".to_owned(), &program.standing_leases));
-    if let Some(unheld) = &program.unheld {
-        all.push(("look for rows of a lost claim".to_owned(), &unheld.look));
-        all.push(("release rows of a lost claim".to_owned(), &unheld.free));
+    if let Some(lost) = &program.lost_claims {
+        all.push(("look for rows of a lost claim".to_owned(), &lost.find));
+        all.push(("release rows of a lost claim".to_owned(), &lost.free));
     }
     if let Some(reclaim) = &program.reclaim {
         all.extend([
-            ("look for expired leases".to_owned(), &reclaim.look),
+            ("look for expired leases".to_owned(), &reclaim.find),
             ("reclaim, free".to_owned(), &reclaim.free),
             ("reclaim, spared".to_owned(), &reclaim.spared),
             ("reclaim, charged".to_owned(), &reclaim.charged),
@@ -241,7 +286,7 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     }
     all.extend(program.spent.as_ref().map(|script| ("spent".to_owned(), script)));
     for unreadable in &program.unreadable {
-        all.push((format!("look for unreadable {}", unreadable.column), &unreadable.look));
+        all.push((format!("look for unreadable {}", unreadable.column), &unreadable.find));
         all.push((format!("end unreadable {}", unreadable.column), &unreadable.end));
     }
     for (index, script) in program.sweeps.iter().enumerate() {
@@ -272,7 +317,7 @@ fn show(script: &Script) -> String {
     let several = script.steps.len() > 1;
     let step = |(index, step): (usize, &Step)| {
         let place = if several { format!(", step {}", index + 1) } else { String::new() };
-        let title = pretty::comment(&format!("{{title}}{place}: {:?} -> {:?}", step.binds, step.yields));
+        let title = pretty::comment(&format!("{{title}}{place}: {:?} -> {:?}", step.params, step.yields));
         format!("\n{title}\n{};\n", pretty::lines(&step.sql))
     };
     script.steps.iter().enumerate().map(step).collect::<Vec<_>>().concat()

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use postrider_contract::{Contract, Transition};
-use postrider_sql::{Bind, Dialect, Field, Program, Script, Step, ddl, render};
+use postrider_sql::{Dialect, Field, Param, Script, Statements, Step, ddl, render};
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 struct Bench {
     pool: SqlitePool,
-    program: Program,
+    statements: Statements,
 }
 
 /// One stage of a built-in contract on its reference table.
@@ -29,14 +29,14 @@ async fn open(name: &str, stage: usize, time: Option<&str>) -> Bench {
         .connect("sqlite::memory:")
         .await
         .expect("SQLite opens in memory");
-    let bench = Bench { pool, program };
+    let bench = Bench { pool, statements: program };
     for statement in ddl::create(&contract, Dialect::Sqlite).expect("it renders") {
         bench.execute(&statement).await;
     }
     bench
 }
 
-/// The values that a test binds; a list of keys is a JSON array.
+/// The values that a test params; a list of keys is a JSON array.
 #[derive(Default)]
 struct Values {
     keys: String,
@@ -60,14 +60,14 @@ impl Bench {
 
     async fn run(&self, step: &Step, values: &Values) -> Vec<SqliteRow> {
         let mut query = sqlx::query(AssertSqlSafe(step.sql.clone()));
-        for bind in &step.binds {
+        for bind in &step.params {
             query = match bind {
-                Bind::Limit => query.bind(100_i64),
-                Bind::Owner => query.bind("worker"),
-                Bind::Ids | Bind::Held => query.bind(values.keys.clone()),
-                Bind::Rows(_) => query.bind(values.rows.clone()),
-                Bind::One(Field::Fence(_)) => query.bind(values.fence.clone()),
-                Bind::One(Field::Delay) => query.bind(60.0),
+                Param::Limit => query.bind(100_i64),
+                Param::Owner => query.bind("worker"),
+                Param::Ids | Param::Held => query.bind(values.keys.clone()),
+                Param::Rows(_) => query.bind(values.rows.clone()),
+                Param::One(Field::Fence(_)) => query.bind(values.fence.clone()),
+                Param::One(Field::Delay) => query.bind(60.0),
                 _ => query.bind(None::<String>),
             };
         }
@@ -76,7 +76,7 @@ impl Bench {
 
     /// Keys in claim order, each with its fence.
     async fn claim(&self) -> Vec<(i64, String)> {
-        let steps = &self.program.claim[0].steps;
+        let steps = &self.statements.claim[0].steps;
         let keys = self.run(&steps[0], &Values::default()).await;
         let keys: Vec<i64> = keys.iter().map(|row| row.get(0)).collect();
         let rows = self.run(&steps[1], &Values { keys: format!("{keys:?}"), ..Values::default() }).await;
@@ -91,7 +91,7 @@ impl Bench {
     /// Keys that the general settle moved.
     async fn settle(&self, transition: Transition, id: i64, fence: &str) -> Vec<i64> {
         let rows = format!(r#"[{{"id": {id}, "f0": "{fence}", "delay": 60.0, "reason": "no"}}]"#);
-        let step = &self.program.settle[&transition].each.steps[0];
+        let step = &self.statements.settle[&transition].each.steps[0];
         let moved = self.run(step, &Values { rows, ..Values::default() }).await;
         moved.iter().map(|row| row.get(0)).collect()
     }
@@ -196,7 +196,7 @@ async fn every_claim_is_served_by_its_index_without_a_sort() {
             Contract::parse(name, Contract::builtin(name).expect("one of ours")).expect("it parses");
         for (index, stage) in contract.stages.iter().enumerate() {
             let bench = open(name, index, None).await;
-            let plan = bench.plan(&bench.program.claim[0].steps[0]).await;
+            let plan = bench.plan(&bench.statements.claim[0].steps[0]).await;
             let kind = if contract.group.is_some() { "free" } else { "claim" };
             let claim_index = format!("{name}_{}_{kind}", stage.name);
             assert!(
@@ -214,7 +214,7 @@ async fn every_claim_is_served_by_its_index_without_a_sort() {
 async fn settles_are_driven_by_the_key_alone() {
     for name in Contract::builtin_names() {
         let bench = open(name, 0, None).await;
-        for (transition, settle) in &bench.program.settle {
+        for (transition, settle) in &bench.statements.settle {
             let scripts: [Option<&Script>; 2] = [settle.uniform.as_ref(), Some(&settle.each)];
             for script in scripts.into_iter().flatten() {
                 let plan = bench.plan(&script.steps[0]).await;

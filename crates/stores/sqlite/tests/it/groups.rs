@@ -5,7 +5,7 @@ use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::migrate::Options;
 use postrider_seams::store::{Held, Store as _};
-use postrider_sql::{Bind, Step};
+use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::file::{File, claim, settlement};
@@ -32,13 +32,13 @@ async fn insert(file: &File, keys: i64, rows: i64) {
 
 async fn plan(file: &File, step: &Step) -> String {
     let mut sql = step.sql.clone();
-    for (index, bind) in step.binds.iter().enumerate().rev() {
+    for (index, bind) in step.params.iter().enumerate().rev() {
         let value = match bind {
-            Bind::Cursor => "'k-00500'",
-            Bind::Fresh => "200",
-            Bind::Jumps | Bind::Limit => "500",
-            Bind::Groups => "'[\"k-00001\", \"k-00002\"]'",
-            Bind::Run => "50",
+            Param::Cursor => "'k-00500'",
+            Param::Fresh => "200",
+            Param::Jumps | Param::Limit => "500",
+            Param::Groups => "'[\"k-00001\", \"k-00002\"]'",
+            Param::Run => "50",
             other => panic!("a claim of groups binds no {other:?}"),
         };
         sql = sql.replace(&format!("?{}", index + 1), value);
@@ -58,7 +58,7 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
     insert(&file, 500, 20).await;
     file.run("UPDATE outbox SET status = 'DELIVERED' WHERE id % 4 <> 0").await;
     file.run("ANALYZE").await;
-    let groups = store.opened().program.groups.as_ref().expect("outbox has groups");
+    let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
     for scripts in [&groups.first, &groups.after] {
         for step in [&scripts[0].steps[0], &scripts[1].steps[0]] {
             let plan = plan(&file, step).await;
@@ -77,11 +77,11 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
         file.run(&format!("DROP INDEX {index}")).await;
         let findings = store.verify().await.expect("verify");
         let text = format!("lacks the index {index};");
-        let told = findings.iter().find(|one| one.level == Level::Warning && one.text.contains(&text));
-        let told = told.unwrap_or_else(|| panic!("{index}: {findings:?}"));
-        let mend = told.mend.as_deref().expect("with its remedy");
-        assert!(mend.contains("CREATE INDEX") && mend.contains(index), "{mend}");
-        file.run(mend).await;
+        let reported = findings.iter().find(|one| one.level == Level::Warning && one.text.contains(&text));
+        let reported = reported.unwrap_or_else(|| panic!("{index}: {findings:?}"));
+        let fix = reported.fix.as_deref().expect("with its remedy");
+        assert!(fix.contains("CREATE INDEX") && fix.contains(index), "{fix}");
+        file.run(fix).await;
     }
     let findings = store.verify().await.expect("verify");
     assert!(!findings.iter().any(|finding| finding.text.contains("lacks")), "{findings:?}");
@@ -94,12 +94,12 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
     insert(&file, 1, 2).await;
     let database = file.database();
     let store = database.open(outbox("block"), "publish", "test").await.expect("open");
-    let told = |finding: &postrider_seams::inspect::Finding| {
+    let reported = |finding: &postrider_seams::inspect::Finding| {
         finding.text.contains("lacks the index outbox_publish_order_block;")
     };
-    assert!(store.verify().await.expect("verify").iter().any(told));
+    assert!(store.verify().await.expect("verify").iter().any(reported));
     database.migration(outbox("block")).apply(Options::default()).await.expect("migrate");
-    assert!(!store.verify().await.expect("verify").iter().any(told));
+    assert!(!store.verify().await.expect("verify").iter().any(reported));
     let head = claim(&store, 1).await;
     let dead = settlement(&head[0].lease, Transition::Dead);
     assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);

@@ -165,6 +165,6 @@ async fn g2_two_lanes_of_one_process_do_not_release_each_others_rows() {
     let open = || database.open(contract("mail_outbox"), "dispatch", "test");
     let (one, other) = (open().await.expect("open"), open().await.expect("open"));
     assert_eq!((claim(&one, 2).await.len(), claim(&other, 2).await.len()), (2, 2));
-    assert_eq!(one.release_unheld(&[]).await.expect("release"), 2);
+    assert_eq!(one.release_lost_claims(&[]).await.expect("release"), 2);
     assert_eq!(claim(&one, 10).await.len(), 2, "its own are back, the others' are not");
 }

@@ -40,7 +40,7 @@ async fn past_our_patience_it_is_a_transient_error_and_readers_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_operator_must_mend_says_so() {
+async fn what_an_operator_must_fix_is_misconfigured() {
     let file = File::new();
     let missing = Settings { create: false, ..file.settings() };
     let database = Database::connect(&missing).expect("connecting is lazy");

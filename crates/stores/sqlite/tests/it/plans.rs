@@ -2,7 +2,7 @@
 //! those rows, in order, so that no backlog is scanned or sorted.
 
 use postrider_seams::migrate::{Migrate as _, Options};
-use postrider_sql::{Bind, Script, Step};
+use postrider_sql::{Param, Script, Step};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::file::{File, contract};
@@ -10,15 +10,15 @@ use crate::file::{File, contract};
 async fn plan(file: &File, step: &Step) -> String {
     let mut sql = step.sql.clone();
     let keys = "'[\"S000000000001\", \"0000000000005\"]'";
-    for (index, bind) in step.binds.iter().enumerate().rev() {
+    for (index, bind) in step.params.iter().enumerate().rev() {
         let value = match bind {
-            Bind::Limit | Bind::Jumps => "500",
-            Bind::Owner => "'me'",
-            Bind::Cursor => "'f'",
-            Bind::Quota => "50",
-            Bind::Shares => "'[{\"s\": \"f\\tc1\", \"n\": 50}]'",
-            Bind::Pools => "'[\"still\"]'",
-            Bind::Ids | Bind::Held => keys,
+            Param::Limit | Param::Jumps => "500",
+            Param::Owner => "'me'",
+            Param::Cursor => "'f'",
+            Param::Quota => "50",
+            Param::Shares => "'[{\"s\": \"f\\tc1\", \"n\": 50}]'",
+            Param::Pools => "'[\"still\"]'",
+            Param::Ids | Param::Held => keys,
             other => panic!("nothing here binds {other:?}"),
         };
         sql = sql.replace(&format!("?{}", index + 1), value);
@@ -41,7 +41,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
     let store = database.open(queued, "deliver", "test").await.expect("open");
     file.run("CREATE TABLE dispatch_pools (id TEXT PRIMARY KEY, concurrency INTEGER, rate_per_minute INTEGER, paused BOOLEAN)")
         .await;
-    let program = &store.opened().program;
+    let program = &store.opened().statements;
     look(&file, program).await;
     file.run(
         "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) \
@@ -59,7 +59,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
     look(&file, program).await;
 }
 
-async fn look(file: &File, program: &postrider_sql::Program) {
+async fn look(file: &File, program: &postrider_sql::Statements) {
     let handoff = program.handoff.as_ref().expect("it has a queue");
     let shares = program.shares.as_ref().expect("it has shares");
     let pools = shares.pools.as_ref().expect("it has pools");
@@ -73,7 +73,7 @@ async fn look(file: &File, program: &postrider_sql::Program) {
         ("standing", &handoff.standing, None),
         ("next due", &program.next_due, Some("deliver_free")),
         ("spent", program.spent.as_ref().expect("it counts"), Some("deliver_spent3_own")),
-        ("reclaim", &program.reclaim.as_ref().expect("it has leases").look, Some("deliver_lease")),
+        ("reclaim", &program.reclaim.as_ref().expect("it has leases").find, Some("deliver_lease")),
     ];
     // QUEUED rows without a mark, and rows to be retried with no mark or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];

@@ -99,11 +99,11 @@ async fn g05_a_row_that_would_wait_for_ever_is_reported_and_ended() {
         let store = file.open(contract, stage).await;
         file.run(rows).await;
         file.run(&format!("UPDATE {contract} SET {time} = 'tomorrow-ish' WHERE {id} = 2")).await;
-        let reported = store.strange().await.expect("strange");
+        let reported = store.unknown_states().await.expect("unknown states");
         let about =
             format!("1 of the newest 10000 rows of {contract} hold a time in {time} that can't be read");
-        let told = reported.iter().find(|text| text.starts_with(&about));
-        assert!(told.is_some_and(|text| text.contains("tomorrow-ish")), "{contract}: {reported:?}");
+        let reported = reported.iter().find(|text| text.starts_with(&about));
+        assert!(reported.is_some_and(|text| text.contains("tomorrow-ish")), "{contract}: {reported:?}");
         let findings = store.verify().await.expect("verify");
         let warned = findings.iter().any(|one| one.level == Level::Warning && one.text.starts_with(&about));
         assert!(warned, "{contract}: {findings:?}");
@@ -137,7 +137,7 @@ async fn g05_a_due_time_that_may_be_null_keeps_no_row_waiting() {
         let store = file.open(contract, stage).await;
         file.run(rows).await;
         file.run(&format!("UPDATE {contract} SET next_attempt_at = 'soon' WHERE id = 2")).await;
-        let reported = store.strange().await.expect("strange");
+        let reported = store.unknown_states().await.expect("unknown states");
         let about =
             |text: &String| text.contains("next_attempt_at that can't be read") && text.contains("they go");
         assert!(reported.iter().any(about), "{contract}: {reported:?}");
@@ -162,11 +162,18 @@ async fn g05_a_claim_time_that_cannot_be_read_holds_no_row_for_ever() {
         file.run(rows).await;
         assert_eq!(claim(&store, 10).await.len(), 2, "{contract}");
         file.run(&format!("UPDATE {contract} SET {broken}")).await;
-        let reported = store.strange().await.expect("strange");
+        let reported = store.unknown_states().await.expect("unknown states");
         assert!(reported.iter().any(|text| text.contains("their lease runs from when")), "{reported:?}");
         if !stamped.is_empty() {
             assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed::default(), "{contract}");
-            assert!(store.strange().await.expect("strange").iter().all(|text| !text.contains(stamped)));
+            assert!(
+                store
+                    .unknown_states()
+                    .await
+                    .expect("unknown states")
+                    .iter()
+                    .all(|text| !text.contains(stamped))
+            );
             file.run(&format!("UPDATE {contract} SET {stamped} = '2026-01-01T00:00:00.000Z'")).await;
         }
         let free = store.reclaim(10).await.expect("reclaim");
@@ -206,10 +213,11 @@ async fn g05_on_the_specifications_own_table_no_email_waits_for_ever() {
     store.settle(&settles).await.expect("settle");
     file.run("INSERT INTO emails (id, status) VALUES ('new', 'READY'); UPDATE emails SET updated_at = 'x'")
         .await;
-    let reported = store.strange().await.expect("strange");
-    let told = |words: [&str; 2]| reported.iter().any(|text| words.iter().all(|word| text.contains(word)));
-    assert!(told(["2 of the newest", "ends them with that reason"]), "{reported:?}");
-    assert!(told(["1 of the newest", "their lease runs from when"]), "{reported:?}");
+    let reported = store.unknown_states().await.expect("unknown states");
+    let mentions =
+        |words: [&str; 2]| reported.iter().any(|text| words.iter().all(|word| text.contains(word)));
+    assert!(mentions(["2 of the newest", "ends them with that reason"]), "{reported:?}");
+    assert!(mentions(["1 of the newest", "their lease runs from when"]), "{reported:?}");
 
     let goes: Vec<String> = claim(&store, 10).await.iter().map(|row| row.lease.id.to_string()).collect();
     assert_eq!(goes, ["new"]);

@@ -20,7 +20,7 @@ fn the_path_is_the_vhost() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_without_the_password() {
+fn every_mistake_is_reported_at_once_without_the_password() {
     let url = "amqpx://me:hunter2@h?exchange=&ca_file=/c&key_file=/k&heartbeat=0s&connect_timeout=x&channels=0&batch=x&odd=1";
     let mistakes = read(url).unwrap_err();
     assert_eq!(mistakes.len(), 10, "{mistakes:#?}");

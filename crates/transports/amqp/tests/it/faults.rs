@@ -12,7 +12,7 @@ use crate::server::{self, amqp, header, queue, seen, take};
 use crate::world::*;
 
 #[tokio::test]
-async fn o10_what_is_delivered_can_be_read_in_order() {
+async fn o10_delivered_records_can_be_read_in_order() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     let amqp = amqp(&url);
@@ -50,14 +50,14 @@ async fn o09_a_record_arrives_to_the_byte_and_twice_with_the_same_id() {
 
 async fn started_again(mut server: RabbitMq) -> RabbitMq {
     let starting = tokio::task::spawn_blocking(move || {
-        server.start_again().unwrap();
+        server.restart().unwrap();
         server
     });
     starting.await.unwrap()
 }
 
 #[tokio::test]
-async fn o10_a_restart_of_the_broker_is_survived_without_one_of_ours() {
+async fn o10_the_transport_recovers_from_a_restart_of_the_broker() {
     let mut server = server::start("").await;
     let (url, name) = (server.url(), unique("deals"));
     let channel = queue(&url, &name, FieldTable::default()).await;
@@ -105,7 +105,7 @@ async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
 }
 
 #[tokio::test]
-async fn a_silent_broker_is_left_by_the_deadline() {
+async fn a_silent_broker_is_given_up_at_the_deadline() {
     // A fake broker that accepts everything and never answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("amqp://127.0.0.1:{}", listener.local_addr().unwrap().port());

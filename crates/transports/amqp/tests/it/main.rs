@@ -3,5 +3,5 @@
 mod faults;
 mod refusals;
 mod server;
-#[path = "../../../../broker/testing/world.rs"]
+#[path = "../../../../seams/testing/records.rs"]
 mod world;

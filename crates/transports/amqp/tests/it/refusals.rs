@@ -7,7 +7,7 @@ use crate::server::{self, amqp, queue, seen};
 use crate::world::*;
 
 #[tokio::test]
-async fn unroutable_records_are_refused_each_for_itself() {
+async fn unroutable_records_are_rejected_one_by_one() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     let nowhere = unique("nowhere");
@@ -30,7 +30,7 @@ async fn unroutable_records_are_refused_each_for_itself() {
 }
 
 #[tokio::test]
-async fn an_exchange_that_does_not_exist_harms_no_other_record() {
+async fn a_missing_exchange_affects_no_other_record() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     let mut batch = numbered(&name, 5, 0..50);
@@ -50,7 +50,7 @@ async fn an_exchange_that_does_not_exist_harms_no_other_record() {
 }
 
 #[tokio::test]
-async fn what_amqp_cant_carry_is_rejected_here() {
+async fn records_that_amqp_cannot_encode_are_rejected() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     let nothing = Envelope { content: Content::Nothing, ..record(&name, None, "", "1") };
@@ -62,7 +62,7 @@ async fn what_amqp_cant_carry_is_rejected_here() {
 }
 
 #[tokio::test]
-async fn a_full_queue_may_have_room_later() {
+async fn a_full_queue_is_retryable() {
     let (url, name) = (server::url().await, unique("deals"));
     let mut arguments = FieldTable::default();
     arguments.insert("x-max-length".into(), AMQPValue::LongInt(2));
@@ -78,7 +78,7 @@ async fn a_full_queue_may_have_room_later() {
 }
 
 #[tokio::test]
-async fn a_record_over_the_brokers_limit_harms_no_other() {
+async fn a_record_over_the_brokers_limit_affects_no_other() {
     let server = server::start("max_message_size = 100000\n").await;
     let (url, name) = (server.url(), unique("deals"));
     queue(&url, &name, FieldTable::default()).await;

@@ -1,11 +1,11 @@
 use super::*;
 
 fn got(code: Code) -> Outcome {
-    outcome(code, &Circumstances::default())
+    outcome(code, &FailureContext::default())
 }
 
 #[test]
-fn what_is_wrong_with_the_record_is_for_good() {
+fn errors_of_the_record_are_permanent() {
     for code in [
         Code::UnknownTopicOrPartition,
         Code::UnknownTopic,
@@ -19,26 +19,26 @@ fn what_is_wrong_with_the_record_is_for_good() {
 }
 
 #[test]
-fn g3_what_is_wrong_with_us_pauses_the_lane() {
+fn g3_errors_of_our_account_pause_the_lane() {
     for code in [Code::Authentication, Code::SaslAuthenticationFailed, Code::ClusterAuthorizationFailed] {
         assert!(matches!(got(code), Outcome::Refused(_)), "{code:?}");
     }
-    let denied = Circumstances {
+    let denied = FailureContext {
         fatal: Some((Code::ClusterAuthorizationFailed, "no idempotent write".to_owned())),
-        ..Circumstances::default()
+        ..FailureContext::default()
     };
     assert!(matches!(outcome(Code::Fatal, &denied), Outcome::Refused(_)));
-    let refused = Circumstances { refusal: Some("wrong password".to_owned()), ..Circumstances::default() };
+    let refused = FailureContext { refusal: Some("wrong password".to_owned()), ..FailureContext::default() };
     assert!(matches!(outcome(Code::PurgeQueue, &refused), Outcome::Refused(_)));
 }
 
 #[test]
 fn a_timeout_is_uncertain_unless_nothing_can_have_been_sent() {
     assert!(matches!(got(Code::MessageTimedOut), Outcome::Uncertain(_)));
-    let away = Circumstances {
+    let away = FailureContext {
         never_sent: true,
-        trouble: Some("connection refused".to_owned()),
-        ..Circumstances::default()
+        last_error: Some("connection refused".to_owned()),
+        ..FailureContext::default()
     };
     let Outcome::Retryable(failure) = outcome(Code::MessageTimedOut, &away) else { panic!("not retryable") };
     assert!(failure.unreachable && failure.reason.contains("connection refused"), "{failure:?}");
@@ -47,13 +47,13 @@ fn a_timeout_is_uncertain_unless_nothing_can_have_been_sent() {
 }
 
 #[test]
-fn g1_what_waited_behind_a_lost_record_costs_nothing() {
+fn g1_records_behind_a_lost_one_cost_nothing() {
     assert!(matches!(got(Code::PurgeQueue), Outcome::Deferred(_)));
     assert!(matches!(got(Code::PurgeInflight), Outcome::Uncertain(_)));
 }
 
 #[test]
-fn the_rest_may_pass() {
+fn other_errors_are_retryable() {
     for code in [Code::LeaderNotAvailable, Code::NotEnoughReplicas, Code::KafkaStorageError] {
         let Outcome::Retryable(failure) = got(code) else { panic!("{code:?}") };
         assert!(!failure.unreachable);
@@ -61,8 +61,8 @@ fn the_rest_may_pass() {
 }
 
 #[test]
-fn g1_want_of_descriptors_costs_no_attempt() {
-    let trouble = Some("Failed to create socket: Too many open files".to_owned());
-    let about = Circumstances { never_sent: true, trouble, ..Circumstances::default() };
-    assert!(matches!(outcome(Code::MessageTimedOut, &about), Outcome::Deferred(_)));
+fn g1_exhausted_descriptors_cost_no_attempt() {
+    let last_error = Some("Failed to create socket: Too many open files".to_owned());
+    let context = FailureContext { never_sent: true, last_error, ..FailureContext::default() };
+    assert!(matches!(outcome(Code::MessageTimedOut, &context), Outcome::Deferred(_)));
 }

@@ -27,7 +27,7 @@ fn every_option_is_read() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_without_the_password() {
+fn every_mistake_is_reported_at_once_without_the_password() {
     let url =
         "kafka://me:hunter2@h:0,h/x?sasl=md5&batch=0&timeout=1ms&queue=x&cert_file=/c&odd=1&compression=zip";
     let mistakes = read(url).unwrap_err();

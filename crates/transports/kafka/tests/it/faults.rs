@@ -6,11 +6,11 @@ use postrider_seams::{Outcome, Transport as _, transport};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tokio::time::Instant;
 
-use crate::mock::{self, PARTITIONS, cluster, kafka};
+use crate::mock_cluster::{self, PARTITIONS, cluster, kafka};
 use crate::world::*;
 
 #[tokio::test]
-async fn o10_what_is_delivered_can_be_read_in_order() {
+async fn o10_delivered_records_can_be_read_in_order() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = kafka(&cluster);
@@ -18,7 +18,7 @@ async fn o10_what_is_delivered_can_be_read_in_order() {
     let outcomes = send(&kafka, &numbered(&topic, 7, 0..500)).await;
     all_delivered(&outcomes);
     assert!(delivered(&outcomes[0]).id.as_deref().unwrap().starts_with(&format!("{topic}/")));
-    let seen = mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 500);
+    let seen = mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 500);
     assert_eq!(in_order(&seen, 500), 0, "nothing came twice");
 }
 
@@ -30,12 +30,12 @@ async fn o09_a_record_arrives_to_the_byte() {
     let batch = [record(&topic, Some("schlüssel"), payload.clone(), "d-1"), record(&topic, None, "", "d-2")];
     all_delivered(&send(&kafka(&cluster), &batch).await);
     let mut found = Vec::new();
-    mock::read(&cluster.bootstrap_servers(), &topic, PARTITIONS, |message| {
+    mock_cluster::read(&cluster.bootstrap_servers(), &topic, PARTITIONS, |message| {
         use rdkafka::message::Message as _;
         found.push((
             message.key().map(<[u8]>::to_vec),
             message.payload().unwrap_or(b"").to_vec(),
-            mock::headers(message),
+            mock_cluster::headers(message),
         ));
         found.len() < 2
     });
@@ -50,7 +50,7 @@ async fn o09_a_record_arrives_to_the_byte() {
 }
 
 #[tokio::test]
-async fn o10_starting_while_the_broker_is_away_works_and_says_so() {
+async fn o10_starting_while_the_broker_is_down_works_and_is_reported() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     cluster.broker_down(1).unwrap();
@@ -64,7 +64,7 @@ async fn o10_starting_while_the_broker_is_away_works_and_says_so() {
     cluster.broker_up(1).unwrap();
     send_until_delivered(&kafka, &numbered(&topic, 2, 0..20)).await;
     kafka.probe().await.unwrap();
-    let seen = mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 20);
+    let seen = mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 20);
     assert_eq!(in_order(&seen, 20), 0, "what was called not sent was not sent");
 }
 
@@ -82,12 +82,12 @@ async fn o10_a_short_outage_is_survived_within_a_call() {
     let batch = numbered(&topic, 5, 50..100);
     let (outcomes, ()) = tokio::join!(send(&kafka, &batch), back);
     all_delivered(&outcomes);
-    let seen = mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 100);
+    let seen = mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 100);
     assert_eq!(in_order(&seen, 100), 0);
 }
 
 #[tokio::test]
-async fn o10_a_long_outage_is_survived_without_a_restart_of_ours() {
+async fn o10_the_transport_recovers_from_a_long_outage() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = kafka(&cluster);
@@ -97,7 +97,7 @@ async fn o10_a_long_outage_is_survived_without_a_restart_of_ours() {
     assert!(outcomes.iter().all(|outcome| !matches!(outcome, Outcome::Delivered(_) | Outcome::Rejected(_))));
     cluster.broker_up(1).unwrap();
     send_until_delivered(&kafka, &numbered(&topic, 5, 50..100)).await;
-    in_order(&mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 100), 100);
+    in_order(&mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 100), 100);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_connection_cut_while_records_are_under_way_makes_no_duplicate() {
     let cut = RDKafkaRespErr::RD_KAFKA_RESP_ERR__TRANSPORT;
     cluster.request_errors(RDKafkaApiKey::Produce, &[cut, cut]);
     all_delivered(&send(&kafka, &numbered(&topic, 3, 30..60)).await);
-    let seen = mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 60);
+    let seen = mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 60);
     assert_eq!(in_order(&seen, 60), 0, "the producer is idempotent");
 }
 
@@ -134,7 +134,7 @@ async fn a_full_local_queue_is_waited_for() {
     let settings = postrider_transport_kafka::Settings {
         queue: 10,
         batch: 10,
-        ..mock::settings(&cluster.bootstrap_servers())
+        ..mock_cluster::settings(&cluster.bootstrap_servers())
     };
     let kafka = postrider_transport_kafka::Kafka::new(settings).unwrap();
     let (one, two) = (numbered(&topic, 1, 0..200), numbered(&topic, 1, 200..400));

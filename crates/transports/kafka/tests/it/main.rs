@@ -1,8 +1,8 @@
 //! Tests of the transport against librdkafka's mock cluster, which fails on demand, and against a real broker.
 
 mod faults;
-mod mock;
-mod real;
+mod mock_cluster;
+mod real_broker;
 mod refusals;
-#[path = "../../../../broker/testing/world.rs"]
+#[path = "../../../../seams/testing/records.rs"]
 mod world;

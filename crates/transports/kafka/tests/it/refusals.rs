@@ -7,11 +7,11 @@ use postrider_seams::{Content, Envelope, Transport as _, transport};
 use postrider_transport_kafka::Kafka;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
-use crate::mock::{self, PARTITIONS, cluster, kafka};
+use crate::mock_cluster::{self, PARTITIONS, cluster, kafka};
 use crate::world::*;
 
 #[tokio::test]
-async fn a_topic_that_does_not_exist_is_refused_while_others_flow() {
+async fn a_missing_topic_is_rejected_and_others_delivered() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let unknown = unique("nope");
@@ -26,7 +26,7 @@ async fn a_topic_that_does_not_exist_is_refused_while_others_flow() {
 }
 
 #[tokio::test]
-async fn a_denied_topic_is_refused_for_good() {
+async fn a_denied_topic_is_rejected() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = kafka(&cluster);
@@ -40,7 +40,7 @@ async fn a_denied_topic_is_refused_for_good() {
 }
 
 #[tokio::test]
-async fn a_record_too_large_for_its_topic_takes_none_along() {
+async fn a_record_too_large_for_its_topic_affects_no_other() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = kafka(&cluster);
@@ -64,7 +64,7 @@ async fn a_record_over_our_own_limit_is_not_even_sent() {
 }
 
 #[tokio::test]
-async fn what_is_no_record_or_no_topic_is_rejected() {
+async fn invalid_records_and_topics_are_rejected() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let nothing = Envelope { content: Content::Nothing, ..record(&topic, None, "", "1") };
@@ -76,7 +76,7 @@ async fn what_is_no_record_or_no_topic_is_rejected() {
 }
 
 #[tokio::test]
-async fn g3_a_cluster_that_denies_us_pauses_the_lane_and_is_asked_anew() {
+async fn g3_a_cluster_that_denies_us_pauses_the_lane_and_is_probed_again() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let denied = RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
@@ -88,7 +88,7 @@ async fn g3_a_cluster_that_denies_us_pauses_the_lane_and_is_asked_anew() {
     }
     // A fatal error ends that producer; the next call has a new one.
     all_delivered(&send(&kafka, &numbered(&topic, 1, 0..3)).await);
-    assert_eq!(in_order(&mock::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 3), 3), 0);
+    assert_eq!(in_order(&mock_cluster::seen(&cluster.bootstrap_servers(), &topic, PARTITIONS, 3), 3), 0);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ fn credentials_come_in_four_kinds_one_at_a_time() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_without_the_password() {
+fn every_mistake_is_reported_at_once_without_the_password() {
     let mistakes =
         read("nat://:hunter2@h/x?batch=0&concurrency=x&connect_timeout=1ms&key_file=/k&odd=1").unwrap_err();
     assert_eq!(mistakes.len(), 8, "{mistakes:#?}");

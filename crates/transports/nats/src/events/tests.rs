@@ -8,8 +8,8 @@ fn server(text: &str) -> Event {
 fn a_connection_is_lost_once_and_for_all() {
     let events = Events::default();
     assert!(!events.is_lost());
-    events.note(&Event::Disconnected);
-    events.note(&Event::Connected);
+    events.record(&Event::Disconnected);
+    events.record(&Event::Connected);
     assert!(events.is_lost());
 }
 
@@ -17,9 +17,9 @@ fn a_connection_is_lost_once_and_for_all() {
 fn denials_are_counted_by_subject() {
     let events = Events::default();
     let changes = events.changes();
-    events.note(&server("Slow something"));
+    events.record(&server("Slow something"));
     assert!(!changes.has_changed().unwrap());
-    events.note(&server("Permissions Violation for Publish to \"secret.Deals\""));
+    events.record(&server("Permissions Violation for Publish to \"secret.Deals\""));
     assert_eq!((events.denials("secret.Deals"), events.denials("other")), (1, 0));
     assert!(changes.has_changed().unwrap());
     assert!(!events.is_lost(), "one subject, not us");

@@ -10,7 +10,7 @@ use crate::server::{self, messages, nats, seen};
 use crate::world::*;
 
 #[tokio::test]
-async fn o10_what_is_delivered_can_be_read_in_order() {
+async fn o10_delivered_records_can_be_read_in_order() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     let nats = nats(&server);
@@ -43,7 +43,7 @@ async fn o09_a_record_arrives_to_the_byte_and_a_second_delivery_is_dropped() {
 }
 
 #[tokio::test]
-async fn o10_starting_while_the_server_is_away_works_and_says_so() {
+async fn o10_starting_while_the_server_is_down_works_and_is_reported() {
     let mut server = server::start("").await;
     server::stream(&server, "deals").await;
     server.kill();
@@ -55,7 +55,7 @@ async fn o10_starting_while_the_server_is_away_works_and_says_so() {
     let error = nats.probe().await.unwrap_err();
     assert!(matches!(error, transport::Error::Unreachable(_)), "{error:?}");
     let server = tokio::task::spawn_blocking(move || {
-        server.start_again().unwrap();
+        server.restart().unwrap();
         server
     })
     .await
@@ -65,7 +65,7 @@ async fn o10_starting_while_the_server_is_away_works_and_says_so() {
 }
 
 #[tokio::test]
-async fn o10_a_restart_of_the_server_is_survived_without_one_of_ours() {
+async fn o10_the_transport_recovers_from_a_restart_of_the_server() {
     let mut server = server::start("").await;
     server::stream(&server, "deals").await;
     let nats = nats(&server);
@@ -73,7 +73,7 @@ async fn o10_a_restart_of_the_server_is_survived_without_one_of_ours() {
     server.kill();
     let restart = tokio::task::spawn_blocking(move || {
         std::thread::park_timeout(Duration::from_millis(300));
-        server.start_again().unwrap();
+        server.restart().unwrap();
         server
     });
     let batch = numbered("deals.made", 5, 100..400);

@@ -8,7 +8,7 @@ use crate::server::{self, context, nats};
 use crate::world::*;
 
 #[tokio::test]
-async fn a_subject_that_no_stream_takes_is_refused_while_others_flow() {
+async fn a_subject_without_a_stream_is_rejected_and_others_delivered() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     let batch = [
@@ -21,7 +21,7 @@ async fn a_subject_that_no_stream_takes_is_refused_while_others_flow() {
     ];
     let outcomes = send(&nats(&server), &batch).await;
     delivered(&outcomes[0]);
-    assert_eq!(rejected(&outcomes[1]).reason, "no stream takes the subject nobody.listens");
+    assert_eq!(rejected(&outcomes[1]).reason, "no stream has the subject nobody.listens");
     for outcome in &outcomes[2..5] {
         rejected(outcome);
     }
@@ -50,7 +50,7 @@ async fn a_subject_with_subscribers_but_no_stream_is_refused_after_the_ack_timeo
     delivered(&outcomes[0]);
     for (outcome, subject) in [(&outcomes[1], "plain.one"), (&outcomes[2], "plain.two")] {
         let reason = &rejected(outcome).reason;
-        let wanted = format!("no stream takes the subject {subject}: it has subscribers, and none stores it");
+        let wanted = format!("no stream has the subject {subject}; its subscribers do not store it");
         assert_eq!(*reason, wanted);
     }
     delivered(&outcomes[3]);
@@ -65,7 +65,7 @@ async fn j_a_record_whose_lease_ran_out_is_not_published() {
 }
 
 #[tokio::test]
-async fn a_record_over_a_limit_is_refused_for_good() {
+async fn a_record_over_a_limit_is_rejected() {
     let server = server::start("max_payload: 100000").await;
     let config = stream::Config {
         name: "deals".to_owned(),
@@ -82,7 +82,7 @@ async fn a_record_over_a_limit_is_refused_for_good() {
 }
 
 #[tokio::test]
-async fn a_full_stream_may_have_room_later() {
+async fn a_full_stream_is_retryable() {
     let server = server::start("").await;
     let config = stream::Config {
         name: "deals".to_owned(),
@@ -123,7 +123,7 @@ async fn g3_a_wrong_password_pauses_the_lane() {
 }
 
 #[tokio::test]
-async fn a_denied_subject_is_refused_while_others_flow() {
+async fn a_denied_subject_is_rejected_and_others_delivered() {
     let server = server::start(USERS).await;
     let boss = async_nats::ConnectOptions::with_user_and_password("boss".to_owned(), "boss".to_owned());
     let boss = async_nats::jetstream::new(boss.connect(server.url()).await.unwrap());
@@ -149,4 +149,16 @@ async fn a_denied_subject_is_refused_while_others_flow() {
     }
     let mut secret = boss.get_stream("secret").await.unwrap();
     assert_eq!(secret.info().await.unwrap().state.messages, 0);
+}
+
+#[tokio::test]
+async fn o02_acknowledged_records_are_reported_while_another_waits() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let plain = async_nats::connect(server.url()).await.unwrap();
+    let _heard = plain.subscribe("plain.>").await.unwrap();
+    plain.flush().await.unwrap();
+    let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "3s".to_owned())]).unwrap();
+    let batch = [record("plain.one", None, "1", "1"), record("deals.made", None, "2", "2")];
+    reports_early(&nats, batch).await;
 }

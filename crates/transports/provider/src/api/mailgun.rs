@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
-use postrider_broker::Secret;
+use postrider_seams::Secret;
 
-use super::{Api, text};
-use crate::classify::{Code, Fate, Judgement};
-use crate::client::{Answer, Request};
-use crate::encode::{Job, base64, digest, metadata, plain, secret};
+use super::{ProviderApi, text};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
+use crate::client::{ProviderRequest, ProviderResponse};
+use crate::encode::{RequestContext, base64, digest, metadata, secret_header, tag_text};
 
 pub(super) struct Mailgun {
     authorization: (HeaderName, HeaderValue),
@@ -20,74 +20,74 @@ impl Mailgun {
     pub fn new(key: &Secret, domain: &str) -> Self {
         let login = Secret::new(base64(format!("api:{}", key.reveal()).as_bytes()));
         Self {
-            authorization: secret(AUTHORIZATION, "Basic ", &login),
+            authorization: secret_header(AUTHORIZATION, "Basic ", &login),
             path: format!("/v3/{domain}/messages.mime"),
         }
     }
 
-    fn post(&self, form: Form) -> Request {
+    fn post(&self, form: MultipartForm) -> ProviderRequest {
         let kind = HeaderValue::try_from(format!("multipart/form-data; boundary={}", form.boundary))
             .expect("a boundary is hexadecimal");
         let headers = vec![(CONTENT_TYPE, kind), self.authorization.clone()];
-        Request { method: Method::POST, path: self.path.clone(), headers, body: form.finish() }
+        ProviderRequest { method: Method::POST, path: self.path.clone(), headers, body: form.finish() }
     }
 }
 
-impl Api for Mailgun {
-    fn wants_parts(&self) -> bool {
+impl ProviderApi for Mailgun {
+    fn needs_parsed_message(&self) -> bool {
         false
     }
 
-    fn recipients(&self) -> usize {
+    fn max_recipients(&self) -> usize {
         1000
     }
 
-    fn request(&self, job: &Job<'_>) -> Request {
-        let mut form = Form::new(&job.mail.message);
-        for address in job.part.addresses() {
+    fn request(&self, context: &RequestContext<'_>) -> ProviderRequest {
+        let mut form = MultipartForm::new(&context.mail.message);
+        for address in context.group.addresses() {
             form.field("to", address);
         }
-        for (name, value) in metadata(job) {
-            form.field(&format!("v:{}", plain(name, 64)), value);
+        for (name, value) in metadata(context) {
+            form.field(&format!("v:{}", tag_text(name, 64)), value);
         }
-        form.message(&job.mail.message);
+        form.message(&context.mail.message);
         self.post(form)
     }
 
-    fn probe(&self) -> Request {
-        self.post(Form::new(b""))
+    fn probe(&self) -> ProviderRequest {
+        self.post(MultipartForm::new(b""))
     }
 
-    fn id(&self, answer: &Answer) -> Option<String> {
-        answer.json()["id"].as_str().map(|id| id.trim_matches(['<', '>']).to_owned())
+    fn id(&self, response: &ProviderResponse) -> Option<String> {
+        response.json()["id"].as_str().map(|id| id.trim_matches(['<', '>']).to_owned())
     }
 
-    fn judge(&self, answer: &Answer) -> Judgement {
-        let body = answer.json();
+    fn classify_failure(&self, response: &ProviderResponse) -> RequestFailure {
+        let body = response.json();
         // The gateway in front answers with plain text: "Forbidden".
-        let bare = String::from_utf8_lossy(&answer.body);
-        let words = if body.is_object() { text(&body, "message") } else { bare.trim() };
-        let about = |part: &str| words.to_ascii_lowercase().contains(part);
+        let bare = String::from_utf8_lossy(&response.body);
+        let reason = if body.is_object() { text(&body, "message") } else { bare.trim() };
+        let about = |group: &str| reason.to_ascii_lowercase().contains(group);
         if about("not allowed to send") {
-            return Judgement::new(answer, Fate::Refused, Code::Unauthorized, words);
+            return RequestFailure::new(response, FailureKind::Refused, ErrorCode::Unauthorized, reason);
         }
-        if answer.status == 400 && about("'to' parameter") {
-            return Judgement::new(answer, Fate::Rejected, Code::InvalidRecipient, words);
+        if response.status == 400 && about("'to' parameter") {
+            return RequestFailure::new(response, FailureKind::Rejected, ErrorCode::InvalidRecipient, reason);
         }
-        if answer.status == 420 {
-            return Judgement::new(answer, Fate::Later, Code::RateLimited, words);
+        if response.status == 420 {
+            return RequestFailure::new(response, FailureKind::Temporary, ErrorCode::RateLimited, reason);
         }
-        Judgement::by_status(answer, words)
+        RequestFailure::by_status(response, reason)
     }
 }
 
 /// A `multipart/form-data` body (RFC 7578).
-struct Form {
+struct MultipartForm {
     boundary: String,
     body: Vec<u8>,
 }
 
-impl Form {
+impl MultipartForm {
     /// Creates a form whose boundary is a digest of the message, so that the message does not contain it.
     fn new(message: &[u8]) -> Self {
         Self { boundary: digest(message), body: Vec::with_capacity(message.len() + 1024) }

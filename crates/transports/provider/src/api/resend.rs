@@ -1,14 +1,16 @@
 //! Resend, `/emails`, with its `Idempotency-Key`: a second request with the same key within a day sends nothing.
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use postrider_broker::Secret;
+use postrider_seams::Secret;
 use serde_json::{Value, json};
 
-use super::{Api, text};
-use crate::classify::{Code, Fate, Judgement};
-use crate::client::{Answer, Request};
-use crate::draft::Attachment;
-use crate::encode::{Job, all_written, base64, metadata, object, plain, post, secret, written};
+use super::{ProviderApi, text};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
+use crate::client::{ProviderRequest, ProviderResponse};
+use crate::encode::{
+    RequestContext, base64, format_mailbox, format_mailboxes, metadata, object, post, secret_header, tag_text,
+};
+use crate::parsed_message::ParsedAttachment;
 
 const TAG_LIMIT: usize = 256;
 
@@ -17,8 +19,8 @@ pub(super) struct Resend {
 }
 
 impl Resend {
-    fn post(&self, body: &Value, key: Option<&str>) -> Request {
-        let mut headers = vec![secret(AUTHORIZATION, "Bearer ", &self.key)];
+    fn post(&self, body: &Value, key: Option<&str>) -> ProviderRequest {
+        let mut headers = vec![secret_header(AUTHORIZATION, "Bearer ", &self.key)];
         if let Some(key) = key {
             let value = HeaderValue::try_from(key).expect("the key was made to fit a header");
             headers.push((HeaderName::from_static("idempotency-key"), value));
@@ -27,12 +29,12 @@ impl Resend {
     }
 }
 
-impl Api for Resend {
-    fn wants_parts(&self) -> bool {
+impl ProviderApi for Resend {
+    fn needs_parsed_message(&self) -> bool {
         true
     }
 
-    fn recipients(&self) -> usize {
+    fn max_recipients(&self) -> usize {
         50
     }
 
@@ -40,65 +42,67 @@ impl Api for Resend {
         true
     }
 
-    fn request(&self, job: &Job<'_>) -> Request {
-        let draft = job.draft;
+    fn request(&self, context: &RequestContext<'_>) -> ProviderRequest {
+        let parsed = context.parsed;
         let mut headers: serde_json::Map<String, Value> =
-            draft.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        headers.insert("Message-ID".to_owned(), json!(format!("<{}>", job.mail.message_id)));
-        let text = draft.text.as_deref().or(draft.html.is_none().then_some(""));
-        let tag = |(name, value): (&str, &str)| json!({"name": plain(name, TAG_LIMIT), "value": plain(value, TAG_LIMIT)});
+            parsed.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        headers.insert("Message-ID".to_owned(), json!(format!("<{}>", context.mail.message_id)));
+        let text = parsed.text.as_deref().or(parsed.html.is_none().then_some(""));
+        let tag = |(name, value): (&str, &str)| json!({"name": tag_text(name, TAG_LIMIT), "value": tag_text(value, TAG_LIMIT)});
         let body = object([
-            ("from", draft.from.as_ref().map(|from| json!(written(from))).unwrap_or_default()),
-            ("to", json!(all_written(&job.part.to))),
-            ("cc", json!(all_written(&job.part.cc))),
-            ("bcc", json!(all_written(&job.part.bcc))),
-            ("reply_to", json!(all_written(&draft.reply_to))),
-            ("subject", json!(draft.subject)),
+            ("from", parsed.from.as_ref().map(|from| json!(format_mailbox(from))).unwrap_or_default()),
+            ("to", json!(format_mailboxes(&context.group.to))),
+            ("cc", json!(format_mailboxes(&context.group.cc))),
+            ("bcc", json!(format_mailboxes(&context.group.bcc))),
+            ("reply_to", json!(format_mailboxes(&parsed.reply_to))),
+            ("subject", json!(parsed.subject)),
             ("text", json!(text)),
-            ("html", json!(draft.html)),
+            ("html", json!(parsed.html)),
             ("headers", Value::Object(headers)),
-            ("attachments", draft.attachments.iter().map(attachment).collect()),
-            ("tags", metadata(job).map(tag).collect()),
+            ("attachments", parsed.attachments.iter().map(attachment).collect()),
+            ("tags", metadata(context).map(tag).collect()),
         ]);
-        self.post(&body, Some(&job.key))
+        self.post(&body, Some(&context.key))
     }
 
-    fn probe(&self) -> Request {
+    fn probe(&self) -> ProviderRequest {
         self.post(&json!({}), None)
     }
 
-    fn id(&self, answer: &Answer) -> Option<String> {
-        answer.json()["id"].as_str().map(str::to_owned)
+    fn id(&self, response: &ProviderResponse) -> Option<String> {
+        response.json()["id"].as_str().map(str::to_owned)
     }
 
-    fn judge(&self, answer: &Answer) -> Judgement {
-        let body = answer.json();
+    fn classify_failure(&self, response: &ProviderResponse) -> RequestFailure {
+        let body = response.json();
         let (name, message) = (text(&body, "name"), text(&body, "message"));
-        let words = format!("{name}: {message}");
-        let judged = |fate, code| Judgement::new(answer, fate, code, &words);
+        let reason = format!("{name}: {message}");
+        let classified = |kind, code| RequestFailure::new(response, kind, code, &reason);
         match name {
             "daily_quota_exceeded" | "monthly_quota_exceeded" | "rate_limit_exceeded" => {
-                judged(Fate::Later, Code::RateLimited)
+                classified(FailureKind::Temporary, ErrorCode::RateLimited)
             }
             "missing_api_key" | "invalid_api_key" | "restricted_api_key" => {
-                judged(Fate::Refused, Code::Unauthorized)
+                classified(FailureKind::Refused, ErrorCode::Unauthorized)
             }
             // Another request with our key is running; its answer will be ours.
-            "concurrent_idempotent_requests" => judged(Fate::Later, Code::ProviderError),
+            "concurrent_idempotent_requests" => classified(FailureKind::Temporary, ErrorCode::ProviderError),
             // 403: the sender's domain is not verified.
-            "validation_error" if answer.status == 403 => judged(Fate::Suspect, Code::Unauthorized),
-            _ if answer.status < 500
+            "validation_error" if response.status == 403 => {
+                classified(FailureKind::SenderRefused, ErrorCode::Unauthorized)
+            }
+            _ if response.status < 500
                 && ["`to`", "`cc`", "`bcc`"].iter().any(|field| message.contains(field)) =>
             {
-                judged(Fate::Rejected, Code::InvalidRecipient)
+                classified(FailureKind::Rejected, ErrorCode::InvalidRecipient)
             }
-            "security_error" => judged(Fate::Rejected, Code::ValidationError),
-            _ => Judgement::by_status(answer, &words),
+            "security_error" => classified(FailureKind::Rejected, ErrorCode::ValidationError),
+            _ => RequestFailure::by_status(response, &reason),
         }
     }
 }
 
-fn attachment(attachment: &Attachment) -> Value {
+fn attachment(attachment: &ParsedAttachment) -> Value {
     object([
         ("filename", json!(attachment.name)),
         ("content", json!(base64(&attachment.content))),

@@ -1,14 +1,14 @@
 //! SendGrid, v3 `mail/send`. Has no idempotency keys; gets the envelope's key in `custom_args`.
 
 use http::header::AUTHORIZATION;
-use postrider_broker::Secret;
+use postrider_seams::Secret;
 use serde_json::{Value, json};
 
-use super::{Api, text};
-use crate::classify::{Code, Fate, Judgement};
-use crate::client::{Answer, Request};
-use crate::draft::{Attachment, Draft, Mailbox};
-use crate::encode::{Job, base64, metadata, object, post, secret};
+use super::{ProviderApi, text};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
+use crate::client::{ProviderRequest, ProviderResponse};
+use crate::encode::{RequestContext, base64, metadata, object, post, secret_header};
+use crate::parsed_message::{ParsedAttachment, ParsedMailbox, ParsedMessage};
 
 const PATH: &str = "/v3/mail/send";
 
@@ -17,88 +17,90 @@ pub(super) struct SendGrid {
 }
 
 impl SendGrid {
-    fn post(&self, body: &Value) -> Request {
-        post(PATH, body, vec![secret(AUTHORIZATION, "Bearer ", &self.key)])
+    fn post(&self, body: &Value) -> ProviderRequest {
+        post(PATH, body, vec![secret_header(AUTHORIZATION, "Bearer ", &self.key)])
     }
 }
 
-impl Api for SendGrid {
-    fn wants_parts(&self) -> bool {
+impl ProviderApi for SendGrid {
+    fn needs_parsed_message(&self) -> bool {
         true
     }
 
-    fn recipients(&self) -> usize {
+    fn max_recipients(&self) -> usize {
         1000
     }
 
-    fn request(&self, job: &Job<'_>) -> Request {
-        let draft = job.draft;
+    fn request(&self, context: &RequestContext<'_>) -> ProviderRequest {
+        let parsed = context.parsed;
         let personal = object([
-            ("to", mailboxes(&job.part.to)),
-            ("cc", mailboxes(&job.part.cc)),
-            ("bcc", mailboxes(&job.part.bcc)),
+            ("to", mailboxes(&context.group.to)),
+            ("cc", mailboxes(&context.group.cc)),
+            ("bcc", mailboxes(&context.group.bcc)),
         ]);
         let mut headers: serde_json::Map<String, Value> =
-            draft.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        headers.insert("Message-ID".to_owned(), json!(format!("<{}>", job.mail.message_id)));
+            parsed.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        headers.insert("Message-ID".to_owned(), json!(format!("<{}>", context.mail.message_id)));
         let custom: serde_json::Map<String, Value> =
-            metadata(job).map(|(name, value)| (name.to_owned(), json!(value))).collect();
+            metadata(context).map(|(name, value)| (name.to_owned(), json!(value))).collect();
         self.post(&object([
             ("personalizations", json!([personal])),
-            ("from", draft.from.as_ref().map(mailbox).unwrap_or_default()),
-            ("reply_to_list", mailboxes(&draft.reply_to)),
-            ("subject", json!(draft.subject)),
-            ("content", content(draft)),
-            ("attachments", draft.attachments.iter().map(attachment).collect()),
+            ("from", parsed.from.as_ref().map(mailbox).unwrap_or_default()),
+            ("reply_to_list", mailboxes(&parsed.reply_to)),
+            ("subject", json!(parsed.subject)),
+            ("content", content(parsed)),
+            ("attachments", parsed.attachments.iter().map(attachment).collect()),
             ("headers", Value::Object(headers)),
             ("custom_args", Value::Object(custom)),
         ]))
     }
 
-    fn probe(&self) -> Request {
+    fn probe(&self) -> ProviderRequest {
         self.post(&json!({}))
     }
 
-    fn id(&self, answer: &Answer) -> Option<String> {
-        answer.header("x-message-id").map(str::to_owned)
+    fn id(&self, response: &ProviderResponse) -> Option<String> {
+        response.header("x-message-id").map(str::to_owned)
     }
 
-    fn judge(&self, answer: &Answer) -> Judgement {
-        let body = answer.json();
+    fn classify_failure(&self, response: &ProviderResponse) -> RequestFailure {
+        let body = response.json();
         let errors = body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let words: Vec<&str> = errors.iter().map(|error| text(error, "message")).collect();
-        let words = words.join("; ");
+        let reason: Vec<&str> = errors.iter().map(|error| text(error, "message")).collect();
+        let reason = reason.join("; ");
         let of = |place: &str| errors.iter().any(|error| text(error, "field").starts_with(place));
-        match answer.status {
+        match response.status {
             // For an unverified sender the error names the field; every other 403 concerns the account.
-            403 if of("from") => Judgement::new(answer, Fate::Suspect, Code::Unauthorized, &words),
-            400 if of("personalizations") && words.contains("valid address") => {
-                Judgement::new(answer, Fate::Rejected, Code::InvalidRecipient, &words)
+            403 if of("from") => {
+                RequestFailure::new(response, FailureKind::SenderRefused, ErrorCode::Unauthorized, &reason)
             }
-            _ => Judgement::by_status(answer, &words),
+            400 if of("personalizations") && reason.contains("valid address") => {
+                RequestFailure::new(response, FailureKind::Rejected, ErrorCode::InvalidRecipient, &reason)
+            }
+            _ => RequestFailure::by_status(response, &reason),
         }
     }
 }
 
-fn mailbox(mailbox: &Mailbox) -> Value {
+fn mailbox(mailbox: &ParsedMailbox) -> Value {
     object([("email", json!(mailbox.email)), ("name", json!(mailbox.name))])
 }
 
-fn mailboxes(list: &[Mailbox]) -> Value {
+fn mailboxes(list: &[ParsedMailbox]) -> Value {
     list.iter().map(mailbox).collect()
 }
 
 /// Returns the bodies, text first as the reference requires; an empty body is refused and becomes a space.
-fn content(draft: &Draft) -> Value {
-    let part =
+fn content(parsed: &ParsedMessage) -> Value {
+    let group =
         |kind: &str, body: &str| json!({"type": kind, "value": if body.is_empty() { " " } else { body }});
-    let text = draft.text.as_deref().or(draft.html.is_none().then_some(""));
-    let mut content: Vec<Value> = text.map(|text| part("text/plain", text)).into_iter().collect();
-    content.extend(draft.html.as_deref().map(|html| part("text/html", html)));
+    let text = parsed.text.as_deref().or(parsed.html.is_none().then_some(""));
+    let mut content: Vec<Value> = text.map(|text| group("text/plain", text)).into_iter().collect();
+    content.extend(parsed.html.as_deref().map(|html| group("text/html", html)));
     Value::Array(content)
 }
 
-fn attachment(attachment: &Attachment) -> Value {
+fn attachment(attachment: &ParsedAttachment) -> Value {
     let disposition = if attachment.inline { "inline" } else { "attachment" };
     object([
         ("content", json!(base64(&attachment.content))),

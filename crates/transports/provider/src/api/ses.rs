@@ -12,64 +12,64 @@ use postrider_aws::register_credentials;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::{Api, text};
-use crate::classify::{Code, Fate, Judgement};
-use crate::client::{Answer, Request};
+use super::{ProviderApi, text};
+use crate::classify::{ErrorCode, FailureKind, RequestFailure};
+use crate::client::{ProviderRequest, ProviderResponse};
 use crate::config::Settings;
-use crate::encode::{Job, base64, metadata, object, plain, post};
+use crate::encode::{RequestContext, base64, metadata, object, post, tag_text};
 
 const PATH: &str = "/v2/email/outbound-emails";
 const TAG_LIMIT: usize = 256;
 
 /// Credentials are loaded again this long before they expire, or after this long if they never do.
-const FRESH: Duration = Duration::from_mins(5);
+const REFRESH_MARGIN: Duration = Duration::from_mins(5);
 
 pub(super) struct Ses {
     pub configuration_set: Option<String>,
 }
 
-impl Api for Ses {
-    fn wants_parts(&self) -> bool {
+impl ProviderApi for Ses {
+    fn needs_parsed_message(&self) -> bool {
         false
     }
 
-    fn recipients(&self) -> usize {
+    fn max_recipients(&self) -> usize {
         50
     }
 
-    fn request(&self, job: &Job<'_>) -> Request {
-        let tag = |(name, value): (&str, &str)| json!({"Name": plain(name, TAG_LIMIT), "Value": plain(value, TAG_LIMIT)});
-        let addresses: Vec<&str> = job.part.addresses().collect();
+    fn request(&self, context: &RequestContext<'_>) -> ProviderRequest {
+        let tag = |(name, value): (&str, &str)| json!({"Name": tag_text(name, TAG_LIMIT), "Value": tag_text(value, TAG_LIMIT)});
+        let addresses: Vec<&str> = context.group.addresses().collect();
         let body = object([
-            ("Content", json!({"Raw": {"Data": base64(&job.mail.message)}})),
+            ("Content", json!({"Raw": {"Data": base64(&context.mail.message)}})),
             ("Destination", json!({"ToAddresses": addresses})),
             ("ConfigurationSetName", json!(self.configuration_set)),
-            ("EmailTags", metadata(job).map(tag).collect::<Value>()),
+            ("EmailTags", metadata(context).map(tag).collect::<Value>()),
         ]);
         post(PATH, &body, Vec::new())
     }
 
-    fn probe(&self) -> Request {
+    fn probe(&self) -> ProviderRequest {
         post(PATH, &json!({}), Vec::new())
     }
 
-    fn id(&self, answer: &Answer) -> Option<String> {
-        answer.json()["MessageId"].as_str().map(str::to_owned)
+    fn id(&self, response: &ProviderResponse) -> Option<String> {
+        response.json()["MessageId"].as_str().map(str::to_owned)
     }
 
-    fn judge(&self, answer: &Answer) -> Judgement {
-        let body = answer.json();
+    fn classify_failure(&self, response: &ProviderResponse) -> RequestFailure {
+        let body = response.json();
         let message = [text(&body, "message"), text(&body, "Message")].concat();
-        let kind = answer.header("x-amzn-errortype").unwrap_or_else(|| text(&body, "__type"));
+        let kind = response.header("x-amzn-errortype").unwrap_or_else(|| text(&body, "__type"));
         // `com.amazonaws.ses.v2#MessageRejected`, `MessageRejected:http://…`.
         let kind = kind.split(':').next().and_then(|kind| kind.rsplit(['#', '.']).next()).unwrap_or_default();
-        let words = format!("{kind}: {message}");
-        let judged = |fate, code| Judgement::new(answer, fate, code, &words);
+        let reason = format!("{kind}: {message}");
+        let classified = |kind, code| RequestFailure::new(response, kind, code, &reason);
         let address =
             ["@domain", "illegal character", "control or whitespace", "Illegal address", "illegal address"];
         match kind {
             "TooManyRequestsException" | "ThrottlingException" | "Throttling" | "LimitExceededException" => {
-                judged(Fate::Later, Code::RateLimited)
+                classified(FailureKind::Temporary, ErrorCode::RateLimited)
             }
             "AccountSuspendedException"
             | "SendingPausedException"
@@ -85,31 +85,33 @@ impl Api for Ses {
             | "ExpiredTokenException"
             | "ExpiredToken"
             | "RequestExpired"
-            | "OptInRequired" => judged(Fate::Refused, Code::Unauthorized),
-            "MailFromDomainNotVerifiedException" => judged(Fate::Suspect, Code::Unauthorized),
-            "MessageRejected" if message.contains("not verified") => {
-                judged(Fate::Suspect, Code::Unauthorized)
+            | "OptInRequired" => classified(FailureKind::Refused, ErrorCode::Unauthorized),
+            "MailFromDomainNotVerifiedException" => {
+                classified(FailureKind::SenderRefused, ErrorCode::Unauthorized)
             }
-            "MessageRejected" => judged(Fate::Rejected, Code::ValidationError),
-            "BadRequestException" if address.iter().any(|words| message.contains(words)) => {
-                judged(Fate::Rejected, Code::InvalidRecipient)
+            "MessageRejected" if message.contains("not verified") => {
+                classified(FailureKind::SenderRefused, ErrorCode::Unauthorized)
+            }
+            "MessageRejected" => classified(FailureKind::Rejected, ErrorCode::ValidationError),
+            "BadRequestException" if address.iter().any(|reason| message.contains(reason)) => {
+                classified(FailureKind::Rejected, ErrorCode::InvalidRecipient)
             }
             "InternalServiceErrorException" | "InternalFailure" | "ServiceUnavailable" => {
-                judged(Fate::Later, Code::ProviderError)
+                classified(FailureKind::Temporary, ErrorCode::ProviderError)
             }
-            _ => Judgement::by_status(answer, &words),
+            _ => RequestFailure::by_status(response, &reason),
         }
     }
 }
 
 /// Signs requests. Credentials come from the settings or AWS's default chain and are cached while fresh.
-pub(crate) struct Signer {
+pub(crate) struct SesSigner {
     pub region: String,
     provider: SharedCredentialsProvider,
-    kept: Mutex<Option<(Credentials, SystemTime)>>,
+    cached: Mutex<Option<(Credentials, SystemTime)>>,
 }
 
-impl Signer {
+impl SesSigner {
     /// Loads AWS's default settings for what ours leave out. The error names what is missing.
     pub async fn load(settings: &Settings) -> Result<Self, String> {
         let http = postrider_aws::http_client();
@@ -131,11 +133,11 @@ impl Signer {
         let region =
             config.region().ok_or("no AWS region is known: write ses://eu-west-1, or set AWS_REGION")?;
         let provider = config.credentials_provider().ok_or("there are no AWS credentials")?;
-        Ok(Self { region: region.to_string(), provider, kept: Mutex::default() })
+        Ok(Self { region: region.to_string(), provider, cached: Mutex::default() })
     }
 
     /// Adds the signature headers to a request.
-    pub async fn sign(&self, base: &str, request: &mut Request) -> Result<(), String> {
+    pub async fn sign(&self, base: &str, request: &mut ProviderRequest) -> Result<(), String> {
         let now = now();
         let credentials = self.credentials(now).await?;
         let identity = credentials.into();
@@ -159,7 +161,7 @@ impl Signer {
         let (instructions, _) = signed.into_parts();
         for header in instructions.into_parts().0 {
             let mut value =
-                HeaderValue::try_from(header.value()).map_err(|_| "a signature that is no header")?;
+                HeaderValue::try_from(header.value()).map_err(|_| "the signature is not a valid header")?;
             value.set_sensitive(true);
             request.headers.push((HeaderName::from_static(header.name()), value));
         }
@@ -167,8 +169,8 @@ impl Signer {
     }
 
     async fn credentials(&self, now: SystemTime) -> Result<Credentials, String> {
-        let mut kept = self.kept.lock().await;
-        if let Some((credentials, until)) = &*kept
+        let mut cached = self.cached.lock().await;
+        if let Some((credentials, until)) = &*cached
             && now < *until
         {
             return Ok(credentials.clone());
@@ -177,10 +179,10 @@ impl Signer {
             .provider
             .provide_credentials()
             .await
-            .map_err(|error| format!("no AWS credentials could be had: {error}"))?;
+            .map_err(|error| format!("no AWS credentials are available: {error}"))?;
         register_credentials(&credentials);
-        let until = credentials.expiry().map_or(now + FRESH, |expiry| expiry - FRESH);
-        *kept = Some((credentials.clone(), until));
+        let until = credentials.expiry().map_or(now + REFRESH_MARGIN, |expiry| expiry - REFRESH_MARGIN);
+        *cached = Some((credentials.clone(), until));
         Ok(credentials)
     }
 }

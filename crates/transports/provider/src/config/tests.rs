@@ -1,6 +1,6 @@
 use super::*;
 
-fn beside(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -15,7 +15,7 @@ fn each_provider_has_its_address() {
         ("resend://", "https://api.resend.com"),
         ("resend://?endpoint=https://proxy.example.com/", "https://proxy.example.com"),
     ] {
-        let settings = Settings::from_url(url, &beside(&[("key", "k")])).unwrap();
+        let settings = Settings::from_url(url, &pairs(&[("key", "k")])).unwrap();
         assert_eq!(settings.base(""), base, "{url}");
     }
     let ses = Settings::from_url("ses://eu-west-1", &[]).unwrap();
@@ -24,7 +24,7 @@ fn each_provider_has_its_address() {
 }
 
 #[test]
-fn every_mistake_is_told_and_no_key_is_shown() {
+fn every_mistake_is_reported_and_no_key_is_shown() {
     let wrong = [
         ("sendgrid://", vec!["no usable key"]),
         ("sendgrid://?key=two%20words", vec!["no usable key"]),
@@ -49,7 +49,7 @@ fn every_mistake_is_told_and_no_key_is_shown() {
 
 #[test]
 fn plain_text_goes_to_this_machine_only_or_where_it_is_allowed() {
-    let read = |endpoint: &str| Settings::from_url(endpoint, &beside(&[("key", "k")]));
+    let read = |endpoint: &str| Settings::from_url(endpoint, &pairs(&[("key", "k")]));
     assert!(read("postmark://?endpoint=http://127.0.0.1:9").is_ok());
     assert!(read("postmark://?endpoint=http://[::1]:9").is_ok());
     assert!(read("postmark://?endpoint=http://mail.internal").is_err());

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
 use super::*;
-use crate::classify::Code;
+use crate::classify::ErrorCode;
 
 fn mail() -> Mail {
     Mail {
@@ -16,19 +16,19 @@ fn mail() -> Mail {
     }
 }
 
-fn judgement(fate: Fate) -> Judgement {
-    Judgement {
-        fate,
-        code: Code::ProviderError,
-        words: "no".to_owned(),
+fn failure(kind: FailureKind) -> RequestFailure {
+    RequestFailure {
+        kind,
+        code: ErrorCode::ProviderError,
+        reason: "no".to_owned(),
         after: None,
         status: 500,
         unreachable: false,
     }
 }
 
-fn sent(address: &str, answer: Result<Taken, Judgement>) -> Sent {
-    Sent { recipients: vec![address.to_owned()], answer }
+fn sent(address: &str, result: Result<AcceptedRequest, RequestFailure>) -> RequestResult {
+    RequestResult { recipients: vec![address.to_owned()], result }
 }
 
 fn results(outcome: &Outcome) -> String {
@@ -41,7 +41,8 @@ fn results(outcome: &Outcome) -> String {
 
 #[test]
 fn m09_any_recipient_taken_and_the_rest_refused_is_sent() {
-    let requests = vec![sent("a@x", Ok(Taken::default())), sent("b@x", Err(judgement(Fate::Rejected)))];
+    let requests =
+        vec![sent("a@x", Ok(AcceptedRequest::default())), sent("b@x", Err(failure(FailureKind::Rejected)))];
     let outcome = outcome("p", &mail(), requests, Vec::new());
     let Outcome::Delivered(receipt) = &outcome else { panic!("{outcome:?}") };
     assert_eq!(receipt.id.as_deref(), Some("m-1@example.org"));
@@ -50,28 +51,29 @@ fn m09_any_recipient_taken_and_the_rest_refused_is_sent() {
 
 #[test]
 fn m09_those_refused_for_now_alone_are_tried_again() {
-    let requests = vec![sent("a@x", Ok(Taken::default())), sent("b@x", Err(judgement(Fate::Later)))];
+    let requests =
+        vec![sent("a@x", Ok(AcceptedRequest::default())), sent("b@x", Err(failure(FailureKind::Temporary)))];
     let outcome = outcome("p", &mail(), requests, vec!["c@x".to_owned()]);
     assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.partly), "{outcome:?}");
     let results = results(&outcome);
-    for told in
+    for expected in
         [r#""a@x","result":"accepted""#, r#""b@x","result":"deferred""#, r#""c@x","result":"deferred""#]
     {
-        assert!(results.contains(told), "{results}");
+        assert!(results.contains(expected), "{results}");
     }
 }
 
 #[test]
-fn who_was_left_out_is_told() {
-    let taken = |left: &[&str]| Taken {
+fn omitted_recipients_are_reported() {
+    let taken = |left: &[&str]| AcceptedRequest {
         id: Some("p-1".to_owned()),
-        left_out: left.iter().map(|&out| (out.to_owned(), "inactive".to_owned())).collect(),
+        omitted_recipients: left.iter().map(|&out| (out.to_owned(), "inactive".to_owned())).collect(),
     };
     let both = vec!["a@x".to_owned(), "b@x".to_owned()];
     let some = outcome(
         "p",
         &mail(),
-        vec![Sent { recipients: both.clone(), answer: Ok(taken(&["b@x"])) }],
+        vec![RequestResult { recipients: both.clone(), result: Ok(taken(&["b@x"])) }],
         Vec::new(),
     );
     assert!(matches!(&some, Outcome::Delivered(receipt) if receipt.id.as_deref() == Some("p-1")));
@@ -79,26 +81,28 @@ fn who_was_left_out_is_told() {
     let none = outcome(
         "p",
         &mail(),
-        vec![Sent { recipients: both, answer: Ok(taken(&["a@x", "b@x"])) }],
+        vec![RequestResult { recipients: both, result: Ok(taken(&["a@x", "b@x"])) }],
         Vec::new(),
     );
     assert!(matches!(&none, Outcome::Rejected(failure) if failure.reason == "inactive"), "{none:?}");
 }
 
 #[test]
-fn g1_want_of_descriptors_is_free_only_while_nobody_has_the_mail() {
-    let exhausted = || sent("b@x", Err(judgement(Fate::Exhausted)));
+fn g1_exhausted_descriptors_cost_nothing_only_before_the_first_acceptance() {
+    let exhausted = || sent("b@x", Err(failure(FailureKind::Exhausted)));
     let free = outcome("p", &mail(), vec![exhausted()], Vec::new());
     assert!(matches!(free, Outcome::Deferred(failure) if failure.after.is_some()));
-    let after = outcome("p", &mail(), vec![sent("a@x", Ok(Taken::default())), exhausted()], Vec::new());
+    let after =
+        outcome("p", &mail(), vec![sent("a@x", Ok(AcceptedRequest::default())), exhausted()], Vec::new());
     assert!(matches!(after, Outcome::Retryable(failure) if failure.partly));
 }
 
 #[test]
-fn g3_a_refusal_of_us_is_free_only_while_nobody_has_the_mail() {
-    let refused = || sent("b@x", Err(judgement(Fate::Refused)));
+fn g3_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
+    let refused = || sent("b@x", Err(failure(FailureKind::Refused)));
     assert!(matches!(outcome("p", &mail(), vec![refused()], Vec::new()), Outcome::Refused(_)));
-    let after = outcome("p", &mail(), vec![sent("a@x", Ok(Taken::default())), refused()], Vec::new());
+    let after =
+        outcome("p", &mail(), vec![sent("a@x", Ok(AcceptedRequest::default())), refused()], Vec::new());
     assert!(matches!(after, Outcome::Retryable(failure) if failure.partly && failure.accepted_now));
 }
 
@@ -108,11 +112,11 @@ fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt(
     let served =
         Recipient { address: "a@x".to_owned(), result: RecipientResult::Accepted, reply: String::new() };
     let mail = Mail { to: vec!["b@x".to_owned()], served: vec![served], ..mail() };
-    let answer = |fate| outcome("p", &mail, vec![sent("b@x", Err(judgement(fate)))], Vec::new());
-    let refused = answer(Fate::Refused);
+    let result = |kind| outcome("p", &mail, vec![sent("b@x", Err(failure(kind)))], Vec::new());
+    let refused = result(FailureKind::Refused);
     assert!(matches!(&refused, Outcome::Refused(failure) if failure.partly && !failure.accepted_now));
-    assert!(matches!(answer(Fate::Untried), Outcome::Deferred(_)));
-    let later = answer(Fate::Later);
+    assert!(matches!(result(FailureKind::NotSent), Outcome::Deferred(_)));
+    let later = result(FailureKind::Temporary);
     assert!(matches!(&later, Outcome::Retryable(failure) if failure.partly && !failure.accepted_now));
     assert!(results(&later).contains(r#""a@x","result":"accepted""#));
 }

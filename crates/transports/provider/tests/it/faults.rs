@@ -8,13 +8,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 fn resend(endpoint: &str, options: &[(&str, &str)]) -> Provider {
-    let mut beside =
-        vec![("key".to_owned(), "re_key".to_owned()), ("endpoint".to_owned(), endpoint.to_owned())];
-    beside.extend(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    Provider::from_url("resend://", &beside).unwrap()
+    let mut all = vec![("key".to_owned(), "re_key".to_owned()), ("endpoint".to_owned(), endpoint.to_owned())];
+    all.extend(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    Provider::from_url("resend://", &all).unwrap()
 }
 
 /// Starts a server that reads a request, writes `words`, and then closes or (with `hold`) stays silent.
@@ -45,7 +44,7 @@ async fn g1_a_provider_that_is_away_is_unreachable() {
     let provider = resend(&url, &[]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;
     assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.unreachable), "{outcome:?}");
-    assert_eq!(told(&outcome).1, "network_error");
+    assert_eq!(summary(&outcome).1, "network_error");
     assert!(matches!(provider.probe().await, Err(transport::Error::Unreachable(_))));
 }
 
@@ -54,7 +53,11 @@ async fn sent_and_no_answer_is_uncertain() {
     for (words, hold) in [("", false), ("", true), ("HTTP/1.1 20", false)] {
         let provider = resend(&server(words, hold).await, &[("timeout", "300ms")]);
         let outcome = send(&provider, mail(&["ann@example.com"])).await;
-        assert_eq!(told(&outcome), ("uncertain", "network_error".to_owned(), None), "{words:?}: {outcome:?}");
+        assert_eq!(
+            summary(&outcome),
+            ("uncertain", "network_error".to_owned(), None),
+            "{words:?}: {outcome:?}"
+        );
     }
 }
 
@@ -68,53 +71,54 @@ async fn the_status_is_the_answer_even_if_the_body_hangs() {
 
 #[tokio::test]
 async fn g1_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
-    let world = StandIn::start(|_| plain(200, "{}")).await;
-    let provider = resend(&world.url, &[]);
+    let fake = FakeProvider::start(|_| plain(200, "{}")).await;
+    let provider = resend(&fake.url, &[]);
     let outcomes = provider.deliver(&[mail(&["ann@example.com"])], Instant::now()).await;
-    assert_eq!(told(&outcomes[0]).0, "deferred");
-    assert!(world.seen().is_empty());
+    assert_eq!(summary(&outcomes[0]).0, "deferred");
+    assert!(fake.seen().is_empty());
 }
 
 #[tokio::test]
 async fn j_a_mail_whose_lease_ran_out_is_not_sent() {
-    let world = StandIn::start(|_| plain(200, "{}")).await;
+    let fake = FakeProvider::start(|_| plain(200, "{}")).await;
     let lost = postrider_seams::LeaseCheck::new(|| false);
     let late = postrider_seams::Envelope { lease: lost, ..mail(&["ann@example.com"]) };
-    let outcome = send(&resend(&world.url, &[]), late).await;
+    let outcome = send(&resend(&fake.url, &[]), late).await;
     assert!(
         matches!(&outcome, Outcome::Deferred(failure) if failure.reason.contains("lease")),
         "{outcome:?}"
     );
-    assert!(world.seen().is_empty());
+    assert!(fake.seen().is_empty());
 }
 
 #[tokio::test]
 async fn a_mail_that_is_too_large_is_refused_before_it_is_sent() {
-    let world = StandIn::start(|_| plain(200, "{}")).await;
-    let provider = resend(&world.url, &[("max_size", "200")]);
+    let fake = FakeProvider::start(|_| plain(200, "{}")).await;
+    let provider = resend(&fake.url, &[("max_size", "200")]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;
-    assert_eq!(told(&outcome), ("rejected", "validation_error".to_owned(), None));
-    assert!(world.seen().is_empty());
+    assert_eq!(summary(&outcome), ("rejected", "validation_error".to_owned(), None));
+    assert!(fake.seen().is_empty());
 }
 
 #[tokio::test]
-async fn strange_answers_stay_short_and_are_tried_again() {
-    let world =
-        StandIn::start(|_| (302, vec![("location", "http://127.0.0.1:1/".to_owned())], "x".repeat(200_000)))
-            .await;
-    let outcome = send(&resend(&world.url, &[]), mail(&["ann@example.com"])).await;
-    assert_eq!(told(&outcome), ("retryable", "unknown".to_owned(), None));
+async fn unexpected_answers_are_shortened_and_retried() {
+    let fake = FakeProvider::start(|_| {
+        (302, vec![("location", "http://127.0.0.1:1/".to_owned())], "x".repeat(200_000))
+    })
+    .await;
+    let outcome = send(&resend(&fake.url, &[]), mail(&["ann@example.com"])).await;
+    assert_eq!(summary(&outcome), ("retryable", "unknown".to_owned(), None));
     assert!(outcome.failure().unwrap().reason.len() < 1000);
-    assert_eq!(world.seen().len(), 1, "redirects are not followed");
+    assert_eq!(fake.seen().len(), 1, "redirects are not followed");
 }
 
 #[tokio::test]
 async fn every_mail_of_a_batch_has_its_own_request() {
-    let world = StandIn::start(|_| plain(200, "{\"id\":\"1\"}")).await;
-    let provider = resend(&world.url, &[]);
+    let fake = FakeProvider::start(|_| plain(200, "{\"id\":\"1\"}")).await;
+    let provider = resend(&fake.url, &[]);
     let started = Instant::now();
     let batch: Vec<_> = (0..20).map(|_| mail(&["ann@example.com"])).collect();
     let outcomes = provider.deliver(&batch, started + Duration::from_secs(20)).await;
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Delivered(_))));
-    assert_eq!(world.seen().len(), 20);
+    assert_eq!(fake.seen().len(), 20);
 }

@@ -1,7 +1,9 @@
+//! Tests of Mailgun: the multipart form, and the code of each error.
+
 use postrider_seams::{Content, Transport as _, transport};
 use serde_json::json;
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 /// Reads the fields of `/v3/{domain}/messages.mime`, multipart, in order.
 fn fields(seen: &Seen) -> Vec<(String, Vec<u8>)> {
@@ -52,13 +54,13 @@ fn rules(seen: &Seen) -> Reply {
 
 #[tokio::test]
 async fn n9_the_message_arrives_as_it_is() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
     let envelope = mail(&["ann@example.com", "blind@example.com"]);
     let Content::Mail(sent) = envelope.content.clone() else { panic!() };
     let outcome = send(&provider, envelope).await;
     assert_eq!(delivered(&outcome).id.as_deref(), Some("20261116.1@mg.example.org"));
-    let fields = fields(&world.seen()[0]);
+    let fields = fields(&fake.seen()[0]);
     let of = |name: &str| -> Vec<&[u8]> {
         fields.iter().filter(|(known, _)| known == name).map(|(_, value)| &value[..]).collect()
     };
@@ -69,8 +71,8 @@ async fn n9_the_message_arrives_as_it_is() {
 
 #[tokio::test]
 async fn n9_every_error_has_its_code() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
     for (to, expected) in [
         ("bad@x.org", ("rejected", "invalid_recipient", None)),
         ("field@x.org", ("rejected", "validation_error", None)),
@@ -80,18 +82,18 @@ async fn n9_every_error_has_its_code() {
         ("down@x.org", ("retryable", "provider_error", None)),
     ] {
         let outcome = send(&provider, mail(&[to])).await;
-        let (kind, code, after) = told(&outcome);
+        let (kind, code, after) = summary(&outcome);
         assert_eq!((kind, code.as_str(), after), expected, "{outcome:?}");
     }
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_or_domain_is_ours() {
-    let world = StandIn::start(rules).await;
+async fn g3_a_wrong_key_or_domain_is_refused_not_rejected() {
+    let fake = FakeProvider::start(rules).await;
     for (url, key) in [("mailgun://mg.example.org", "hush"), ("mailgun://other.example.org", "mg-key")] {
-        let provider = world.provider(url, &[("key", key)]);
-        assert_eq!(told(&send(&provider, mail(&["ann@example.com"])).await).0, "refused");
+        let provider = fake.provider(url, &[("key", key)]);
+        assert_eq!(summary(&send(&provider, mail(&["ann@example.com"])).await).0, "refused");
         assert!(matches!(provider.probe().await, Err(transport::Error::Refused(_))));
     }
-    world.provider("mailgun://mg.example.org", &[("key", "mg-key")]).probe().await.unwrap();
+    fake.provider("mailgun://mg.example.org", &[("key", "mg-key")]).probe().await.unwrap();
 }

@@ -1,7 +1,9 @@
+//! Tests of Postmark: the request, the code of each error, and many recipients.
+
 use postrider_seams::{Transport as _, transport};
 use serde_json::json;
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 /// `/email`: HTTP 422 with an API error code, 401 for the token.
 fn rules(seen: &Seen) -> Reply {
@@ -49,14 +51,14 @@ fn rules(seen: &Seen) -> Reply {
 
 #[tokio::test]
 async fn n9_a_mail_arrives_in_parts() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("postmark://", &[("key", "pm-key"), ("stream", "broadcasts")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("postmark://", &[("key", "pm-key"), ("stream", "broadcasts")]);
     let outcome = send(&provider, mail(&["ann@example.com", "half@example.com"])).await;
     let receipt = delivered(&outcome);
     assert_eq!(receipt.id.as_deref(), Some("0a129aee"));
     let results = receipt.detail["recipients"].as_text().unwrap();
     assert!(results.contains(r#"{"address":"half@example.com","result":"refused""#), "{results}");
-    let body = world.seen()[0].json();
+    let body = fake.seen()[0].json();
     assert_eq!(body["From"], "\"Box, Office\" <box@example.org>");
     assert_eq!(
         (&body["To"], &body["Bcc"]),
@@ -77,8 +79,8 @@ async fn n9_a_mail_arrives_in_parts() {
 
 #[tokio::test]
 async fn n9_every_error_has_its_code() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("postmark://", &[("key", "pm-key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("postmark://", &[("key", "pm-key")]);
     for (to, kind, code) in [
         ("bad@x.org", "rejected", "invalid_recipient"),
         ("inactive@x.org", "rejected", "invalid_recipient"),
@@ -90,30 +92,30 @@ async fn n9_every_error_has_its_code() {
         ("broken@x.org", "retryable", "provider_error"),
     ] {
         let outcome = send(&provider, mail(&[to])).await;
-        assert_eq!(told(&outcome), (kind, code.to_owned(), None), "{outcome:?}");
+        assert_eq!(summary(&outcome), (kind, code.to_owned(), None), "{outcome:?}");
     }
     let stranger = send(&provider, mail_from("stranger@example.net", &["ann@example.com"])).await;
-    assert_eq!(told(&stranger).0, "refused");
+    assert_eq!(summary(&stranger).0, "refused");
 }
 
 #[tokio::test]
-async fn g3_a_wrong_token_is_ours() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("postmark://", &[("key", "hush")]);
-    assert_eq!(told(&send(&provider, mail(&["ann@example.com"])).await).0, "refused");
+async fn g3_a_wrong_token_is_refused_not_rejected() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("postmark://", &[("key", "hush")]);
+    assert_eq!(summary(&send(&provider, mail(&["ann@example.com"])).await).0, "refused");
     assert!(matches!(provider.probe().await, Err(transport::Error::Refused(_))));
-    world.provider("postmark://", &[("key", "pm-key")]).probe().await.unwrap();
+    fake.provider("postmark://", &[("key", "pm-key")]).probe().await.unwrap();
 }
 
 #[tokio::test]
-async fn more_recipients_than_a_request_takes_go_in_several() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("postmark://", &[("key", "pm-key")]);
+async fn more_recipients_than_fit_a_request_go_in_several() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("postmark://", &[("key", "pm-key")]);
     let many: Vec<String> = (0..52).map(|n| format!("r{n}@example.com")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let outcome = send(&provider, mail(&many)).await;
     assert_eq!(delivered(&outcome).detail["recipients"].as_text().unwrap().matches("accepted").count(), 52);
-    let seen = world.seen();
+    let seen = fake.seen();
     assert_eq!(seen.len(), 3, "fifty with the visible one, and two hidden ones alone");
     assert_eq!(seen[1].json()["To"], "r50@example.com");
     assert!(seen[1].json()["Bcc"].is_null());

@@ -1,7 +1,9 @@
+//! Tests of Resend: the request with its idempotency key, and the code of each error.
+
 use postrider_seams::{Transport as _, transport};
 use serde_json::json;
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 fn rules(seen: &Seen) -> Reply {
     let error = |status: u16, name: &str, message: &str| {
@@ -45,15 +47,15 @@ fn rules(seen: &Seen) -> Reply {
 }
 
 #[tokio::test]
-async fn n8_the_key_against_repeats_goes_along() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("resend://", &[("key", "re_key")]);
+async fn n8_the_idempotency_key_is_sent() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("resend://", &[("key", "re_key")]);
     assert!(provider.capabilities().drops_repeats);
     for _ in 0..2 {
         let outcome = send(&provider, mail(&["ann@example.com", "blind@example.com"])).await;
         assert_eq!(delivered(&outcome).id.as_deref(), Some("49a3999c"));
     }
-    let [first, second] = &world.seen()[..] else { panic!() };
+    let [first, second] = &fake.seen()[..] else { panic!() };
     assert!(first.header("idempotency-key").starts_with("event-7:42/"));
     assert_eq!(
         (first.header("idempotency-key"), &first.body),
@@ -72,8 +74,8 @@ async fn n8_the_key_against_repeats_goes_along() {
 
 #[tokio::test]
 async fn n9_every_error_has_its_code() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("resend://", &[("key", "re_key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("resend://", &[("key", "re_key")]);
     for (to, expected) in [
         ("bad@x.org", ("rejected", "invalid_recipient", None)),
         ("field@x.org", ("rejected", "validation_error", None)),
@@ -84,20 +86,20 @@ async fn n9_every_error_has_its_code() {
         ("down@x.org", ("retryable", "provider_error", None)),
     ] {
         let outcome = send(&provider, mail(&[to])).await;
-        let (kind, code, after) = told(&outcome);
+        let (kind, code, after) = summary(&outcome);
         assert_eq!((kind, code.as_str(), after), expected, "{outcome:?}");
     }
     let stranger = send(&provider, mail_from("stranger@example.net", &["ann@example.com"])).await;
-    assert_eq!(told(&stranger).0, "refused");
+    assert_eq!(summary(&stranger).0, "refused");
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_is_ours() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("resend://", &[("key", "re_hush")]);
+async fn g3_a_wrong_key_is_refused_not_rejected() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("resend://", &[("key", "re_hush")]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;
-    assert_eq!(told(&outcome).0, "refused");
+    assert_eq!(summary(&outcome).0, "refused");
     assert!(!format!("{outcome:?}").contains("hush"));
     assert!(matches!(provider.probe().await, Err(transport::Error::Refused(_))));
-    world.provider("resend://", &[("key", "re_key")]).probe().await.unwrap();
+    fake.provider("resend://", &[("key", "re_key")]).probe().await.unwrap();
 }

@@ -1,7 +1,9 @@
+//! Tests of SendGrid: the request, and the code of each error.
+
 use postrider_seams::{Transport as _, transport};
 use serde_json::{Value, json};
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 /// v3 mail/send: the checks of the reference in its order, then the response that the first recipient asks for.
 fn rules(seen: &Seen) -> Reply {
@@ -56,13 +58,13 @@ fn rules(seen: &Seen) -> Reply {
 
 #[tokio::test]
 async fn n9_a_mail_arrives_in_parts() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("sendgrid://", &[("key", "SG.key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     let outcome = send(&provider, mail(&["ann@example.com", "blind@example.com"])).await;
     let receipt = delivered(&outcome);
     assert_eq!(receipt.id.as_deref(), Some("sg-77"));
     assert_eq!(receipt.detail["provider"].as_text(), Some("sendgrid"));
-    let body = world.seen()[0].json();
+    let body = fake.seen()[0].json();
     assert_eq!(
         body["personalizations"],
         json!([{"to": [{"email": "ann@example.com", "name": "Ann"}], "bcc": [{"email": "blind@example.com"}]}])
@@ -82,8 +84,8 @@ async fn n9_a_mail_arrives_in_parts() {
 
 #[tokio::test]
 async fn n9_every_error_has_its_code() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("sendgrid://", &[("key", "SG.key")]);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     for (to, expected) in [
         ("bad@x.org", ("rejected", "invalid_recipient", None)),
         ("field@x.org", ("rejected", "validation_error", None)),
@@ -94,31 +96,31 @@ async fn n9_every_error_has_its_code() {
         ("down@x.org", ("retryable", "provider_error", None)),
     ] {
         let outcome = send(&provider, mail(&[to])).await;
-        let (kind, code, after) = told(&outcome);
+        let (kind, code, after) = summary(&outcome);
         assert_eq!((kind, code.as_str(), after), expected, "{outcome:?}");
     }
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_is_ours_and_is_never_shown() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("sendgrid://", &[("key", "SG.hush")]);
+async fn g3_a_wrong_key_is_refused_not_rejected_and_never_shown() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("sendgrid://", &[("key", "SG.hush")]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;
-    assert_eq!(told(&outcome).0, "refused");
+    assert_eq!(summary(&outcome).0, "refused");
     assert!(!format!("{outcome:?} {provider:?}").contains("hush"));
     assert!(
         matches!(provider.probe().await, Err(transport::Error::Refused(words)) if !words.contains("hush"))
     );
-    world.provider("sendgrid://", &[("key", "SG.key")]).probe().await.unwrap();
+    fake.provider("sendgrid://", &[("key", "SG.key")]).probe().await.unwrap();
 }
 
 #[tokio::test]
-async fn g3_a_sender_that_alone_is_refused_is_the_rows() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("sendgrid://", &[("key", "SG.key")]);
+async fn g3_a_sender_refused_after_others_were_accepted_rejects_the_row() {
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     let stranger = || mail_from("stranger@example.net", &["ann@example.com"]);
-    assert_eq!(told(&send(&provider, stranger()).await).0, "refused");
+    assert_eq!(summary(&send(&provider, stranger()).await).0, "refused");
     delivered(&send(&provider, mail(&["ann@example.com"])).await);
     let outcome = send(&provider, stranger()).await;
-    assert_eq!(told(&outcome), ("rejected", "validation_error".to_owned(), None), "{outcome:?}");
+    assert_eq!(summary(&outcome), ("rejected", "validation_error".to_owned(), None), "{outcome:?}");
 }

@@ -1,9 +1,11 @@
+//! Tests of Amazon SES: the signed request, and the code of each error.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use postrider_seams::{Content, Transport as _, transport};
 use serde_json::json;
 
-use crate::stand_in::*;
+use crate::fake_provider::*;
 
 const KEYS: [(&str, &str); 2] =
     [("user", "AKIDEXAMPLE"), ("password", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")];
@@ -88,13 +90,13 @@ fn signature(seen: &Seen) -> String {
 
 #[tokio::test]
 async fn n9_the_message_arrives_as_it_is_and_signed() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("ses://eu-west-1?configuration_set=events", &KEYS);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("ses://eu-west-1?configuration_set=events", &KEYS);
     let envelope = mail(&["ann@example.com", "blind@example.com"]);
     let Content::Mail(sent) = envelope.content.clone() else { panic!() };
     let outcome = send(&provider, envelope).await;
     assert_eq!(delivered(&outcome).id.as_deref(), Some("0102018f-1"));
-    let body = world.seen()[0].json();
+    let body = fake.seen()[0].json();
     assert_eq!(STANDARD.decode(body["Content"]["Raw"]["Data"].as_str().unwrap()).unwrap(), sent.message);
     assert_eq!(body["Destination"], json!({"ToAddresses": ["ann@example.com", "blind@example.com"]}));
     assert_eq!(body["ConfigurationSetName"], "events");
@@ -105,8 +107,8 @@ async fn n9_the_message_arrives_as_it_is_and_signed() {
 
 #[tokio::test]
 async fn n9_every_error_has_its_code() {
-    let world = StandIn::start(rules).await;
-    let provider = world.provider("ses://eu-west-1", &KEYS);
+    let fake = FakeProvider::start(rules).await;
+    let provider = fake.provider("ses://eu-west-1", &KEYS);
     for (to, kind, code) in [
         ("bad@x.org", "rejected", "invalid_recipient"),
         ("field@x.org", "rejected", "validation_error"),
@@ -120,19 +122,19 @@ async fn n9_every_error_has_its_code() {
         ("down@x.org", "retryable", "provider_error"),
     ] {
         let outcome = send(&provider, mail(&[to])).await;
-        assert_eq!(told(&outcome), (kind, code.to_owned(), None), "{outcome:?}");
+        assert_eq!(summary(&outcome), (kind, code.to_owned(), None), "{outcome:?}");
     }
 }
 
 #[tokio::test]
-async fn g3_wrong_keys_are_ours_and_are_never_shown() {
-    let world = StandIn::start(rules).await;
+async fn g3_wrong_keys_are_refused_not_rejected_and_never_shown() {
+    let fake = FakeProvider::start(rules).await;
     for (user, password) in [("AKIDEXAMPLE", "hush"), ("AKIDOTHER", KEYS[1].1)] {
-        let provider = world.provider("ses://eu-west-1", &[("user", user), ("password", password)]);
+        let provider = fake.provider("ses://eu-west-1", &[("user", user), ("password", password)]);
         let outcome = send(&provider, mail(&["ann@example.com"])).await;
-        assert_eq!(told(&outcome).0, "refused", "{outcome:?}");
+        assert_eq!(summary(&outcome).0, "refused", "{outcome:?}");
         assert!(!format!("{outcome:?} {provider:?}").contains(password));
         assert!(matches!(provider.probe().await, Err(transport::Error::Refused(_))));
     }
-    world.provider("ses://eu-west-1", &KEYS).probe().await.unwrap();
+    fake.provider("ses://eu-west-1", &KEYS).probe().await.unwrap();
 }

@@ -76,7 +76,7 @@ fn every_option_is_read() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_without_the_password() {
+fn all_mistakes_are_reported_at_once_without_the_password() {
     let found = mistakes(
         "http://tim:s3cret@h.example/inbox?tls=maybe&connections=0&rate=fast&idle=soon&colour=red&auth=magic&helo=a%20b",
     );
@@ -91,6 +91,25 @@ fn a_user_without_a_password_and_auth_without_a_user_are_mistakes() {
     assert!(mistakes("smtp://tim@h.example")[0].contains("password"));
     assert!(mistakes("smtp://h.example?auth=plain")[0].contains("user"));
     assert!(!mistakes("not a url").is_empty());
+}
+
+#[test]
+fn a_misspelled_option_is_answered_with_the_known_one() {
+    assert_eq!(
+        mistakes("smtp://h.example?timeout_mial=5s"),
+        ["unknown option timeout_mial (did you mean `timeout_mail`?)"]
+    );
+    assert_eq!(mistakes("smtp://h.example?idle=0").len(), 1, "zero is no time to keep a connection");
+}
+
+#[test]
+fn a_relay_has_one_host_and_a_password_is_not_empty() {
+    assert!(mistakes("smtp://one.example,two.example")[0].contains("one host"));
+    assert!(mistakes("smtps://tim:@h.example")[0].contains("a user without a password"));
+    assert!(mistakes("smtp://")[0].contains("the host is missing"));
+    let settings = Settings::from_url("smtps://[2001:db8::1]:2465").unwrap();
+    assert_eq!((settings.host.as_str(), settings.port), ("2001:db8::1", 2465));
+    assert_eq!(settings.target(), "[2001:db8::1]:2465");
 }
 
 #[test]

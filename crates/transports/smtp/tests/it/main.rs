@@ -1,13 +1,13 @@
 //! Tests of the transport against relays that follow a script byte by byte, and against real servers if there are any.
 
-mod crowds;
+mod fixtures;
 mod pooling;
-mod real;
+mod real_servers;
+mod recipient_limits;
 mod recipients;
 mod refusals;
 mod relay;
 mod sending;
-mod silence;
+mod timeouts;
 mod tls;
-mod vanished;
-mod world;
+mod unreachable;

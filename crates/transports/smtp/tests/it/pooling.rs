@@ -6,8 +6,8 @@ use std::time::Duration;
 use postrider_seams::Transport;
 use tokio::time::{Instant, sleep};
 
+use crate::fixtures::{all_delivered, deferred, delivered, send, settings, smtp, soon, to};
 use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
-use crate::world::{all_delivered, deferred, delivered, send, settings, smtp, soon, to};
 use postrider_transport_smtp::{Settings, Smtp};
 
 fn one(address: &str) -> Vec<Act> {
@@ -66,7 +66,7 @@ async fn an_idle_connection_that_dies_under_the_first_command_is_no_failure() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_that_the_network_forgot_is_given_up_soon_and_is_no_failure() {
+async fn an_idle_connection_dropped_by_the_network_is_given_up_soon_and_is_no_failure() {
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), commands("c@y.test"), vec![Act::HearEnd]]),
         script([hello(), one("c@y.test")]),
@@ -81,7 +81,7 @@ async fn an_idle_connection_that_the_network_forgot_is_given_up_soon_and_is_no_f
 }
 
 #[tokio::test]
-async fn a_worn_connection_is_closed_with_quit() {
+async fn a_connection_at_its_mail_limit_is_closed_with_quit() {
     let quit = || vec![hear("QUIT"), say("221 bye"), Act::HearEnd];
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), quit()]),
@@ -109,7 +109,7 @@ async fn an_unused_connection_is_closed_after_a_while() {
 }
 
 #[tokio::test]
-async fn closing_says_goodbye() {
+async fn closing_sends_quit() {
     let relay = Relay::play(vec![script([hello(), vec![hear("QUIT"), say("221 bye"), Act::HearEnd]])]).await;
     let smtp = smtp(relay.port);
     smtp.probe().await.unwrap();
@@ -167,7 +167,7 @@ async fn a_dropped_call_gives_its_place_back_and_not_its_connection() {
 }
 
 #[tokio::test]
-async fn the_rate_holds_and_what_finds_no_room_is_deferred() {
+async fn the_rate_holds_and_mails_beyond_it_are_deferred() {
     let mails: Vec<_> = (0..4).map(|_| to("b@y.test")).collect();
     let all = script(std::iter::once(hello()).chain((0..4).map(|_| one("b@y.test"))));
     let relay = Relay::play(vec![all]).await;

@@ -2,10 +2,10 @@
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
 
-use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
-use crate::world::{
+use crate::fixtures::{
     delivered, envelope, mail, recipients, rejected, results, retryable, send, smtp, status, to,
 };
+use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
 use RecipientResult::{Accepted, Deferred, Refused};
 
 fn three() -> Vec<Act> {
@@ -78,7 +78,7 @@ async fn m09_served_recipients_are_kept_in_every_outcome() {
 }
 
 #[tokio::test]
-async fn m09_nobody_accepted_is_rejected_and_the_connection_goes_on_after_rset() {
+async fn m09_no_accepted_recipient_is_a_rejection_and_the_connection_continues_after_rset() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),
@@ -98,7 +98,7 @@ async fn m09_nobody_accepted_is_rejected_and_the_connection_goes_on_after_rset()
 }
 
 #[tokio::test]
-async fn m09_a_lone_dot_ends_a_text_that_nobody_wants() {
+async fn m09_a_lone_dot_ends_a_text_without_recipients() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),
@@ -141,12 +141,12 @@ async fn m09_a_refused_text_is_refused_for_all() {
     relay.finish().await;
 }
 
-fn crowd(names: std::ops::Range<usize>) -> Vec<String> {
+fn recipients_numbered(names: std::ops::Range<usize>) -> Vec<String> {
     names.map(|number| format!("u{number}@y.test")).collect()
 }
 
-fn asked(names: std::ops::Range<usize>) -> Vec<Act> {
-    crowd(names).iter().map(|name| hear(&format!("RCPT TO:<{name}>"))).collect()
+fn rcpt_commands(names: std::ops::Range<usize>) -> Vec<Act> {
+    recipients_numbered(names).iter().map(|name| hear(&format!("RCPT TO:<{name}>"))).collect()
 }
 
 fn answers(accepted: usize, full: &str, refused: usize) -> String {
@@ -156,7 +156,7 @@ fn answers(accepted: usize, full: &str, refused: usize) -> String {
 
 /// RFC 5321 4.5.3.1.10: recipients beyond the relay's limit follow in further transactions.
 #[tokio::test]
-async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
+async fn m09_too_many_recipients_are_split_over_transactions_of_one_attempt() {
     for full in ["452 4.5.3 too many recipients", "552 5.5.3 too many recipients", "452 too many recipients"]
     {
         let begin = || vec![hear("MAIL FROM:<a@x.test> SIZE=22")];
@@ -164,20 +164,20 @@ async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
         let relay = Relay::play(vec![script([
             hello(),
             begin(),
-            asked(0..7),
+            rcpt_commands(0..7),
             data(),
             vec![say(&answers(3, full, 4)), text(), say("250 ok")],
             begin(),
-            asked(3..6),
+            rcpt_commands(3..6),
             data(),
             vec![say(&answers(3, full, 0)), text(), say("250 ok")],
             begin(),
-            asked(6..7),
+            rcpt_commands(6..7),
             data(),
             vec![say(&answers(1, full, 0)), text(), say("250 ok")],
         ])])
         .await;
-        let names = crowd(0..7);
+        let names = recipients_numbered(0..7);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let outcomes = send(&smtp(relay.port), &[envelope(mail(&names))]).await;
         let receipt = delivered(&outcomes[0]);
@@ -189,7 +189,7 @@ async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
 
 /// The recipients that have a part of the mail are recorded, whatever happens to the rest.
 #[tokio::test]
-async fn m09_a_relay_that_goes_between_two_parts_leaves_the_rest_for_the_next_try() {
+async fn m09_a_relay_that_closes_between_two_parts_leaves_the_rest_for_the_next_attempt() {
     let relay = Relay::play(vec![script([
         hello(),
         three(),
@@ -205,7 +205,7 @@ async fn m09_a_relay_that_goes_between_two_parts_leaves_the_rest_for_the_next_tr
 
 /// A relay that refuses the first recipient as too many accepts none: a temporary refusal, not a full transaction.
 #[tokio::test]
-async fn m09_no_room_for_the_first_recipient_is_a_refusal_for_now() {
+async fn m09_a_recipient_limit_at_the_first_recipient_is_a_temporary_refusal() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),

@@ -2,11 +2,11 @@
 
 use postrider_seams::{Transport, Value, transport};
 
-use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
-use crate::world::{
+use crate::fixtures::{
     all_delivered, deferred, delivered, envelope, mail, refused, rejected, retryable, send, settings, smtp,
     soon, status, to,
 };
+use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
 use postrider_transport_smtp::Smtp;
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn g3_a_554_greeting_refuses_us() {
 }
 
 #[tokio::test]
-async fn g3_authentication_wanted_at_mail_refuses_us_and_the_rest_is_not_asked() {
+async fn g3_authentication_required_at_mail_refuses_us_and_the_rest_is_not_tried() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),
@@ -35,7 +35,7 @@ async fn g3_authentication_wanted_at_mail_refuses_us_and_the_rest_is_not_asked()
 }
 
 #[tokio::test]
-async fn g3_a_sender_refused_alone_is_us_beside_another_it_is_the_row() {
+async fn g3_a_refused_sender_is_our_fault_unless_another_sender_is_accepted() {
     let mut foreign = mail(&["b@y.test"]);
     foreign.from = "evil@z.test".to_owned();
     let refusal = || {
@@ -58,14 +58,14 @@ async fn g3_a_sender_refused_alone_is_us_beside_another_it_is_the_row() {
     let smtp = smtp(relay.port);
     let alone = send(&smtp, &[envelope(foreign.clone())]).await;
     refused(&alone[0]);
-    let beside = send(&smtp, &[envelope(foreign), to("c@y.test")]).await;
-    rejected(&beside[0]);
-    delivered(&beside[1]);
+    let outcomes = send(&smtp, &[envelope(foreign), to("c@y.test")]).await;
+    rejected(&outcomes[0]);
+    delivered(&outcomes[1]);
     relay.finish().await;
 }
 
 #[tokio::test]
-async fn g1_nobody_home_costs_one_attempt_and_the_rest_nothing() {
+async fn g1_an_unreachable_relay_costs_one_attempt_and_the_rest_nothing() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let smtp = smtp(port);
@@ -152,7 +152,7 @@ async fn a_421_to_a_recipient_fails_that_mail_and_the_next_goes_on_over_a_new_co
 }
 
 #[tokio::test]
-async fn the_words_of_a_relay_are_cleaned_and_shortened() {
+async fn replies_are_cleaned_and_shortened() {
     let noise = format!("550 5.1.1 \u{1b}[31mred\u{7}\t{}", "x".repeat(900));
     let relay = Relay::play(vec![script([
         hello(),

@@ -5,8 +5,8 @@ use postrider_seams::envelope::RecipientResult;
 use postrider_seams::transport::Capabilities;
 use postrider_seams::{Mail, Outcome, Rest, Transport};
 
+use crate::fixtures::{all_delivered, delivered, envelope, mail, rejected, results, send, smtp, status, to};
 use crate::relay::{Act, BARE_HELLO, Relay, commands, hear, hello, say, script, text};
-use crate::world::{all_delivered, delivered, envelope, mail, rejected, results, send, smtp, status, to};
 
 #[tokio::test]
 async fn a_mail_is_two_writes_and_its_queue_id_is_kept() {
@@ -25,7 +25,7 @@ async fn a_mail_is_two_writes_and_its_queue_id_is_kept() {
 }
 
 #[tokio::test]
-async fn with_pipelining_the_next_mail_rides_with_the_text_of_the_last() {
+async fn with_pipelining_the_next_commands_share_a_write_with_the_text() {
     // The relay replies only after it received the text and the next mail's commands.
     let relay = Relay::play(vec![script([
         hello(),
@@ -150,7 +150,7 @@ async fn a_message_of_many_blocks_arrives_whole() {
 }
 
 #[tokio::test]
-async fn needs_of_a_mail_are_announced() {
+async fn required_extensions_are_announced() {
     let mut needy = mail(&["jörg@y.test"]);
     needy.utf8 = true;
     needy.message = Bytes::from("Subject: ö\r\n\r\nö\r\n");
@@ -174,7 +174,7 @@ async fn needs_of_a_mail_are_announced() {
 }
 
 #[tokio::test]
-async fn what_the_relay_could_never_take_is_rejected_without_asking() {
+async fn mails_that_the_relay_can_never_accept_are_rejected_without_a_request() {
     let mut smuggler = mail(&["b@y.test"]);
     smuggler.message = Bytes::from_static(b"x\r\n\n.\nMAIL FROM:<evil@x.test>\r\n");
     let injector = mail(&["b@y.test>\r\nRCPT TO:<evil@x.test"]);
@@ -224,7 +224,7 @@ async fn a_mail_to_thousands_goes_in_windows() {
 }
 
 #[tokio::test]
-async fn limits_are_what_the_settings_say() {
+async fn limits_come_from_the_settings() {
     let smtp = smtp(1);
     assert_eq!(smtp.capabilities(), Capabilities::new(20, 8));
 }

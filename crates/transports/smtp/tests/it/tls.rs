@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use postrider_seams::{Transport, transport};
-use postrider_transport_smtp::{Credentials, Mechanism, Secret, Settings, Smtp, Tls};
+use postrider_seams::{Secret, Transport, transport};
+use postrider_transport_smtp::{Credentials, Mechanism, Settings, Smtp, Tls};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::fixtures::{delivered, refused, retryable, send, to};
 use crate::relay::{Act, HELLO, Relay, commands, hear, hello, say, script, text};
-use crate::world::{delivered, refused, retryable, send, to};
 
 /// Creates a certificate for `name`, and the file that makes it trusted.
 fn certificate(name: &str) -> (TlsAcceptor, tempfile::NamedTempFile) {
@@ -70,7 +70,7 @@ async fn tls_from_the_first_byte() {
 }
 
 #[tokio::test]
-async fn starttls_greets_again_and_forgets_what_was_said_before() {
+async fn starttls_sends_ehlo_again_and_discards_earlier_replies() {
     let (acceptor, ca) = certificate("localhost");
     let relay = Relay::play_with(
         vec![script([starttls(), vec![Act::Say(HELLO.to_owned())], mail()])],
@@ -83,7 +83,7 @@ async fn starttls_greets_again_and_forgets_what_was_said_before() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let (acceptor, _ca) = certificate("localhost");
     let relay = Relay::play_with(vec![vec![Act::Secure]], Some(acceptor)).await;
     let smtp = Smtp::new(settings(relay.port, Tls::Implicit, None)).unwrap();
@@ -102,7 +102,7 @@ async fn a_certificate_for_another_name_is_refused() {
 }
 
 #[tokio::test]
-async fn plain_text_behind_the_answer_to_starttls_is_not_believed() {
+async fn plain_text_after_the_answer_to_starttls_is_not_trusted() {
     let (acceptor, ca) = certificate("localhost");
     let injected = Act::Say("220 go ahead\r\n250 relay\r\n".to_owned());
     let mut acts = starttls();
@@ -136,7 +136,7 @@ async fn authenticate(mechanism: Mechanism, offer: &str, acts: Vec<Act>) -> Resu
 }
 
 #[tokio::test]
-async fn each_mechanism_says_what_its_standard_says() {
+async fn each_mechanism_follows_its_standard() {
     let ok = || say("235 2.7.0 welcome");
     let plain = format!("AUTH PLAIN {}", STANDARD.encode("\0tim\0sesame-street"));
     authenticate(Mechanism::Plain, "250-relay\r\n250 AUTH LOGIN PLAIN", vec![hear(&plain), ok()])
@@ -179,7 +179,7 @@ async fn g3_a_wrong_password_refuses_us_and_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_password_check_that_is_down_is_no_wrong_password() {
+async fn a_temporary_authentication_failure_is_not_a_wrong_password() {
     let acts = vec![Act::HearPrefix("AUTH PLAIN"), say("454 4.7.0 temporary authentication failure")];
     let error = authenticate(Mechanism::Plain, "250-relay\r\n250 AUTH PLAIN", acts).await.unwrap_err();
     assert!(matches!(error, transport::Error::Unreachable(_)), "{error}");

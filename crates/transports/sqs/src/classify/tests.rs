@@ -3,7 +3,7 @@ use aws_sdk_sqs::error::ConnectorError;
 use super::*;
 
 #[test]
-fn an_entrys_fault_is_its_senders_or_sqss() {
+fn an_entry_error_is_the_senders_or_sqss() {
     assert!(matches!(entry(true, "InvalidMessageContents", "bad"), Outcome::Rejected(_)));
     assert!(matches!(entry(true, "SomethingNew", "bad"), Outcome::Rejected(_)));
     assert!(matches!(entry(false, "InternalError", "sorry"), Outcome::Retryable(_)));
@@ -24,7 +24,7 @@ fn codes_are_known_with_and_without_their_namespace() {
 }
 
 #[test]
-fn g1_want_of_descriptors_costs_no_attempt() {
+fn g1_exhausted_descriptors_cost_no_attempt() {
     use aws_sdk_sqs::operation::send_message::SendMessageError;
     let failed = |code| {
         let error = ConnectorError::io(std::io::Error::from_raw_os_error(code).into());

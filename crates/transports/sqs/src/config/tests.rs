@@ -21,7 +21,7 @@ fn keys_and_an_emulator_can_be_named() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_mistake_is_reported_at_once() {
     let url = "aws://AK@EU_west,b?endpoint=ftp://x&account=1&connect_timeout=0s&batch=0&requests=x&max_size=0&odd=1";
     let mistakes = read(url).unwrap_err();
     assert_eq!(mistakes.len(), 11, "{mistakes:#?}");

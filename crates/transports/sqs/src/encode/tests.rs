@@ -9,7 +9,7 @@ fn entry(
     payload: &[u8],
     headers: &[(&str, &str)],
     dedupe: &str,
-) -> Result<Entry, Outcome> {
+) -> Result<BatchEntry, Outcome> {
     let record = Record {
         topic: topic.to_owned(),
         key: key.map(str::to_owned),
@@ -38,7 +38,7 @@ fn text_goes_as_it_is_and_the_rest_as_base64() {
 }
 
 #[test]
-fn what_sqs_never_takes_is_rejected_here() {
+fn records_that_sqs_never_accepts_are_rejected() {
     assert!(matches!(entry("q", None, b"", &[], "d"), Err(Outcome::Rejected(_))));
     assert!(matches!(entry("q", None, &[b'x'; 1001], &[], "d"), Err(Outcome::Rejected(_))));
     assert!(matches!(entry("q", None, &[b'x'; 990], &[("name", "value")], "d"), Err(Outcome::Rejected(_))));

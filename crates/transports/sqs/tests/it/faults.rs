@@ -7,11 +7,11 @@ use postrider_seams::{Content, Outcome, Transport as _, transport};
 use postrider_services::Ministack;
 use tokio::time::Instant;
 
-use crate::queues::{attribute, client, create, sqs, take, url};
+use crate::server::{attribute, client, create, sqs, take, url};
 use crate::world::*;
 
 #[tokio::test]
-async fn o10_what_is_delivered_can_be_read() {
+async fn o10_delivered_records_can_be_read() {
     let (url, name) = (url().await, unique("deals"));
     let client = client(&url).await;
     let queue = create(&client, &name).await;
@@ -91,7 +91,7 @@ async fn o08_a_fifo_queue_keeps_the_order_of_each_key_and_drops_duplicates() {
 }
 
 #[tokio::test]
-async fn o10_a_service_that_is_away_is_told_as_such_and_found_when_it_is_back() {
+async fn o10_an_unavailable_service_is_reported_and_used_again_when_it_is_back() {
     let mut server = tokio::task::spawn_blocking(|| Ministack::start().unwrap()).await.unwrap();
     server.kill();
     let (url, name) = (server.url(), unique("deals"));
@@ -103,7 +103,7 @@ async fn o10_a_service_that_is_away_is_told_as_such_and_found_when_it_is_back() 
     }
     for _ in 0..2 {
         server = tokio::task::spawn_blocking(move || {
-            server.start_again().unwrap();
+            server.restart().unwrap();
             server
         })
         .await

@@ -1,7 +1,7 @@
 //! Tests of the transport against an SQS emulator.
 
 mod faults;
-mod queues;
 mod refusals;
-#[path = "../../../../broker/testing/world.rs"]
+mod server;
+#[path = "../../../../seams/testing/records.rs"]
 mod world;

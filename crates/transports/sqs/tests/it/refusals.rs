@@ -2,11 +2,11 @@
 
 use postrider_seams::{Content, Envelope};
 
-use crate::queues::{client, create, sqs, take, url};
+use crate::server::{client, create, sqs, take, url};
 use crate::world::*;
 
 #[tokio::test]
-async fn a_queue_that_does_not_exist_is_refused_while_others_flow() {
+async fn records_for_a_missing_queue_are_rejected_and_others_delivered() {
     let (url, name) = (url().await, unique("deals"));
     let client = client(&url).await;
     let queue = create(&client, &name).await;
@@ -19,7 +19,7 @@ async fn a_queue_that_does_not_exist_is_refused_while_others_flow() {
 }
 
 #[tokio::test]
-async fn what_sqs_never_takes_is_rejected_here() {
+async fn records_that_sqs_never_accepts_are_rejected() {
     let (url, name) = (url().await, unique("deals"));
     let client = client(&url).await;
     create(&client, &name).await;

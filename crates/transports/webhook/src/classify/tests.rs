@@ -4,7 +4,7 @@ use postrider_seams::Value;
 
 use super::*;
 
-const CONTEXT: Context = Context {
+const CONTEXT: AttemptContext = AttemptContext {
     took: Duration::from_millis(12),
     signed: true,
     may_postpone: true,
@@ -12,11 +12,11 @@ const CONTEXT: Context = Context {
     now: 0,
 };
 
-fn answered(status: u16, retry_after: Option<&str>, body: &str) -> (Outcome, Health) {
+fn answered(status: u16, retry_after: Option<&str>, body: &str) -> (Outcome, HostHealth) {
     let mut headers = HeaderMap::new();
     headers.extend(retry_after.map(|text| ("retry-after".parse().ok(), text.parse().unwrap())));
     let body = Bytes::copy_from_slice(body.as_bytes());
-    answer(&Answer { status, version: Version::HTTP_11, headers, body, cut: false }, CONTEXT)
+    response(&HttpResponse { status, version: Version::HTTP_11, headers, body, truncated: false }, CONTEXT)
 }
 
 fn recorded(outcome: &Outcome) -> (String, Option<String>) {
@@ -72,19 +72,19 @@ fn j05_retry_after_counts_for_429_and_503() {
     for status in [429, 503] {
         let (outcome, health) = answered(status, Some("90"), "");
         assert_eq!(outcome.failure().unwrap().after, Some(Duration::from_secs(90)));
-        assert_eq!(health, Health::Hold(Duration::from_secs(90)));
+        assert_eq!(health, HostHealth::Hold(Duration::from_secs(90)));
     }
     let (outcome, health) = answered(500, Some("90"), "");
-    assert_eq!((outcome.failure().unwrap().after, health), (None, Health::Unwell));
+    assert_eq!((outcome.failure().unwrap().after, health), (None, HostHealth::Failing));
     let (outcome, health) = answered(429, None, "");
-    assert_eq!((outcome.failure().unwrap().after, health), (None, Health::Well));
+    assert_eq!((outcome.failure().unwrap().after, health), (None, HostHealth::Healthy));
     assert_eq!(answered(429, Some("999999"), "").0.failure().unwrap().after, Some(Duration::from_hours(1)));
 }
 
 #[test]
-fn j05_gone_is_not_any_other_refusal() {
-    assert_eq!(answered(410, None, "").1, Health::Gone);
-    assert_eq!(answered(404, None, "").1, Health::Well);
+fn j05_gone_differs_from_other_refusals() {
+    assert_eq!(answered(410, None, "").1, HostHealth::Gone);
+    assert_eq!(answered(404, None, "").1, HostHealth::Healthy);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn j05_a_receiver_may_postpone_where_it_was_agreed() {
     );
     assert_eq!(
         (recorded(&outcome), health),
-        (("SUCCESS".to_owned(), Some("TRANSIENT".to_owned())), Health::Well)
+        (("SUCCESS".to_owned(), Some("TRANSIENT".to_owned())), HostHealth::Healthy)
     );
     for (body, after) in [
         (r#"{"ack":false}"#, 30),
@@ -113,10 +113,15 @@ fn j05_a_receiver_may_postpone_where_it_was_agreed() {
         assert_eq!(kind(&answered(200, None, body).0), "delivered", "{body}");
     }
     let body = Bytes::from_static(br#"{"ack":false}"#);
-    let whole =
-        Answer { status: 200, version: Version::HTTP_11, headers: HeaderMap::new(), body, cut: false };
-    let context = Context { may_postpone: false, ..CONTEXT };
-    assert_eq!(kind(&answer(&whole, context).0), "delivered", "nobody agreed to it");
+    let whole = HttpResponse {
+        status: 200,
+        version: Version::HTTP_11,
+        headers: HeaderMap::new(),
+        body,
+        truncated: false,
+    };
+    let context = AttemptContext { may_postpone: false, ..CONTEXT };
+    assert_eq!(kind(&response(&whole, context).0), "delivered", "nobody agreed to it");
 }
 
 #[test]
@@ -129,25 +134,26 @@ fn j01_the_attempt_is_on_record() {
 }
 
 #[test]
-fn j05_what_can_not_be_dialled_is_permanent() {
+fn j05_an_undiallable_target_is_permanent() {
     let wrong = Target::parse("nonsense").unwrap_err();
     let (outcome, health) = error(&wrong, CONTEXT);
-    assert_eq!((kind(&outcome), health), ("rejected", Health::Unknown));
+    assert_eq!((kind(&outcome), health), ("rejected", HostHealth::Unknown));
     assert_eq!(recorded(&outcome), ("CONNECTION_ERROR".to_owned(), Some("PERMANENT".to_owned())));
 }
 
 #[test]
-fn g1_what_could_not_be_tried_costs_no_attempt() {
-    let of = |fault| {
-        let wrong = Error { fault, message: "no".into(), causes: Vec::new(), sent: false, status: None };
+fn g1_a_request_that_was_not_tried_costs_no_attempt() {
+    let of = |error_kind| {
+        let wrong =
+            Error { kind: error_kind, message: "no".into(), causes: Vec::new(), sent: false, status: None };
         let (outcome, health) = error(&wrong, CONTEXT);
         let after = outcome.failure().and_then(|failure| failure.after);
         (kind(&outcome), after.is_some_and(|after| after >= Duration::from_secs(1)), health)
     };
-    for fault in [Fault::Busy, Fault::Lookups, Fault::Exhausted] {
-        assert_eq!(of(fault), ("deferred", true, Health::Unknown), "{fault:?}");
+    for fault in [ErrorKind::Busy, ErrorKind::TooManyLookups, ErrorKind::Exhausted] {
+        assert_eq!(of(fault), ("deferred", true, HostHealth::Unknown), "{fault:?}");
     }
-    assert_eq!(of(Fault::Unanswered), ("deferred", true, Health::Unwell));
-    assert_eq!(of(Fault::Dns), ("retryable", false, Health::Unwell));
-    assert_eq!(of(Fault::Connect), ("retryable", false, Health::Unwell));
+    assert_eq!(of(ErrorKind::DnsTimeout), ("deferred", true, HostHealth::Failing));
+    assert_eq!(of(ErrorKind::Dns), ("retryable", false, HostHealth::Failing));
+    assert_eq!(of(ErrorKind::Connect), ("retryable", false, HostHealth::Failing));
 }

@@ -12,15 +12,15 @@ fn nothing_need_be_said() {
 
 #[test]
 fn networks_can_be_allowed() {
-    let beside =
+    let overrides =
         [("allow".to_owned(), "127.0.0.0/8, ::1".to_owned()), ("plain_http".to_owned(), "never".to_owned())];
-    let settings = Settings::from_url("webhook://?per_host=8&timeout=5s", &beside).unwrap();
+    let settings = Settings::from_url("webhook://?per_host=8&timeout=5s", &overrides).unwrap();
     assert_eq!(settings.guard.allow.len(), 2);
     assert_eq!((settings.guard.plain_http, settings.per_host), (PlainHttp::Never, 8));
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_mistake_is_reported_at_once() {
     let url = "http://a.example?allow=10.0.0.1/8,x&plain_http=maybe&timeout=10m&per_host=0&odd=1&roots=system&ca_file=x";
     let mistakes = read(url).unwrap_err();
     assert_eq!(mistakes.len(), 9, "{mistakes:#?}");

@@ -22,12 +22,12 @@ fn webhook(headers: &[(&str, &str)]) -> Webhook {
     }
 }
 
-fn encoded(webhook: &Webhook) -> Result<Call, Unsendable> {
+fn encoded(webhook: &Webhook) -> Result<HttpRequest, EncodeError> {
     encode("0HZXEQ5Y8JY5Z", webhook, Target::parse(&webhook.url).unwrap(), 1_614_265_330)
 }
 
 #[test]
-fn j12_what_is_ours_can_not_be_overridden() {
+fn j12_reserved_headers_cannot_be_overridden() {
     let plain = encoded(&webhook(&[])).unwrap().headers;
     let names = RESERVED.map(|name| (name, "forged"));
     let upper = RESERVED.map(str::to_uppercase);
@@ -47,13 +47,13 @@ fn j12_what_is_ours_can_not_be_overridden() {
 }
 
 #[test]
-fn j10_a_secret_that_is_none_never_means_unsigned() {
+fn j10_an_invalid_secret_never_means_unsigned() {
     let mut broken = webhook(&[]);
     broken.signing.push(Secret::new("whsec_???"));
-    assert!(matches!(encoded(&broken), Err(Unsendable::Secret(_))));
+    assert!(matches!(encoded(&broken), Err(EncodeError::Secret(_))));
     let mut broken = webhook(&[]);
     broken.authorization = Some(Secret::new("Bearer a\r\nX: y"));
-    assert!(matches!(encoded(&broken), Err(Unsendable::Secret(_))));
+    assert!(matches!(encoded(&broken), Err(EncodeError::Secret(_))));
 }
 
 proptest! {

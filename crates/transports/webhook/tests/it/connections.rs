@@ -8,7 +8,9 @@ use postrider_seams::{Outcome, Webhook};
 use postrider_transport_webhook::Webhooks;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::world::{Server, assert_summary, deliver, raw, read_request, settings, status, webhook, webhooks};
+use crate::fixtures::{
+    Server, assert_summary, deliver, raw, read_request, settings, status, webhook, webhooks,
+};
 
 #[tokio::test]
 async fn a_connection_is_kept_for_the_next_request() {
@@ -37,7 +39,7 @@ async fn a_kept_connection_that_was_closed_costs_nothing() {
 
 #[tokio::test]
 async fn a_connection_that_was_closed_while_it_idled_is_replaced() {
-    let (closed, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (closed, mut reported) = tokio::sync::mpsc::unbounded_channel();
     let address = raw(move |_, mut stream| {
         let closed = closed.clone();
         async move {
@@ -54,12 +56,12 @@ async fn a_connection_that_was_closed_while_it_idled_is_replaced() {
     for _ in 0..3 {
         let outcome = deliver(&webhooks, webhook(&format!("http://{address}/"))).await;
         assert_summary(&outcome, "delivered", "SUCCESS", "");
-        assert_eq!(told.recv().await, Some(0), "nothing was sent on a dead connection");
+        assert_eq!(reported.recv().await, Some(0), "nothing was sent on a dead connection");
     }
 }
 
 #[tokio::test]
-async fn what_may_have_been_sent_is_not_sent_again() {
+async fn a_request_that_may_have_been_sent_is_not_repeated() {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
     let address = raw(move |_, mut stream| {
@@ -83,7 +85,7 @@ async fn what_may_have_been_sent_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_vanished_costs_one_timeout_and_not_one_for_each_connection() {
+async fn an_unreachable_host_costs_one_timeout_not_one_per_connection() {
     let server = Server::start(|_| status(200)).await;
     let proxy = postrider_services::Proxy::start(server.address).unwrap();
     let url = format!("http://{}/hook", proxy.address());

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::world::{
+use crate::fixtures::{
     Server, assert_summary, deliver, envelope, raw, read_request, settings, status, webhook, webhooks,
 };
 
@@ -90,7 +90,7 @@ async fn j05_a_reset_in_the_answer_is_a_connection_error() {
 }
 
 #[tokio::test]
-async fn j05_what_is_not_http_is_unknown() {
+async fn j05_a_response_that_is_not_http_is_unknown() {
     let address = raw(|_, mut stream| async move {
         read_request(&mut stream).await;
         answer(&mut stream, "220 mail.example ESMTP\r\n").await;
@@ -101,7 +101,7 @@ async fn j05_what_is_not_http_is_unknown() {
 }
 
 #[tokio::test]
-async fn j05_nobody_there_is_a_connection_error() {
+async fn j05_a_refused_connection_is_a_connection_error() {
     let address = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
@@ -144,7 +144,7 @@ async fn g1_a_resolver_without_sockets_or_servers_costs_no_attempt() {
 }
 
 #[tokio::test]
-async fn the_calls_deadline_wins_over_the_rows_wish() {
+async fn the_calls_deadline_overrides_the_rows_timeout() {
     let address = raw(|_, mut stream| async move {
         read_request(&mut stream).await;
         std::future::pending::<()>().await;
@@ -157,7 +157,7 @@ async fn the_calls_deadline_wins_over_the_rows_wish() {
 }
 
 #[tokio::test]
-async fn j09_a_host_that_hangs_delays_no_other_and_is_soon_left_alone() {
+async fn j09_a_hanging_host_delays_no_other_and_is_soon_held() {
     let hanging = raw(|_, mut stream| async move {
         read_request(&mut stream).await;
         std::future::pending::<()>().await;

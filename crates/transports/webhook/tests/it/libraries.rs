@@ -3,7 +3,7 @@
 use postrider_seams::Secret;
 use postrider_services::{Library, Signed, verify};
 
-use crate::world::{SECRET, Seen, Server, deliver, status, webhook, webhooks};
+use crate::fixtures::{SECRET, Seen, Server, deliver, status, webhook, webhooks};
 
 const OLD: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const OTHER: &str = "whsec_5WbX5kEWLlfzsGNjH64I8lOOqUB6e8FH";

@@ -15,16 +15,16 @@ use postrider_transport_webhook::{Settings, Webhooks};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::world::{Answer, Server, deliver, envelope, settings, status, webhook};
+use crate::fixtures::{Answer, Server, deliver, envelope, settings, status, webhook};
 
 /// A resolver like the system's: a bounded number of concurrent lookups, of which those of `hang…` never end.
-struct Hanging {
+struct HangingResolver {
     places: Semaphore,
     server: SocketAddr,
 }
 
 #[async_trait]
-impl Resolve for Hanging {
+impl Resolve for HangingResolver {
     async fn resolve(&self, host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
         let _place = self.places.acquire().await.map_err(io::Error::other)?;
         if host.starts_with("hang") {
@@ -35,7 +35,7 @@ impl Resolve for Hanging {
 }
 
 fn hanging(settings: Settings, server: &Server) -> Arc<Webhooks> {
-    let resolver = Hanging { places: Semaphore::new(64), server: server.address };
+    let resolver = HangingResolver { places: Semaphore::new(64), server: server.address };
     Arc::new(Webhooks::with_resolver(settings, Arc::new(resolver)).unwrap())
 }
 
@@ -92,7 +92,7 @@ async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() 
 }
 
 #[tokio::test]
-async fn g1_a_name_that_never_answers_waits_longer_each_time_and_says_why() {
+async fn g1_a_name_that_never_resolves_waits_longer_each_time_with_a_reason() {
     let server = Server::start(|_| status(200)).await;
     let breaker =
         BreakerSettings { failures: 2, wait: Duration::from_millis(300), ..BreakerSettings::default() };

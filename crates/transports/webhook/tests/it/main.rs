@@ -1,10 +1,10 @@
 //! Tests of webhooks against real servers on loopback: what they receive, how they answer, and how they fail.
 
-mod answers;
+mod address_guard;
 mod connections;
 mod faults;
-mod guarded;
+mod fixtures;
 mod libraries;
 mod lookups;
+mod responses;
 mod tls;
-mod world;

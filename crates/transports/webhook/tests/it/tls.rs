@@ -7,7 +7,7 @@ use hyper::Version;
 use postrider_transport_webhook::{Settings, Webhooks};
 use tempfile::NamedTempFile;
 
-use crate::world::{Server, assert_summary, certificates, deliver, settings, status, webhook, webhooks};
+use crate::fixtures::{Server, assert_summary, certificates, deliver, settings, status, webhook, webhooks};
 
 /// Returns settings that trust this root.
 fn trusting(root: &str) -> (Settings, NamedTempFile) {
@@ -23,7 +23,7 @@ fn url(server: &Server) -> String {
 }
 
 #[tokio::test]
-async fn http_1_and_2_are_spoken_as_the_server_likes() {
+async fn http_1_and_2_are_negotiated_with_the_server() {
     let offers: [(&[&[u8]], Version); 3] = [
         (&[b"h2", b"http/1.1"], Version::HTTP_2),
         (&[b"http/1.1"], Version::HTTP_11),
@@ -92,7 +92,7 @@ async fn http_2_goes_on_after_goaway() {
     let served = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&served);
     // Each connection accepts one request, then announces that it accepts no more.
-    let address = crate::world::raw(move |_, stream| {
+    let address = crate::fixtures::raw(move |_, stream| {
         let (acceptor, served) = (acceptor.clone(), Arc::clone(&counted));
         async move {
             let stream = hyper_util::rt::TokioIo::new(acceptor.accept(stream).await.unwrap());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::rig::journal::{self, Entry};
+use crate::support::journal::{self, Entry};
 
 /// The lease in seconds.
 pub const LEASE: i64 = 6;
@@ -66,7 +66,7 @@ pub struct Evidence {
 
 #[derive(Default)]
 pub struct Findings {
-    pub breaches: Vec<String>,
+    pub violations: Vec<String>,
     pub steps_back: usize,
     /// Copies beyond the first.
     pub copies: usize,
@@ -107,11 +107,13 @@ pub fn compare(evidence: &Evidence, rows: u32) -> Findings {
     let mails = journal::by_subject(&evidence.mails);
     let mut findings = Findings::default();
     if evidence.histories.len() != rows as usize {
-        findings.breaches.push(format!("{rows} mails were accepted, {} are there", evidence.histories.len()));
+        findings
+            .violations
+            .push(format!("{rows} mails were accepted, {} are there", evidence.histories.len()));
     }
     for number in 0..rows {
         let Some(history) = evidence.histories.get(&id(number)) else {
-            findings.breaches.push(format!("{} is gone", id(number)));
+            findings.violations.push(format!("{} is gone", id(number)));
             continue;
         };
         let copies = mails.get(subject(number).as_str()).map_or(0, Vec::len);
@@ -128,33 +130,33 @@ impl Findings {
         let (end, status) =
             if refused { ("FAILED-ACKNOWLEDGED", "FAILED") } else { ("SENT-ACKNOWLEDGED", "SENT") };
         let steps = &history.steps;
-        let mut demand = |holds: bool, what: &str| {
+        let mut require = |holds: bool, what: &str| {
             if !holds {
                 let steps: Vec<&str> = steps.iter().map(|step| step.state.as_str()).collect();
-                self.breaches.push(format!(
+                self.violations.push(format!(
                     "{id}: {what} ({}, {copies} copies, calls {calls:?}, history {steps:?})",
                     history.latest
                 ));
             }
         };
-        demand(history.latest == end, "it is not where it should be");
-        demand((copies == 0) == refused, "the relay has it, or has it not");
-        demand(!calls.is_empty(), "the application was never told");
-        demand(calls.iter().all(|told| *told == status), "the application was told wrong");
-        demand(steps.first().is_some_and(|step| step.state == STEPS[0]), "its history has no beginning");
-        demand(steps.last().is_some_and(|step| step.state == history.latest), "its history has no end");
+        require(history.latest == end, "it is not where it should be");
+        require((copies == 0) == refused, "the relay has it, or has it not");
+        require(!calls.is_empty(), "the application got no callback");
+        require(calls.iter().all(|call| *call == status), "the application got a wrong status");
+        require(steps.first().is_some_and(|step| step.state == STEPS[0]), "its history has no beginning");
+        require(steps.last().is_some_and(|step| step.state == history.latest), "its history has no end");
         let pairs = || steps.iter().zip(steps.iter().skip(1));
         let allowed = |(from, to): (&Step, &Step)| {
             MOVES.contains(&(from.state.as_str(), to.state.as_str()))
                 && from.second.zip(to.second).is_none_or(|(from, to)| from <= to)
         };
-        demand(pairs().all(allowed), "its history has a gap, or is out of order");
+        require(pairs().all(allowed), "its history has a gap, or is out of order");
         let held = |(from, to): (&Step, &Step)| {
             let claimed = from.state.ends_with("ING") || from.state.starts_with("CALLING");
             let long = from.second.zip(to.second).is_some_and(|(from, to)| to - from > LEASE + GRACE);
             claimed && long && history.every_move
         };
-        demand(!pairs().any(held), "it was stuck beyond its lease");
+        require(!pairs().any(held), "it was stuck beyond its lease");
         let place = |step: &Step| STEPS.iter().position(|known| *known == step.state);
         self.steps_back += pairs().filter(|(from, to)| place(from) > place(to)).count();
         self.copies += copies.saturating_sub(1);
@@ -170,20 +172,20 @@ fn the_audit_finds_lost_mails_gaps_and_silence() {
         (0..).zip(states).map(step).collect::<Vec<Step>>()
     };
     let whole = [&STEPS[..2], &STEPS[3..8]].concat();
-    let breaches = |steps: Vec<Step>, copies: usize, calls: &[&str]| {
+    let violations = |steps: Vec<Step>, copies: usize, calls: &[&str]| {
         let latest = steps.last().unwrap().state.clone();
         let mut findings = Findings::default();
         findings.mail("a", &History { latest, steps, every_move: true }, false, copies, calls);
-        findings.breaches.join("\n")
+        findings.violations.join("\n")
     };
-    assert_eq!(breaches(steps(&whole), 1, &["SENT"]), "");
-    assert!(breaches(steps(&whole), 0, &["SENT"]).contains("relay"));
-    assert!(breaches(steps(&whole), 1, &[]).contains("never told"));
-    assert!(breaches(steps(&whole), 1, &["FAILED"]).contains("told wrong"));
-    assert!(breaches(steps(&whole[..5]), 1, &["SENT"]).contains("not where it should be"));
+    assert_eq!(violations(steps(&whole), 1, &["SENT"]), "");
+    assert!(violations(steps(&whole), 0, &["SENT"]).contains("relay"));
+    assert!(violations(steps(&whole), 1, &[]).contains("no callback"));
+    assert!(violations(steps(&whole), 1, &["FAILED"]).contains("wrong status"));
+    assert!(violations(steps(&whole[..5]), 1, &["SENT"]).contains("not where it should be"));
     let gap: Vec<&str> = whole.iter().copied().filter(|state| *state != "PROCESSING").collect();
-    assert!(breaches(steps(&gap), 1, &["SENT"]).contains("gap"));
+    assert!(violations(steps(&gap), 1, &["SENT"]).contains("gap"));
     let mut stuck = steps(&whole);
     stuck.iter_mut().skip(2).for_each(|step| step.second = step.second.map(|second| second + 1000));
-    assert!(breaches(stuck, 1, &["SENT"]).contains("stuck"));
+    assert!(violations(stuck, 1, &["SENT"]).contains("stuck"));
 }

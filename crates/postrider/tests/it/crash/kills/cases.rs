@@ -7,14 +7,14 @@ use postrider_services::Proxy;
 
 use super::{CONCURRENCY, ROWS};
 use crate::crash::outbox::broker::{Broker, Protocol};
-use crate::rig::database::{Kind, fresh};
-use crate::rig::home::Home;
-use crate::rig::hooks::{Receiver, Reply};
-use crate::rig::relay::Relay;
-use crate::rig::sql::Sql;
+use crate::support::database::{Kind, fresh};
+use crate::support::installation::Installation;
+use crate::support::relay::Relay;
+use crate::support::sql::Sql;
+use crate::support::webhook_receiver::{Reply, WebhookReceiver};
 
 pub struct Case {
-    pub home: Home,
+    pub installation: Installation,
     pub sql: Sql,
     /// The key column.
     pub key: &'static str,
@@ -37,12 +37,12 @@ pub struct Counted {
 const LEAST_HITS: u32 = 8;
 
 /// Creates the database with its tables.
-async fn open(kind: Kind, settings: impl Fn(&str) -> String) -> (Home, Sql) {
-    let home = Home::new();
-    let (url, sql) = fresh(kind, "kills", &home.shop).await;
-    home.settle_in(&format!("[stores.main]\nurl = \"{url}\"\n{}", settings(&url)));
-    home.shop.run(&["migrate"]).fine();
-    (home, sql)
+async fn open(kind: Kind, settings: impl Fn(&str) -> String) -> (Installation, Sql) {
+    let installation = Installation::new();
+    let (url, sql) = fresh(kind, "kills", &installation.sandbox).await;
+    installation.write_settings(&format!("[stores.main]\nurl = \"{url}\"\n{}", settings(&url)));
+    installation.sandbox.run(&["migrate"]).success();
+    (installation, sql)
 }
 
 /// The settings of a lane: defaults, except the lease and what makes a run shorter.
@@ -66,7 +66,7 @@ async fn insert(sql: &Sql, into: &str, row: impl Fn(u32) -> String) {
 }
 
 pub async fn mail_outbox() -> Case {
-    let (home, sql) = open(Kind::MariaDb, |_| relay() + &lane("mail", "mail_outbox", "1s", "")).await;
+    let (installation, sql) = open(Kind::MariaDb, |_| relay() + &lane("mail", "mail_outbox", "1s", "")).await;
     let now = sql.now();
     insert(&sql, "mail_outbox (from_address, to_addresses, subject, body_text, next_attempt_at)", |number| {
         format!("('app@example.org', 'slow-1-{number}@example.net', 'Kill {number}', 'Text.', {now})")
@@ -78,7 +78,7 @@ pub async fn mail_outbox() -> Case {
         delivered: "status = 'sent'",
         attempts: "retry_count",
     };
-    Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: Vec::new() }
+    Case { installation, sql, key: "id", counted, least_hits: LEAST_HITS, _target: Vec::new() }
 }
 
 /// Records of five keys. The broker's acknowledgements take a second.
@@ -89,7 +89,7 @@ pub async fn outbox() -> Case {
     let proxy = Proxy::start(address.parse().expect("an address")).expect("the proxy starts");
     proxy.delay(Duration::from_millis(300));
     let far = url.replace(address, &proxy.address().to_string());
-    let (home, sql) = open(Kind::Postgres, |_| {
+    let (installation, sql) = open(Kind::Postgres, |_| {
         format!("\n[transports.broker]\nurl = \"{far}\"\n") + &lane("outbox", "outbox", "2s", "")
     })
     .await;
@@ -105,12 +105,12 @@ pub async fn outbox() -> Case {
         attempts: "retry_count",
     };
     let target: Vec<Box<dyn Any>> = vec![Box::new(proxy), Box::new(broker)];
-    Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: target }
+    Case { installation, sql, key: "id", counted, least_hits: LEAST_HITS, _target: target }
 }
 
 pub async fn dispatch_jobs() -> Case {
-    let receiver = Receiver::start(|_, _| Reply::status(200).after(Duration::from_secs(1))).await;
-    let (home, sql) = open(Kind::Sqlite, |_| {
+    let receiver = WebhookReceiver::start(|_, _| Reply::status(200).after(Duration::from_secs(1))).await;
+    let (installation, sql) = open(Kind::Sqlite, |_| {
         "\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n".to_owned()
             + &lane("jobs", "dispatch_jobs", "1s", "timeout = \"10s\"\n")
     })
@@ -129,7 +129,7 @@ pub async fn dispatch_jobs() -> Case {
         delivered: "status = 'COMPLETED'",
         attempts: "attempt_count",
     };
-    Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: vec![Box::new(receiver)] }
+    Case { installation, sql, key: "id", counted, least_hits: LEAST_HITS, _target: vec![Box::new(receiver)] }
 }
 
 /// A lock of 30 s is the shortest that the schema allows, so few kills hit rows that no dead worker holds.
@@ -140,7 +140,7 @@ from = "Seats <seats@example.org>"
 manage_url = "https://seats.example.org/s/{subscription_id}"
 unsubscribe_url = "https://seats.example.org/u?t={token}"
 "#;
-    let (home, sql) =
+    let (installation, sql) =
         open(Kind::Sqlite, |_| relay() + mail + &lane("notify", "open_event_notifications", "30s", "")).await;
     sql.must("INSERT INTO courses (course_id, title, course_string) VALUES (1, 'Algorithms', '01:198:344')")
         .await;
@@ -166,12 +166,12 @@ unsubscribe_url = "https://seats.example.org/u?t={token}"
         delivered: "fanout_status = 'sent'",
         attempts: "fanout_attempts",
     };
-    Case { home, sql, key: "notification_id", counted, least_hits: 2, _target: Vec::new() }
+    Case { installation, sql, key: "notification_id", counted, least_hits: 2, _target: Vec::new() }
 }
 
 pub async fn emails() -> Case {
-    let (home, sql) = open(Kind::MariaDb, |_| email_lanes("1s")).await;
-    let payloads = payloads(&home);
+    let (installation, sql) = open(Kind::MariaDb, |_| email_lanes("1s")).await;
+    let payloads = payloads(&installation);
     insert(&sql, "emails (id, status, payload_file_path)", |number| {
         let (id, path) = &payloads[number as usize - 1];
         format!("('{id}', 'ACCEPTED', '{path}')")
@@ -183,7 +183,7 @@ pub async fn emails() -> Case {
         delivered: "status = 'SENT'",
         attempts: "COALESCE(attempts, 0)",
     };
-    Case { home, sql, key: "id", counted, least_hits: LEAST_HITS, _target: Vec::new() }
+    Case { installation, sql, key: "id", counted, least_hits: LEAST_HITS, _target: Vec::new() }
 }
 
 /// The stages up to SENT; callbacks would only take longer.
@@ -197,8 +197,8 @@ pub fn email_lanes(lease: &str) -> String {
 }
 
 /// Writes the payloads; returns id and file of each e-mail.
-pub fn payloads(home: &Home) -> Vec<(String, String)> {
-    let folder = home.shop.path("mnt").join("payloads");
+pub fn payloads(installation: &Installation) -> Vec<(String, String)> {
+    let folder = installation.sandbox.path("mnt").join("payloads");
     std::fs::create_dir_all(&folder).expect("a folder");
     let write = |number: u32| {
         let id = format!("kill-{number}");

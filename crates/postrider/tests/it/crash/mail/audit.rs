@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::mails::{key, subject};
-use super::site::Site;
-use crate::rig::journal::{self, Entry};
+use super::setup::MailSetup;
+use crate::support::journal::{self, Entry};
 
 pub struct Findings {
     /// Violations; empty if all is well.
-    pub breaches: Vec<String>,
+    pub violations: Vec<String>,
     /// Leases that ran out, as counted by their rows.
     pub reclaimed: u64,
     /// Deliveries beyond the first of a row.
@@ -26,25 +26,25 @@ const COLUMNS: [&str; 8] = [
     "sent_at",
 ];
 
-pub async fn compare(site: &Site, rows: u32) -> Findings {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| site.ground.sql.text(column)).collect();
+pub async fn compare(setup: &MailSetup, rows: u32) -> Findings {
+    let columns: Vec<String> = COLUMNS.iter().map(|column| setup.base.sql.text(column)).collect();
     let query = format!("SELECT {} FROM mail_outbox ORDER BY idempotency_key", columns.join(", "));
-    let table = site.ground.sql.rows(&query).await.expect("the table can be read");
-    let entries = journal::read(&site.relay.journal());
+    let table = setup.base.sql.rows(&query).await.expect("the table can be read");
+    let entries = journal::read(&setup.relay.journal());
     let accepted = journal::by_subject(&entries);
 
-    let mut findings = Findings { breaches: Vec::new(), reclaimed: 0, duplicates: 0 };
+    let mut findings = Findings { violations: Vec::new(), reclaimed: 0, duplicates: 0 };
     let keys: Vec<&str> = table.iter().filter_map(|row| row[0].as_deref()).collect();
     let written: Vec<String> = (0..rows).map(key).collect();
     if keys != written {
-        findings.breaches.push(format!("{rows} rows were written, the table has {}", keys.len()));
+        findings.violations.push(format!("{rows} rows were written, the table has {}", keys.len()));
     }
     let none = Vec::new();
     for (number, row) in (0..rows).zip(&table) {
         let mails = accepted.get(subject(number).as_str()).unwrap_or(&none);
         findings.row(row, mails);
     }
-    findings.strangers(&entries, rows);
+    findings.unknown_mails(&entries, rows);
     findings
 }
 
@@ -59,36 +59,36 @@ impl Findings {
         let deliveries = mails.len() as u64;
         self.reclaimed += retries;
         self.duplicates += deliveries.saturating_sub(1);
-        let mut demand = |holds: bool, what: &str| {
+        let mut require = |holds: bool, what: &str| {
             if !holds {
                 let error = error.as_deref().unwrap_or("NULL");
-                self.breaches.push(format!(
+                self.violations.push(format!(
                     "{key}: {what} (status {}, retry_count {retries}, {deliveries} deliveries, last_error {error})",
                     status.as_deref().unwrap_or("NULL")
                 ));
             }
         };
-        demand(status.as_deref() == Some("sent"), "the relay takes every mail, so it must be sent");
-        demand(deliveries >= 1, "the relay never saw it: lost");
+        require(status.as_deref() == Some("sent"), "the relay takes every mail, so it must be sent");
+        require(deliveries >= 1, "the relay never saw it: lost");
         // A claim ends as sent (once per row), or its lease runs out, which is counted; so this holds for every row.
-        demand(deliveries <= retries + 1, "delivered again though no lease was cut");
-        demand(error.is_none(), "a sent row keeps no error");
-        demand(owner.is_none() && lease.is_none(), "a sent row is nobody's");
-        demand(attempted.is_some() && sent.is_some(), "a sent row says when");
+        require(deliveries <= retries + 1, "delivered again though no lease was cut");
+        require(error.is_none(), "a sent row keeps no error");
+        require(owner.is_none() && lease.is_none(), "a sent row has no owner and no lease");
+        require(attempted.is_some() && sent.is_some(), "a sent row says when");
         let ids: BTreeSet<&str> = mails.iter().map(|mail| mail.message_id.as_str()).collect();
-        demand(ids.len() <= 1, "its copies differ in Message-ID, so no receiver can drop one");
+        require(ids.len() <= 1, "its copies differ in Message-ID, so no receiver can drop one");
     }
 
     /// Checks that all mails belong to rows, and that no two rows share a Message-ID.
-    fn strangers(&mut self, entries: &[Entry], rows: u32) {
+    fn unknown_mails(&mut self, entries: &[Entry], rows: u32) {
         let subjects: BTreeSet<String> = (0..rows).map(subject).collect();
         for entry in entries.iter().filter(|entry| !subjects.contains(&entry.subject)) {
-            self.breaches.push(format!("nobody wrote `{}` to {:?}", entry.subject, entry.to));
+            self.violations.push(format!("unknown mail `{}` to {:?}", entry.subject, entry.to));
         }
         let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.message_id.as_str()).collect();
         let mails: BTreeSet<&str> = entries.iter().map(|entry| entry.subject.as_str()).collect();
         if ids.len() != mails.len() {
-            self.breaches.push(format!("{} mails, but {} Message-IDs", mails.len(), ids.len()));
+            self.violations.push(format!("{} mails, but {} Message-IDs", mails.len(), ids.len()));
         }
     }
 }
@@ -103,16 +103,16 @@ fn the_audit_finds_lost_rows_uncounted_copies_and_leases_left_behind() {
         let at = Some("then".to_owned());
         vec![Some(key(0)), Some(status.to_owned()), retries, None, owner, None, at.clone(), at]
     };
-    let breaches = |row: &[Option<String>], mails: &[&Entry]| {
-        let mut findings = Findings { breaches: Vec::new(), reclaimed: 0, duplicates: 0 };
+    let violations = |row: &[Option<String>], mails: &[&Entry]| {
+        let mut findings = Findings { violations: Vec::new(), reclaimed: 0, duplicates: 0 };
         findings.row(row, mails);
-        findings.breaches.join("\n")
+        findings.violations.join("\n")
     };
-    assert_eq!(breaches(&row("sent", 0, None), &[&mail]), "");
-    assert_eq!(breaches(&row("sent", 1, None), &[&mail, &mail]), "", "a cut lease may bring a copy");
-    assert!(breaches(&row("sent", 0, None), &[&mail, &mail]).contains("no lease was cut"));
-    assert!(breaches(&row("sent", 1, None), &[&mail, &other]).contains("differ in Message-ID"));
-    assert!(breaches(&row("sent", 3, None), &[]).contains("lost"));
-    assert!(breaches(&row("dispatching", 0, None), &[&mail]).contains("must be sent"));
-    assert!(breaches(&row("sent", 0, Some("worker")), &[&mail]).contains("nobody's"));
+    assert_eq!(violations(&row("sent", 0, None), &[&mail]), "");
+    assert_eq!(violations(&row("sent", 1, None), &[&mail, &mail]), "", "a cut lease may bring a copy");
+    assert!(violations(&row("sent", 0, None), &[&mail, &mail]).contains("no lease was cut"));
+    assert!(violations(&row("sent", 1, None), &[&mail, &other]).contains("differ in Message-ID"));
+    assert!(violations(&row("sent", 3, None), &[]).contains("lost"));
+    assert!(violations(&row("dispatching", 0, None), &[&mail]).contains("must be sent"));
+    assert!(violations(&row("sent", 0, Some("worker")), &[&mail]).contains("no owner"));
 }

@@ -1,7 +1,7 @@
 //! The mails that the application writes.
 
 use crate::crash::producer::Rows;
-use crate::rig::sql::Sql;
+use crate::support::sql::Sql;
 
 pub fn mails() -> Rows {
     Rows { insert: Box::new(insert), find }

@@ -1,7 +1,7 @@
-"""Another program on the same SQLite file: Python's own sqlite3, WAL mode, its default patience.
+"""Another program on the same SQLite file: Python's own sqlite3 in WAL mode, with its default timeout.
 
-Writes ROWS subscriptions and one notification each, in small transactions, while workers come and go.
-Any error, "database is locked" above all, ends it with 1.
+Writes ROWS subscriptions and one notification each, in small transactions, while workers are killed and replaced.
+Any error, in particular "database is locked", ends it with exit code 1.
 """
 import json
 import random

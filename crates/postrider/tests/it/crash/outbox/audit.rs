@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::broker::Protocol;
 use super::producer::{key, payload};
-use super::site::Site;
+use super::setup::OutboxSetup;
 
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Violations; empty if all is well.
-    pub breaches: Vec<String>,
+    pub violations: Vec<String>,
     /// Attempts beyond the first: expired leases, and records that the broker did not acknowledge.
     pub spent: u64,
     /// Copies beyond the first of a row, each by a separate attempt.
@@ -28,14 +28,14 @@ struct Arrival {
 
 const COLUMNS: [&str; 5] = ["idempotency_key", "status", "retry_count", "last_error", "processed_at"];
 
-pub async fn compare(site: &Site, rows: u32) -> Findings {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| site.sql.text(column)).collect();
+pub async fn compare(setup: &OutboxSetup, rows: u32) -> Findings {
+    let columns: Vec<String> = COLUMNS.iter().map(|column| setup.sql.text(column)).collect();
     let query = format!("SELECT {} FROM outbox ORDER BY idempotency_key", columns.join(", "));
-    let table = site.sql.rows(&query).await.expect("the table can be read");
+    let table = setup.sql.rows(&query).await.expect("the table can be read");
     let mut findings = Findings::default();
-    let arrivals = findings.arrivals(&site.broker.read(), rows);
+    let arrivals = findings.arrivals(&setup.broker.read(), rows);
     if table.len() != rows as usize {
-        findings.breaches.push(format!("{rows} rows were written, the table has {}", table.len()));
+        findings.violations.push(format!("{rows} rows were written, the table has {}", table.len()));
     }
     let mut attempts: HashMap<u32, Vec<u64>> = HashMap::new();
     for arrival in &arrivals {
@@ -43,7 +43,7 @@ pub async fn compare(site: &Site, rows: u32) -> Findings {
     }
     // Records without an acknowledgement when the broker stops are published again by the same attempt. Only NATS drops
     // the second copy; Kafka's mock cluster does not remember what an idempotent producer has sent.
-    let echoes = site.broker.protocol != Protocol::Nats;
+    let echoes = setup.broker.protocol != Protocol::Nats;
     for (number, row) in (0..rows).zip(&table) {
         findings.row(number, row, attempts.get(&number).map_or(&[], Vec::as_slice), echoes);
     }
@@ -56,7 +56,7 @@ impl Findings {
     fn arrivals(&mut self, text: &str, rows: u32) -> Vec<Arrival> {
         let mut arrivals = Vec::new();
         for line in text.lines() {
-            let record: serde_json::Value = serde_json::from_str(line).expect("the outsider prints JSON");
+            let record: serde_json::Value = serde_json::from_str(line).expect("the client prints JSON");
             let body = record["payload"].as_str().unwrap_or_default();
             let number = serde_json::from_str::<serde_json::Value>(body)
                 .ok()
@@ -67,7 +67,7 @@ impl Findings {
                     let attempt = record["attempt"].as_u64().unwrap_or(0);
                     arrivals.push(Arrival { key: key(number), number, attempt });
                 }
-                None => self.breaches.push(format!("nobody wrote {record}")),
+                None => self.violations.push(format!("unknown record {record}")),
             }
         }
         arrivals
@@ -84,26 +84,26 @@ impl Findings {
         self.spent += retries;
         self.echoes += echoes;
         self.copies += (different.len() as u64).saturating_sub(1);
-        let mut demand = |holds: bool, what: &str| {
+        let mut require = |holds: bool, what: &str| {
             if !holds {
-                self.breaches.push(format!(
+                self.violations.push(format!(
                     "row {number}: {what} (status {}, retry_count {retries}, arrived by attempts {attempts:?}, last_error {})",
                     status.as_deref().unwrap_or("NULL"),
                     error.as_deref().unwrap_or("NULL")
                 ));
             }
         };
-        demand(
+        require(
             status.as_deref() == Some("DELIVERED"),
             "the broker takes every record, so it must be delivered",
         );
-        demand(!attempts.is_empty(), "the consumer never got it: lost");
-        demand(may_echo || echoes == 0, "one attempt brought two copies");
-        demand(
+        require(!attempts.is_empty(), "the consumer never got it: lost");
+        require(may_echo || echoes == 0, "one attempt brought two copies");
+        require(
             different.iter().all(|attempt| (1..=retries + 1).contains(attempt)),
             "a copy came from an attempt that the row has not counted",
         );
-        demand(error.is_none() && processed.is_some(), "a delivered row says when, and keeps no error");
+        require(error.is_none() && processed.is_some(), "a delivered row says when, and keeps no error");
     }
 
     /// Checks that the first copies of a key's records are in the order in which they were written.
@@ -114,7 +114,8 @@ impl Findings {
             let before = latest.insert(&arrival.key, arrival.number);
             if let Some(before) = before.filter(|before| *before > arrival.number) {
                 let Arrival { key, number, attempt } = arrival;
-                self.breaches.push(format!("{key}: {number} (attempt {attempt}) first came after {before}"));
+                self.violations
+                    .push(format!("{key}: {number} (attempt {attempt}) first came after {before}"));
             }
         }
     }
@@ -130,7 +131,7 @@ fn the_audit_finds_lost_rows_uncounted_copies_and_broken_order() {
     let of_row = |row: &[Option<String>], attempts: &[u64], may_echo: bool| {
         let mut findings = Findings::default();
         findings.row(0, row, attempts, may_echo);
-        findings.breaches.join("\n")
+        findings.violations.join("\n")
     };
     assert_eq!(of_row(&row("DELIVERED", 0), &[1], false), "");
     assert_eq!(of_row(&row("DELIVERED", 1), &[1, 2], false), "", "a cut lease may bring a copy");
@@ -146,7 +147,7 @@ fn the_audit_finds_lost_rows_uncounted_copies_and_broken_order() {
             numbers.iter().map(|&number| Arrival { key: "a".into(), number, attempt: 1 }).collect();
         let mut findings = Findings::default();
         findings.order(&arrivals);
-        findings.breaches.join("\n")
+        findings.violations.join("\n")
     };
     assert_eq!(order(&[1, 2, 3, 2, 3, 4]), "", "the tail of a cut lease comes again");
     assert!(order(&[1, 3, 2]).contains("2 (attempt 1) first came after 3"));

@@ -1,6 +1,6 @@
 //! A private broker that can be stopped, and an independent client that reads from it.
 
-use postrider_services::{Ministack, Nats, Outsider, RabbitMq};
+use postrider_services::{BrokerClient, Ministack, Nats, RabbitMq};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 
@@ -23,7 +23,7 @@ enum Server {
 pub struct Broker {
     pub protocol: Protocol,
     server: Server,
-    outsider: Outsider,
+    client: BrokerClient,
 }
 
 const PARTITIONS: i32 = 8;
@@ -40,18 +40,20 @@ impl Broker {
                 Protocol::Kafka => Server::Kafka(MockCluster::new(1).expect("a mock cluster starts")),
                 Protocol::Sqs => Server::Sqs(Ministack::start().expect("Ministack starts")),
             };
-            let outsider = Outsider::new().expect("Python's clients can be had");
-            let mut broker = Self { protocol, server, outsider };
+            let client = BrokerClient::new().expect("Python's clients can be had");
+            let mut broker = Self { protocol, server, client };
             match &broker.server {
                 Server::Kafka(cluster) => {
                     cluster.create_topic(broker.topic(), PARTITIONS, 1).expect("a topic can be made");
                 }
-                _ => broker.outsider.prepare(&broker.url(), broker.topic()).expect("a topic can be made"),
+                _ => {
+                    broker.client.prepare(&broker.url(), broker.topic()).expect("a topic can be made");
+                }
             }
             if let Server::Amqp(server) = &mut broker.server {
                 // Restart in order: a queue that was just declared does not survive SIGKILL.
                 server.stop();
-                server.start_again().expect("RabbitMQ starts again");
+                server.restart().expect("RabbitMQ starts again");
             }
             broker
         })
@@ -74,7 +76,7 @@ impl Broker {
     }
 
     /// Stops the broker: with SIGKILL if it promises to survive that; the SQS emulator in order.
-    pub fn take_away(&mut self) {
+    pub fn stop(&mut self) {
         tokio::task::block_in_place(|| match &mut self.server {
             Server::Nats(server) => server.kill(),
             Server::Amqp(server) => server.kill(),
@@ -84,18 +86,18 @@ impl Broker {
     }
 
     /// Starts the broker again on the same port, with its data.
-    pub fn bring_back(&mut self) {
+    pub fn restart(&mut self) {
         tokio::task::block_in_place(|| match &mut self.server {
-            Server::Nats(server) => server.start_again().expect("NATS starts again"),
-            Server::Amqp(server) => server.start_again().expect("RabbitMQ starts again"),
+            Server::Nats(server) => server.restart().expect("NATS starts again"),
+            Server::Amqp(server) => server.restart().expect("RabbitMQ starts again"),
             Server::Kafka(cluster) => cluster.broker_up(BROKER).expect("it was down"),
-            Server::Sqs(server) => server.start_again().expect("Ministack starts again"),
+            Server::Sqs(server) => server.restart().expect("Ministack starts again"),
         });
     }
 
     /// The records that a consumer receives, one JSON object per line.
     pub fn read(&self) -> String {
-        tokio::task::block_in_place(|| self.outsider.read(&self.url(), self.topic()))
+        tokio::task::block_in_place(|| self.client.read(&self.url(), self.topic()))
             .unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -8,9 +8,9 @@ use rand::Rng as _;
 use rand::rngs::StdRng;
 use tokio::task::JoinHandle;
 
-use super::site::Site;
-use crate::crash::plan::Plan;
-use crate::rig::sql::Sql;
+use super::setup::OutboxSetup;
+use crate::crash::parameters::CrashParameters;
+use crate::support::sql::Sql;
 
 pub const KEYS: u32 = 50;
 
@@ -22,15 +22,15 @@ pub struct Producer {
 }
 
 impl Producer {
-    pub fn start(site: &Site, plan: &Plan) -> Self {
+    pub fn start(setup: &OutboxSetup, parameters: &CrashParameters) -> Self {
         let allowed = Arc::new(AtomicU32::new(0));
-        let writer = Writer { sql: site.sql.clone(), topic: site.broker.topic(), dice: plan.dice(1) };
-        let writing = tokio::spawn(writer.write(plan.rows, Arc::clone(&allowed)));
-        Self { rows: plan.rows, allowed, writing }
+        let writer = Writer { sql: setup.sql.clone(), topic: setup.broker.topic(), rng: parameters.rng(1) };
+        let writing = tokio::spawn(writer.write(parameters.rows, Arc::clone(&allowed)));
+        Self { rows: parameters.rows, allowed, writing }
     }
 
     /// Allows another `percent` of all rows; returns whether any were left.
-    pub fn go_on(&self, percent: u32) -> bool {
+    pub fn allow(&self, percent: u32) -> bool {
         self.allowed.fetch_add((self.rows * percent).div_ceil(100), Ordering::Relaxed) < self.rows
     }
 
@@ -44,7 +44,7 @@ impl Producer {
 struct Writer {
     sql: Sql,
     topic: &'static str,
-    dice: StdRng,
+    rng: StdRng,
 }
 
 impl Writer {
@@ -56,7 +56,7 @@ impl Writer {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             }
-            let until = (written + self.dice.random_range(1..=200)).min(limit);
+            let until = (written + self.rng.random_range(1..=200)).min(limit);
             let values: Vec<String> = (written..until).map(|number| self.row(number)).collect();
             let insert =
                 "INSERT INTO outbox (idempotency_key, topic, partition_key, payload, created_at) VALUES";

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::jobs::{group, id, number, number_of_key};
-use crate::rig::hooks::{Arrival, Receiver};
-use crate::rig::sql::Sql;
+use crate::support::sql::Sql;
+use crate::support::webhook_receiver::{ReceivedRequest, WebhookReceiver};
 
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Violations; empty if all is well.
-    pub breaches: Vec<String>,
+    pub violations: Vec<String>,
     /// Attempts that end with "worker lost".
     pub lost: usize,
     /// Attempts that the receiver refused.
@@ -30,24 +30,24 @@ struct Job {
     attempts: Vec<[String; 4]>,
 }
 
-pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
+pub async fn compare(sql: &Sql, receiver: &WebhookReceiver, rows: u32) -> Findings {
     let names = named_by_api(sql).await;
     let known = |id: &str| names.get(id).map_or_else(|| id.to_owned(), |number| super::jobs::id(*number));
     let jobs = read(sql).await;
     let made = jobs.len();
     let jobs: HashMap<String, Job> = jobs.into_iter().map(|(id, job)| (known(&id), job)).collect();
-    let mut arrivals = receiver.journal();
-    for arrival in &mut arrivals {
-        let id = known(arrival.id());
-        arrival.headers.insert("webhook-id".to_owned(), id);
+    let mut requests = receiver.journal();
+    for request in &mut requests {
+        let id = known(request.id());
+        request.headers.insert("webhook-id".to_owned(), id);
     }
-    let mut by_id: HashMap<&str, Vec<&Arrival>> = HashMap::new();
-    for arrival in &arrivals {
-        by_id.entry(arrival.id()).or_default().push(arrival);
+    let mut by_id: HashMap<&str, Vec<&ReceivedRequest>> = HashMap::new();
+    for request in &requests {
+        by_id.entry(request.id()).or_default().push(request);
     }
     let mut findings = Findings::default();
     if jobs.len() != rows as usize || made != jobs.len() {
-        findings.breaches.push(format!("{rows} jobs were asked for, the table has {made}"));
+        findings.violations.push(format!("{rows} jobs were asked for, the table has {made}"));
     }
     for number in 0..rows {
         let id = id(number);
@@ -56,9 +56,9 @@ pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
         findings.job(&id, jobs.get(&id).unwrap_or(&none), seen);
     }
     for id in by_id.keys().filter(|id| number(id).is_none_or(|number| number >= rows)) {
-        findings.breaches.push(format!("nobody wrote {id:?}"));
+        findings.violations.push(format!("unknown jobs: {id:?}"));
     }
-    findings.order(&arrivals);
+    findings.order(&requests);
     findings
 }
 
@@ -108,7 +108,7 @@ async fn read(sql: &Sql) -> HashMap<String, Job> {
 }
 
 impl Findings {
-    fn job(&mut self, id: &str, job: &Job, seen: &[&Arrival]) {
+    fn job(&mut self, id: &str, job: &Job, seen: &[&ReceivedRequest]) {
         let of = |status: &str, code: &str| {
             job.attempts.iter().filter(|attempt| attempt[1] == status && attempt[2] == code).count()
         };
@@ -120,39 +120,39 @@ impl Findings {
         self.lost += lost;
         self.refused += refused;
         self.copies += answered(200).saturating_sub(1);
-        let mut demand = |holds: bool, what: &str| {
+        let mut require = |holds: bool, what: &str| {
             if !holds {
-                self.breaches.push(format!("{id}: {what} ({} requests, {job:?})", seen.len()));
+                self.violations.push(format!("{id}: {what} ({} requests, {job:?})", seen.len()));
             }
         };
-        demand(job.status == "COMPLETED", "the receiver takes every job in the end");
-        demand(answered(200) >= 1, "the receiver never took it: lost");
+        require(job.status == "COMPLETED", "the receiver takes every job in the end");
+        require(answered(200) >= 1, "the receiver never took it: lost");
         let numbers: Vec<String> = job.attempts.iter().map(|attempt| attempt[0].clone()).collect();
         let counted: Vec<String> = (1..=job.count).map(|number| number.to_string()).collect();
-        demand(numbers == counted, "the attempts on record are those that were counted, once each");
-        demand(taken == 1, "one attempt succeeded");
-        demand(
+        require(numbers == counted, "the attempts on record are those that were counted, once each");
+        require(taken == 1, "one attempt succeeded");
+        require(
             job.attempts.last().is_some_and(|last| last[1] == "SUCCESS"),
             "nothing is tried after a success",
         );
-        demand(taken + refused + lost == job.count, "each attempt was answered, or its worker was lost");
-        demand(refused <= answered(503), "a refusal on record is one that was given");
+        require(taken + refused + lost == job.count, "each attempt was answered, or its worker was lost");
+        require(refused <= answered(503), "a refusal on record is one that was given");
         // A lost worker may have sent the request and received an answer; no other copy is allowed.
-        demand(seen.len() <= taken + refused + lost, "a request came from no attempt on record");
-        demand(job.error.is_none() && job.owner.is_none() && job.finished, "a completed job is at rest");
+        require(seen.len() <= taken + refused + lost, "a request came from no attempt on record");
+        require(job.error.is_none() && job.owner.is_none() && job.finished, "a completed job is at rest");
     }
 
     /// Checks that a group's job arrives only after all its predecessors were accepted.
-    fn order(&mut self, arrivals: &[Arrival]) {
+    fn order(&mut self, requests: &[ReceivedRequest]) {
         let mut taken: HashMap<u32, u64> = HashMap::new();
         let mut first: HashMap<u32, u64> = HashMap::new();
-        for arrival in arrivals {
-            let Some(number) = number(arrival.id()).filter(|number| group(*number).is_some()) else {
+        for request in requests {
+            let Some(number) = number(request.id()).filter(|number| group(*number).is_some()) else {
                 continue;
             };
-            let came = first.entry(number).or_insert(arrival.came);
-            *came = arrival.came.min(*came);
-            if let Some((when, 200)) = arrival.answered {
+            let arrived = first.entry(number).or_insert(request.arrived);
+            *arrived = request.arrived.min(*arrived);
+            if let Some((when, 200)) = request.answered {
                 let known = taken.entry(number).or_insert(when);
                 *known = when.min(*known);
             }
@@ -165,7 +165,7 @@ impl Findings {
             numbers.sort_unstable();
             for pair in numbers.windows(2) {
                 if taken.get(&pair[0]).is_none_or(|taken| *taken > first[&pair[1]]) {
-                    self.breaches.push(format!("{group}: {} came before {} was taken", pair[1], pair[0]));
+                    self.violations.push(format!("{group}: {} came before {} was taken", pair[1], pair[0]));
                 }
             }
         }
@@ -175,12 +175,12 @@ impl Findings {
 /// The audit must find the faults that it exists for.
 #[test]
 fn the_audit_finds_lost_jobs_uncounted_requests_and_broken_order() {
-    let arrival = |number: u32, came: u64, status: u16| Arrival {
+    let request = |number: u32, arrived: u64, status: u16| ReceivedRequest {
         path: String::new(),
         headers: [("webhook-id".to_owned(), id(number))].into(),
         body: String::new(),
-        came,
-        answered: Some((came + 1, status)),
+        arrived,
+        answered: Some((arrived + 1, status)),
     };
     let attempt = |number: u32, status: &str, code: &str, message: &str| {
         [number.to_string(), status.to_owned(), code.to_owned(), message.to_owned()]
@@ -192,29 +192,29 @@ fn the_audit_finds_lost_jobs_uncounted_requests_and_broken_order() {
         attempts: attempts.to_vec(),
         ..Job::default()
     };
-    let breaches = |job: &Job, seen: &[&Arrival]| {
+    let violations = |job: &Job, seen: &[&ReceivedRequest]| {
         let mut findings = Findings::default();
         findings.job("x", job, seen);
-        findings.breaches.join("\n")
+        findings.violations.join("\n")
     };
-    let (fine, refused) = (arrival(0, 0, 200), arrival(0, 2, 503));
+    let (fine, refused) = (request(0, 0, 200), request(0, 2, 503));
     let once = job(&[attempt(1, "SUCCESS", "200", "")]);
     let gone = [attempt(1, "CONNECTION_ERROR", "", "worker lost"), attempt(2, "SUCCESS", "200", "")];
-    assert_eq!(breaches(&once, &[&fine]), "");
-    assert_eq!(breaches(&job(&gone), &[&fine, &fine]), "", "a lost worker may have sent it");
-    assert!(breaches(&once, &[]).contains("lost"));
-    assert!(breaches(&once, &[&fine, &refused]).contains("from no attempt on record"));
-    assert!(breaches(&Job { count: 2, ..once.clone() }, &[&fine]).contains("that were counted"));
-    assert!(breaches(&Job { status: "ERROR".to_owned(), ..once }, &[&fine]).contains("in the end"));
+    assert_eq!(violations(&once, &[&fine]), "");
+    assert_eq!(violations(&job(&gone), &[&fine, &fine]), "", "a lost worker may have sent it");
+    assert!(violations(&once, &[]).contains("lost"));
+    assert!(violations(&once, &[&fine, &refused]).contains("from no attempt on record"));
+    assert!(violations(&Job { count: 2, ..once.clone() }, &[&fine]).contains("that were counted"));
+    assert!(violations(&Job { status: "ERROR".to_owned(), ..once }, &[&fine]).contains("in the end"));
 
-    let order = |arrivals: &[Arrival]| {
+    let order = |requests: &[ReceivedRequest]| {
         let mut findings = Findings::default();
-        findings.order(arrivals);
-        findings.breaches.join("\n")
+        findings.order(requests);
+        findings.violations.join("\n")
     };
     // 0 and 40 are in one group, 2 is in another.
-    assert_eq!(order(&[arrival(0, 0, 503), arrival(2, 2, 200), arrival(0, 4, 200), arrival(40, 6, 200)]), "");
+    assert_eq!(order(&[request(0, 0, 503), request(2, 2, 200), request(0, 4, 200), request(40, 6, 200)]), "");
     assert!(
-        order(&[arrival(0, 0, 503), arrival(40, 2, 200), arrival(0, 4, 200)]).contains("40 came before 0")
+        order(&[request(0, 0, 503), request(40, 2, 200), request(0, 4, 200)]).contains("40 came before 0")
     );
 }

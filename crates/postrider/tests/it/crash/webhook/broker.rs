@@ -2,7 +2,7 @@
 
 use postrider_services::{Ministack, Nats, RabbitMq};
 
-use crate::rig::database::Kind;
+use crate::support::database::Kind;
 
 pub enum Broker {
     Nats(Nats),
@@ -40,7 +40,7 @@ impl Broker {
     }
 
     /// Stops the broker: with SIGKILL if it promises to survive that; the SQS emulator in order.
-    pub fn take_away(&mut self) {
+    pub fn stop(&mut self) {
         tokio::task::block_in_place(|| match self {
             Self::Nats(server) => server.kill(),
             Self::Amqp(server) => server.kill(),
@@ -49,11 +49,11 @@ impl Broker {
     }
 
     /// Starts the broker again on the same port, with its data.
-    pub fn bring_back(&mut self) {
+    pub fn restart(&mut self) {
         tokio::task::block_in_place(|| match self {
-            Self::Nats(server) => server.start_again(),
-            Self::Amqp(server) => server.start_again(),
-            Self::Sqs(server) => server.start_again(),
+            Self::Nats(server) => server.restart(),
+            Self::Amqp(server) => server.restart(),
+            Self::Sqs(server) => server.restart(),
         })
         .expect("the broker starts again");
     }

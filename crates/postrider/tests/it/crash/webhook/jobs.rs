@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::crash::producer::Rows;
-use crate::rig::sql::Sql;
+use crate::support::sql::Sql;
 
 const GROUPS: u32 = 20;
 
@@ -26,7 +26,7 @@ fn find(number: u32) -> String {
 }
 
 /// The request body of a job for the API.
-pub fn asked_for(url: &str, number: u32) -> Value {
+pub fn api_request(url: &str, number: u32) -> Value {
     let mut job = json!({
         "code": "shop:orders:order:created", "targetUrl": url, "payload": payload(number), "clientId": "shop",
         "sequence": number, "maxRetries": 100, "retryStrategy": "[1]", "idempotencyKey": key(number)

@@ -1,3 +1,5 @@
+//! RabbitMQ: declares a queue and reads its messages.
+
 use std::time::Duration;
 
 use futures::StreamExt as _;

@@ -1,3 +1,5 @@
+//! Kafka: creates a topic and reads its records.
+
 use std::time::{Duration, Instant};
 
 use rdkafka::ClientConfig;

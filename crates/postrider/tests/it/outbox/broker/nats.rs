@@ -1,3 +1,5 @@
+//! NATS JetStream: creates a stream and reads its messages.
+
 use std::time::Duration;
 
 use async_nats::jetstream::{self, consumer, stream};

@@ -1,3 +1,5 @@
+//! SQS: creates a queue and reads its messages.
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

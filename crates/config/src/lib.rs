@@ -1,0 +1,34 @@
+//! Parses and validates configuration; shared by contracts, settings and target URLs.
+//!
+//! Owns: the tree of values with their places ([`Node`]), the readers that collect every mistake ([`Report`], [`Scope`],
+//! [`Item`]), the form of a mistake ([`Mistake`]), durations, sizes, the syntax of secret references, and suggestions for
+//! misspelled names. Must not: read files, variables or clocks, or know any key. Invariant: reading continues after a
+//! mistake, and each mistake has a place, the key and what would be right.
+//!
+//! ```text
+//! text ──parse──▶ Node ◀──merge── layers, variables      (values with their places)
+//!                  │
+//!        Report ◀──┴── Scope (a table), Item (a value)    (typed values; mistakes are collected)
+//!          │
+//!          └──▶ Mistakes: postrider.toml:8:1: lanes.mail.concurency: unknown key; did you mean `concurrency`?
+//! ```
+
+mod duration;
+mod item;
+mod mistake;
+mod node;
+mod reference;
+mod report;
+mod scope;
+mod size;
+mod suggest;
+
+pub use duration::{duration, duration_or_seconds, format_duration};
+pub use item::Item;
+pub use mistake::{Mistake, Mistakes, Place};
+pub use node::{Entry, Node, Value, parse};
+pub use reference::{Reference, Scheme};
+pub use report::{Report, join};
+pub use scope::Scope;
+pub use size::{format_size, size};
+pub use suggest::{closest, suggestion};

@@ -1,0 +1,213 @@
+//! The queue of outcomes that wait to be settled. Bounded by the rows held: a row is in flight or here, never both.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::Lease;
+use postrider_seams::row::Detail;
+use postrider_seams::store::Settlement;
+use tokio::sync::Notify;
+
+use crate::batch::LeaseRef;
+
+/// A decided move that waits to be written to the store.
+#[derive(Debug)]
+pub(crate) struct DecidedRow {
+    pub lease: LeaseRef,
+    pub transition: Transition,
+    pub delay: Duration,
+    pub reason: Option<String>,
+    pub receipt: Option<String>,
+    pub envelope: Detail,
+    pub outcome: Detail,
+    /// Rows of the same group behind this one, never tried, that are handed back with it.
+    pub behind: Vec<LeaseRef>,
+}
+
+impl DecidedRow {
+    /// Creates a move that hands the row back without counting an attempt.
+    pub fn released(lease: LeaseRef) -> Self {
+        Self {
+            lease,
+            transition: Transition::Released,
+            delay: Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope: Detail::new(),
+            outcome: Detail::new(),
+            behind: Vec::new(),
+        }
+    }
+
+    /// Creates a move that hands back rows of one group together; `None` without rows.
+    pub fn released_together(leases: Vec<LeaseRef>) -> Option<Self> {
+        let mut leases = leases.into_iter();
+        let first = leases.next()?;
+        Some(Self { behind: leases.collect(), ..Self::released(first) })
+    }
+
+    /// Whether the row will be tried again.
+    pub fn comes_again(&self) -> bool {
+        matches!(self.transition, Transition::Retry | Transition::Deferred | Transition::Released)
+    }
+
+    /// The number of rows that this move concerns.
+    pub fn rows(&self) -> usize {
+        1 + self.behind.len()
+    }
+
+    /// Closes the leases of its rows: this worker no longer holds them. Returns whether other rows may become
+    /// claimable.
+    pub fn close(&self) -> bool {
+        let over = self.behind.iter().filter(|lease| lease.close()).count();
+        self.lease.close() || over > 0
+    }
+
+    /// Returns the settlements with the current leases; rows whose lease was lost are left out.
+    pub fn settlements(&self) -> Vec<Settlement> {
+        let behind: Vec<Lease> = self.behind.iter().filter_map(LeaseRef::current).collect();
+        match self.settlement() {
+            Some(own) => vec![Settlement { hands_back: behind, ..own }],
+            None => behind.into_iter().map(Settlement::released).collect(),
+        }
+    }
+
+    fn settlement(&self) -> Option<Settlement> {
+        Some(Settlement {
+            lease: self.lease.current()?,
+            hands_back: Vec::new(),
+            transition: self.transition,
+            delay: self.delay,
+            reason: self.reason.clone(),
+            receipt: self.receipt.clone(),
+            envelope: self.envelope.clone(),
+            outcome: self.outcome.clone(),
+        })
+    }
+}
+
+/// The outcomes of one lane that wait for a settler.
+#[derive(Debug)]
+pub(crate) struct OutcomeQueue {
+    inner: Mutex<Inner>,
+    arrived: Notify,
+    /// The largest number of outcomes that one settle takes.
+    batch: usize,
+    /// Notified when a whole batch waits.
+    full: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    rows: VecDeque<DecidedRow>,
+    closed: bool,
+}
+
+impl OutcomeQueue {
+    /// Creates a queue from which settlers take up to `batch` outcomes at once.
+    pub fn new(batch: usize) -> Self {
+        let (inner, arrived, full) = (Mutex::default(), Notify::new(), Notify::new());
+        Self { inner, arrived, batch: batch.max(1), full }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues outcomes for the settlers.
+    pub fn push(&self, rows: Vec<DecidedRow>) {
+        if rows.is_empty() {
+            return;
+        }
+        let mut inner = self.lock();
+        inner.rows.extend(rows);
+        if inner.rows.len() >= self.batch {
+            self.full.notify_one();
+        }
+        drop(inner);
+        self.arrived.notify_one();
+    }
+
+    /// Waits until a whole batch waits while `wanted` returns true, and takes it; `None` if the queue is closed.
+    pub async fn take_full(&self, wanted: impl Fn() -> bool) -> Option<Vec<DecidedRow>> {
+        loop {
+            self.full.notified().await;
+            let mut inner = self.lock();
+            if inner.closed {
+                // Wake the next waiter, so that it sees the end too.
+                self.full.notify_one();
+                return None;
+            }
+            if inner.rows.len() >= self.batch && wanted() {
+                let rows = inner.rows.drain(..self.batch).collect();
+                if inner.rows.len() >= self.batch {
+                    self.full.notify_one();
+                }
+                return Some(rows);
+            }
+        }
+    }
+
+    /// Takes up to a batch of outcomes: immediately if that many wait, otherwise once none arrived during a `linger`,
+    /// or after [`MOST_LINGERS`]. Full batches make settles cheap, and a quiet lane need not wait for one. `None` once
+    /// closed and empty.
+    pub async fn take(&self, linger: Duration) -> Option<Vec<DecidedRow>> {
+        let most = self.batch;
+        let mut lingers = Lingers::default();
+        loop {
+            {
+                let mut inner = self.lock();
+                let waiting = inner.rows.len();
+                if waiting >= most || (waiting > 0 && (inner.closed || lingers.are_over(waiting))) {
+                    let rows = inner.rows.drain(..waiting.min(most)).collect();
+                    if !inner.rows.is_empty() {
+                        self.arrived.notify_one();
+                    }
+                    return Some(rows);
+                }
+                if inner.closed {
+                    self.arrived.notify_one();
+                    return None;
+                }
+                if waiting == 0 {
+                    lingers = Lingers::default();
+                }
+            }
+            if lingers.seen > 0 {
+                tokio::time::sleep(linger).await;
+            } else {
+                self.arrived.notified().await;
+            }
+        }
+    }
+
+    /// Closes the queue: settlers take what is left, then end.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_one();
+        self.full.notify_one();
+    }
+}
+
+/// The most lingers in a row that wait for a full batch while outcomes keep arriving.
+const MOST_LINGERS: u32 = 5;
+
+/// Counts the lingers of one `take`, which waits while more outcomes arrive, within limits.
+#[derive(Debug, Default)]
+struct Lingers {
+    /// Outcomes waiting at the last check.
+    seen: usize,
+    count: u32,
+}
+
+impl Lingers {
+    /// Whether to stop waiting: none arrived since the last check, or this was the last linger.
+    fn are_over(&mut self, waiting: usize) -> bool {
+        let over = self.count > 0 && (waiting == self.seen || self.count >= MOST_LINGERS);
+        self.seen = waiting;
+        self.count += 1;
+        over
+    }
+}

@@ -1,0 +1,85 @@
+//! The queue publisher of a lane with an external queue: marks rows as published, publishes pointers to them, and
+//! reverts the mark of those that the queue refuses. Two workers may do this at once: each row is marked by only one of
+//! them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::handoff::{Offer, Published, offer_and_publish};
+use postrider_seams::{Handoff, Queue, store};
+
+use crate::maintenance::{CHUNK, LOCK_TTL};
+use crate::runner::Runner;
+
+/// Publishes rows that this worker handed back, deferred or will retry as soon as they fall due, because the next poll
+/// may be seconds away. Uses no lock, as it concerns few rows. The poller finds any row that is missed here.
+pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
+    loop {
+        runner.retry_timer.next().await;
+        if runner.state.has_queue_trouble() {
+            continue;
+        }
+        let Some(handoff) = runner.store.handoff() else { return };
+        match chunk(&runner, &*queue, handoff, Offer::Due).await {
+            // There may be more: continue at the next tick.
+            Ok(Published { offered, refused: 0, .. }) if offered >= CHUNK as usize => {
+                runner.retry_timer.falls_due(Duration::ZERO);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(lane = runner.state.name, %error, "rows that fell due could not be published; the poller will");
+            }
+        }
+    }
+}
+
+/// Marks and publishes one chunk; reverts the marks of rows that the queue refused.
+async fn chunk(
+    runner: &Runner,
+    queue: &dyn Queue,
+    handoff: &dyn Handoff,
+    offer: Offer,
+) -> Result<Published, store::Error> {
+    let published = offer_and_publish(handoff, queue, offer, CHUNK).await?;
+    if let Some(error) = &published.error {
+        runner.queue_failed(error);
+    }
+    Ok(published)
+}
+
+/// Publishes all rows of this kind, chunk by chunk; one worker at a time does so.
+pub(crate) async fn offer(
+    runner: Arc<Runner>,
+    queue: Arc<dyn Queue>,
+    offer: Offer,
+) -> Result<(), store::Error> {
+    let Some(handoff) = runner.store.handoff() else { return Ok(()) };
+    let name = match offer {
+        Offer::Waiting => format!("offer:{}", runner.state.name),
+        Offer::Due => format!("offer due:{}", runner.state.name),
+    };
+    let mut published = 0;
+    loop {
+        // While the queue is known to be away, marking rows would only mean reverting them.
+        if runner.state.has_queue_trouble()
+            && let Err(error) = queue.probe().await
+        {
+            runner.queue_failed(&error);
+            break;
+        }
+        // Renewed before each chunk.
+        if !runner.store.lock(&name, LOCK_TTL).await? {
+            return Ok(());
+        }
+        let Published { offered, refused, .. } = chunk(&runner, &*queue, handoff, offer).await?;
+        published += offered - refused;
+        if refused > 0 || offered < CHUNK as usize {
+            break;
+        }
+    }
+    runner.store.unlock(&name).await?;
+    if published > 0 {
+        tracing::info!(lane = runner.state.name, rows = published, offer = name, "published");
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Passes envelopes to the transport, within the lane's time limit, and guards against a transport that panics, hangs
+//! or loses count.
+//!
+//! A call may take long because of a few envelopes: a broker acknowledges most records at once and one never. What was
+//! delivered in the meantime is settled while the call goes on, so that a crash repeats as little as possible.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use postrider_seams::{Envelope, Failure, Outcome, Receipt};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::runner::Runner;
+
+/// The time that a transport has beyond its deadline before its call is aborted.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// The time between two checks for envelopes that a call has delivered already. A call that ends earlier is settled as
+/// a whole, which makes full batches.
+const EARLY: Duration = Duration::from_millis(100);
+
+/// Sends, and returns one outcome per envelope whatever the transport does. An envelope without an answer is uncertain.
+/// Calls `early` for envelopes that are delivered while the call goes on; their outcomes are returned as well.
+pub(crate) async fn send(
+    runner: &Runner,
+    envelopes: &mut [Envelope],
+    mut early: impl FnMut(usize, &Envelope, Receipt),
+) -> Vec<Outcome> {
+    let (report, mut delivered) = mpsc::unbounded_channel();
+    if envelopes.len() > 1 {
+        for (index, envelope) in envelopes.iter_mut().enumerate() {
+            let report = report.clone();
+            envelope.lease = std::mem::take(&mut envelope.lease).reporting(move |receipt| {
+                // The receiver is gone once the call has ended.
+                let _ = report.send((index, receipt));
+            });
+        }
+    }
+    let envelopes = &*envelopes;
+    let mut sending = std::pin::pin!(send_all(runner, envelopes));
+    let mut check = tokio::time::interval_at(Instant::now() + EARLY, EARLY);
+    check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            outcomes = &mut sending => return outcomes,
+            _ = check.tick() => {
+                while let Ok((index, receipt)) = delivered.try_recv() {
+                    early(index, &envelopes[index], receipt);
+                }
+            }
+        }
+    }
+}
+
+/// Sends envelopes whose outcomes are only needed at the end.
+pub(crate) async fn send_all(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
+    runner.transport.look_up_missing(envelopes).await;
+    let started = Instant::now();
+    let deadline = started + runner.lane.limits.timeout;
+    let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();
+    let reason = match tokio::time::timeout_at(deadline + GRACE, sending).await {
+        Ok(Ok(outcomes)) if outcomes.len() == envelopes.len() => {
+            runner.call_size.note(started.elapsed(), envelopes.len());
+            runner.calls_ahead.note_call(started.elapsed());
+            return outcomes;
+        }
+        Ok(Ok(_)) => "the transport lost count of its envelopes",
+        Ok(Err(_)) => "the transport failed on this batch; see the log",
+        Err(_) => "no answer in time",
+    };
+    tracing::error!(
+        lane = runner.state.name,
+        reason,
+        rows = envelopes.len(),
+        "delivery gave no usable answer"
+    );
+    envelopes.iter().map(|_| Outcome::Uncertain(Failure::new(reason))).collect()
+}

@@ -1,0 +1,219 @@
+//! How much at once: rows per claim, envelopes per call of the transport, and calls prepared ahead. Each size follows
+//! what was measured: a fast target gets full batches, and a distant database larger ones, because every call to it
+//! takes a round trip.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::lane::Limits;
+
+/// The time of a store call from which on the database counts as distant: its round trip, not its work, takes the time.
+pub(crate) const DISTANT: Duration = Duration::from_millis(80);
+
+/// A moving average of durations, in nanoseconds; 0 before the first. Lost updates between workers are harmless.
+#[derive(Debug, Default)]
+struct Average(AtomicU64);
+
+impl Average {
+    fn note(&self, took: Duration) {
+        let took = nanos(took);
+        let before = self.0.load(Relaxed);
+        let after = if before == 0 { took } else { (before.saturating_mul(7).saturating_add(took)) / 8 };
+        self.0.store(after.max(1), Relaxed);
+    }
+
+    fn get(&self) -> Option<u64> {
+        Some(self.0.load(Relaxed)).filter(|nanos| *nanos > 0)
+    }
+}
+
+/// The average time of a store call.
+#[derive(Debug, Default)]
+pub(crate) struct CallTime(Average);
+
+impl CallTime {
+    /// Adds the duration of one call.
+    pub fn note(&self, took: Duration) {
+        self.0.note(took);
+    }
+
+    /// Whether the database counts as distant.
+    pub fn is_distant(&self) -> bool {
+        self.0.get().is_some_and(|average| average >= nanos(DISTANT))
+    }
+}
+
+/// Claim size: how many rows one claim requests; the lane's batch, and more while deliveries keep up with full claims.
+///
+/// A claim costs round trips and a commit, however few rows it returns. If a full claim finds that no rows wait any
+/// more, claims were the bottleneck, and the next one requests twice as many. With a slow target this does not happen:
+/// its rows wait, so the lane holds few of them and leaves the rest to other workers.
+///
+/// Invariant: the size is between `batch` and `stretch`, or `stretch_distant` while claims take long; the limit of rows
+/// held grows with it, and with it the memory, but only as far as rows of their present size fit into `bytes`.
+#[derive(Debug)]
+pub(crate) struct ClaimSize(AtomicU32);
+
+/// The number of claims whose rows may be held at once.
+const CLAIMS: u64 = 4;
+
+impl ClaimSize {
+    /// Starts with the lane's batch.
+    pub fn new(limits: &Limits) -> Self {
+        Self(AtomicU32::new(limits.batch.max(1)))
+    }
+
+    /// Returns how many rows the next claim requests.
+    pub fn rows(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    /// Returns how many rows may be held with claims of this size.
+    pub fn held(&self, limits: &Limits) -> u64 {
+        let (rows, held) = (self.rows(), limits.held as u64);
+        match CLAIMS * u64::from(rows) {
+            usual if rows < limits.stretch => held.min(usual),
+            distant if rows > limits.stretch => held.max(distant),
+            _ => held,
+        }
+    }
+
+    /// Adapts the size after a full claim. Lost updates between claimers are harmless.
+    pub fn came_full(&self, limits: &Limits, claim: &FullClaim) {
+        let now = self.rows();
+        let is_distant = claim.took >= DISTANT;
+        // Rows are delivered while a claim is in flight, so that a distant database needs more of them to wait.
+        let (few, many) = if is_distant { (now as usize / 2, 2 * now as usize) } else { (0, now as usize) };
+        let next = match claim.waiting {
+            waiting if waiting <= few => now.saturating_mul(2),
+            waiting if waiting >= many => now / 2,
+            _ => now,
+        };
+        let least = limits.batch.max(1);
+        let most = if is_distant { distant(limits, claim) } else { limits.stretch };
+        self.0.store(next.clamp(least, most.max(least)), Relaxed);
+    }
+}
+
+/// What a full claim showed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FullClaim {
+    pub took: Duration,
+    /// Rows still waiting for delivery when it was answered.
+    pub waiting: usize,
+    /// The average size of its rows, in bytes.
+    pub row_bytes: u64,
+}
+
+/// Returns the largest claim from a distant database: rows of this size, held four claims at a time, fit into the
+/// lane's byte budget.
+fn distant(limits: &Limits, claim: &FullClaim) -> u32 {
+    let fit = limits.bytes / CLAIMS / claim.row_bytes.max(1);
+    let fit = u32::try_from(fit).unwrap_or(u32::MAX);
+    limits.stretch_distant.min(fit).max(limits.stretch)
+}
+
+/// Call size: how many envelopes one transport call carries; full batches for a fast target, few for a slow one.
+///
+/// The rows of one call are settled together, so during a long call many delivered rows are unsettled; if the worker
+/// dies then, all of them are delivered twice. A call is therefore sized to take about [`CALL`].
+#[derive(Debug, Default)]
+pub(crate) struct CallSize(Average);
+
+/// The target duration of one transport call.
+const CALL: Duration = Duration::from_millis(250);
+
+impl CallSize {
+    /// Adds the duration of one call with this many envelopes.
+    pub fn note(&self, took: Duration, envelopes: usize) {
+        self.0.note(took / u32::try_from(envelopes.max(1)).unwrap_or(u32::MAX));
+    }
+
+    /// Returns how many envelopes one call should carry, at most `batch`.
+    pub fn envelopes(&self, batch: usize) -> usize {
+        // No measurement yet: a crash would be counted against all rows of a call, tried or not.
+        let Some(each) = self.0.get() else { return 1 };
+        usize::try_from(nanos(CALL) / each).unwrap_or(usize::MAX).clamp(1, batch.max(1))
+    }
+}
+
+/// Calls ahead: how many calls are marked as begun and composed while all deliveries are busy.
+///
+/// The mark costs a round trip to the database. If the database is distant, every delivery would wait for it before
+/// each call. So as many calls are marked ahead as are sent during two marks: while one mark is in flight, the calls of
+/// the previous one are sent. A crash charges marked rows although they were not sent, so there are never more of them
+/// than that, and none if the target is slow or the database near.
+#[derive(Debug)]
+pub(crate) struct CallsAhead {
+    workers: usize,
+    most: usize,
+    mark: Average,
+    call: Average,
+    /// The number of calls ahead; `None` once the lane has drained.
+    calls: watch::Sender<Option<usize>>,
+}
+
+/// A mark that takes no longer than this is not worth calls ahead.
+const NEAR: Duration = Duration::from_millis(30);
+
+/// The most calls ahead, per concurrent call and in all.
+const MOST_AHEAD: (usize, usize) = (32, 512);
+
+impl CallsAhead {
+    /// Creates the size for `workers` concurrent calls. `enabled` is false if calls must not be prepared ahead.
+    pub fn new(workers: usize, enabled: bool) -> Self {
+        let most = if enabled { (workers * MOST_AHEAD.0).min(MOST_AHEAD.1) } else { 0 };
+        let (mark, call) = (Average::default(), Average::default());
+        Self { workers, most, mark, call, calls: watch::Sender::new(Some(0)) }
+    }
+
+    /// The most calls ahead there can be.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Adds the duration of one mark.
+    pub fn note_mark(&self, took: Duration) {
+        self.mark.note(took);
+        self.adapt();
+    }
+
+    /// Adds the duration of one call.
+    pub fn note_call(&self, took: Duration) {
+        self.call.note(took);
+    }
+
+    fn adapt(&self) {
+        let (Some(mark), Some(call)) = (self.mark.get(), self.call.get()) else { return };
+        let during = mark.saturating_sub(nanos(NEAR)).saturating_mul(2 * self.workers as u64) / call;
+        let calls = usize::try_from(during).unwrap_or(usize::MAX).min(self.most);
+        self.calls.send_if_modified(|now| match now {
+            Some(now) if *now != calls => {
+                *now = calls;
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// Waits until this many calls are ahead and one more is wanted. Returns false once the lane has drained.
+    pub async fn wants(&self, ahead: usize) -> bool {
+        let mut calls = self.calls.subscribe();
+        let wanted = calls.wait_for(|calls| calls.is_none_or(|calls| ahead < calls)).await;
+        wanted.is_ok_and(|calls| calls.is_some())
+    }
+
+    /// Ends all waits: the lane has drained.
+    pub fn close(&self) {
+        self.calls.send_replace(None);
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 8)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Builds every transport except `reliable:` groups from its URL and options, and validates these without connecting.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::Transport;
+use postrider_transport_amqp::Amqp;
+use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_kafka::{self as kafka, Kafka};
+use postrider_transport_nats::Nats;
+use postrider_transport_provider::Provider;
+use postrider_transport_smtp::Smtp;
+use postrider_transport_sqs::Sqs;
+use postrider_transport_webhook::Webhooks;
+
+use super::TransportKind;
+use super::scrubbed::Scrubbed;
+use crate::descriptors;
+use crate::settings::TransportSettings;
+
+/// Builds a transport without connecting; the error continues a sentence after the transport's name.
+pub(super) fn connect_transport(
+    transport: &TransportSettings,
+    base: &Path,
+    publish: Duration,
+) -> Result<Arc<dyn Transport>, String> {
+    let (url, beside) = (transport.url.reveal(), transport.beside());
+    match transport.kind {
+        TransportKind::Smtp => {
+            scrubbed_transport(Smtp::from_url(url).map_err(|error| error.mistakes.join("; ")))
+        }
+        TransportKind::Folder => {
+            scrubbed_transport(FileTransport::new(Config::new(base.join(folder_name(url)))))
+        }
+        TransportKind::Kafka => {
+            let settings = kafka::Settings::from_url(url, &beside).map_err(|error| error.to_string())?;
+            scrubbed_transport(Kafka::new(settings.within(publish)))
+        }
+        TransportKind::Nats => scrubbed_transport(Nats::from_url(url, &beside)),
+        TransportKind::Amqp => scrubbed_transport(Amqp::from_url(url, &beside)),
+        TransportKind::Sqs => scrubbed_transport(Sqs::from_url(url, &beside)),
+        TransportKind::Provider => scrubbed_transport(Provider::from_url(url, &beside)),
+        TransportKind::Reliable => Err("is a group of senders, not a sender itself".to_owned()),
+        TransportKind::Webhook => {
+            let settings = postrider_transport_webhook::Settings::from_url(url, &beside);
+            scrubbed_transport(settings.map(descriptors::for_webhooks).and_then(Webhooks::new))
+        }
+    }
+}
+
+fn scrubbed_transport<T: Transport + 'static>(
+    transport: Result<T, impl std::fmt::Display>,
+) -> Result<Arc<dyn Transport>, String> {
+    let transport = transport.map_err(|error| error.to_string())?;
+    Ok(Arc::new(Scrubbed(Arc::new(transport))))
+}
+
+/// Lists every mistake in a transport's URL and options, without building or connecting anything.
+pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
+    let (url, beside) = (transport.url.reveal(), transport.beside());
+    match transport.kind {
+        TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url)
+            .err()
+            .map_or_else(Vec::new, |error| error.mistakes),
+        TransportKind::Folder if folder_name(url).is_empty() => {
+            vec!["names no folder: use for example \"file:outbox\"".to_owned()]
+        }
+        TransportKind::Folder => Vec::new(),
+        TransportKind::Kafka => mistake_of(kafka::Settings::from_url(url, &beside)),
+        TransportKind::Nats => mistake_of(postrider_transport_nats::Settings::from_url(url, &beside)),
+        TransportKind::Amqp => mistake_of(postrider_transport_amqp::Settings::from_url(url, &beside)),
+        TransportKind::Sqs => mistake_of(postrider_transport_sqs::Settings::from_url(url, &beside)),
+        TransportKind::Provider => mistake_of(postrider_transport_provider::Settings::from_url(url, &beside)),
+        TransportKind::Reliable if url == "reliable:" => Vec::new(),
+        TransportKind::Reliable => vec![
+            "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience"
+                .to_owned(),
+        ],
+        TransportKind::Webhook => mistake_of(postrider_transport_webhook::Settings::from_url(url, &beside)),
+    }
+}
+
+fn mistake_of<T>(settings: Result<T, impl std::fmt::Display>) -> Vec<String> {
+    settings.err().map(|error| error.to_string()).into_iter().collect()
+}
+
+/// The folder of `file:outbox` or `file:///var/outbox`; options belong to other transports.
+fn folder_name(url: &str) -> &str {
+    let name = url.strip_prefix("file:").unwrap_or(url);
+    name.strip_prefix("//").unwrap_or(name)
+}

@@ -1,0 +1,168 @@
+//! Runs statements on MySQL and MariaDB: begins transactions, binds arguments, and reads the returned rows.
+
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::driver::execute::{Answer, Arg, Statement};
+use postrider_sql::driver::pool::Pool;
+use postrider_sql::driver::{Access, Driver, Retries};
+use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
+use sqlx::query::Query;
+use sqlx::{
+    AssertSqlSafe, Column as _, Connection as _, Either, Executor as _, FromRow, Row as _, Transaction, Type,
+    TypeInfo as _, ValueRef as _,
+};
+
+use crate::connect::Database;
+use crate::error;
+use crate::session::{Connector, rolled_back};
+
+impl Driver for Database {
+    const DIALECT: Dialect = Dialect::Mysql;
+
+    type Connection = MySqlConnection;
+    type Error = sqlx::Error;
+    type Connect = Connector;
+    type Transaction<'c> = Transaction<'c, MySql>;
+
+    fn owner(&self) -> &str {
+        &self.instance
+    }
+
+    fn unhurried(&self) -> Self {
+        Self { deadline: self.long_deadline, ..self.clone() }
+    }
+
+    fn pool(&self, _: Access) -> &Pool<Connector> {
+        &self.pool
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    fn retries(&self) -> Retries {
+        Retries::OF_SERVERS
+    }
+
+    async fn reach(&self) -> Result<(), Error> {
+        self.pool.reach().await.map_err(|cause| self.error("connect", cause))
+    }
+
+    async fn begin<'c>(
+        &self,
+        connection: &'c mut MySqlConnection,
+        _: Access,
+    ) -> Result<Transaction<'c, MySql>, sqlx::Error> {
+        connection.begin().await
+    }
+
+    async fn commit(transaction: Self::Transaction<'_>) -> Result<(), sqlx::Error> {
+        transaction.commit().await
+    }
+
+    async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
+        rolled_back(transaction, cause).await
+    }
+
+    async fn execute(
+        &self,
+        connection: &mut MySqlConnection,
+        statement: &Statement,
+    ) -> Result<Answer, sqlx::Error> {
+        let mut answer = Answer::default();
+        let mut stream = connection.fetch_many(bound(statement));
+        while let Some(part) = stream.try_next().await? {
+            match part {
+                Either::Left(done) => answer.changed += done.rows_affected(),
+                Either::Right(row) => answer.rows.push(values(&row)),
+            }
+        }
+        Ok(answer)
+    }
+
+    fn is_collision(error: &sqlx::Error) -> bool {
+        error::is_collision(error)
+    }
+
+    fn is_missing_table(error: &sqlx::Error) -> bool {
+        error::is_missing_table(error)
+    }
+
+    fn error(&self, doing: &str, cause: sqlx::Error) -> Error {
+        error::classify(&self.place, doing, cause)
+    }
+}
+
+impl Database {
+    /// Returns the rows of a catalog query.
+    pub(crate) async fn all<O>(&self, doing: &str, query: MyQuery) -> Result<Vec<O>, Error>
+    where
+        O: for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
+    {
+        let rows = self.fetch(query).await;
+        let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
+        read.map_err(|cause| self.error(doing, cause))
+    }
+
+    async fn fetch(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.long_deadline).run(lease.fetch_all(query)).await;
+        lease.end(outcome)
+    }
+}
+
+type MyQuery = Query<'static, MySql, MySqlArguments>;
+
+fn bound(statement: &Statement) -> MyQuery {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
+    statement.args.iter().cloned().fold(query, |query, arg| match arg {
+        Arg::Text(text) => query.bind(text),
+        Arg::Int(number) => query.bind(number),
+        Arg::Float(number) => query.bind(number),
+        Arg::Flag(flag) => query.bind(flag),
+        Arg::Bytes(bytes) => query.bind(bytes),
+        Arg::Texts(_) | Arg::Floats(_) => unreachable!("MySQL has no arrays: {}", statement.sql),
+    })
+}
+
+fn values(row: &MySqlRow) -> Vec<Value> {
+    (0..row.len()).map(|index| value(row, index)).collect()
+}
+
+/// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row
+/// must not lose the claim of the others.
+fn value(row: &MySqlRow, index: usize) -> Value {
+    match row.try_get_raw(index) {
+        Ok(raw) if !raw.is_null() => {}
+        _ => return Value::Null,
+    }
+    let info = row.column(index).type_info();
+    let name = info.name();
+    let read = match name {
+        "DOUBLE" => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
+        "FLOAT" => row.try_get_unchecked::<f32, _>(index).map(|number| Value::Float(number.into())),
+        "BOOLEAN" => row.try_get_unchecked::<bool, _>(index).map(|flag| Value::Int(flag.into())),
+        _ if name.ends_with("UNSIGNED") => row
+            .try_get_unchecked::<u64, _>(index)
+            .map(|number| i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Int)),
+        _ if name.ends_with("INT") => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
+        _ => row.try_get_unchecked::<Vec<u8>, _>(index).map(|bytes| text_or_bytes(info, bytes)),
+    };
+    read.unwrap_or_default()
+}
+
+/// Returns text or bytes. The type name alone is ambiguous: text with a `_bin` collation is reported as binary as well.
+fn text_or_bytes(info: &MySqlTypeInfo, bytes: Vec<u8>) -> Value {
+    let binary = ["BLOB", "BINARY", "BIT"].into_iter().any(|end| info.name().ends_with(end));
+    if binary && !<str as Type<MySql>>::compatible(info) {
+        return Value::Bytes(bytes);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Value::Text(text),
+        Err(broken) => Value::Bytes(broken.into_bytes()),
+    }
+}

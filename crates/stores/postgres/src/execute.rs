@@ -1,0 +1,224 @@
+//! Runs statements on PostgreSQL: begins transactions, binds arguments, and reads the returned rows.
+
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::driver::execute::{Answer, Arg, Statement};
+use postrider_sql::driver::pool::Pool;
+use postrider_sql::driver::{Access, Driver, Retries};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgValueFormat};
+use sqlx::query::Query;
+use sqlx::{
+    AssertSqlSafe, Column as _, Either, Executor as _, FromRow, Postgres, Row as _, Transaction,
+    TypeInfo as _, ValueRef as _,
+};
+
+use crate::connect::Database;
+use crate::error;
+use crate::session::{Connector, rolled_back};
+
+impl Driver for Database {
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    type Connection = PgConnection;
+    type Error = sqlx::Error;
+    type Connect = Connector;
+    type Transaction<'c> = Transaction<'c, Postgres>;
+
+    fn owner(&self) -> &str {
+        &self.instance
+    }
+
+    fn unhurried(&self) -> Self {
+        Self { deadline: self.long_deadline, ..self.clone() }
+    }
+
+    fn pool(&self, _: Access) -> &Pool<Connector> {
+        &self.pool
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    fn retries(&self) -> Retries {
+        Retries::OF_SERVERS
+    }
+
+    async fn reach(&self) -> Result<(), Error> {
+        self.pool.reach().await.map_err(|cause| self.error("connect", cause))
+    }
+
+    /// Behind a pooler every call is a transaction, which begins with its settings.
+    fn runs_alone(&self) -> bool {
+        self.names_statements()
+    }
+
+    async fn begin<'c>(
+        &self,
+        connection: &'c mut PgConnection,
+        _: Access,
+    ) -> Result<Transaction<'c, Postgres>, sqlx::Error> {
+        self.pool.connector().transaction(connection, self.deadline).await
+    }
+
+    async fn commit(transaction: Self::Transaction<'_>) -> Result<(), sqlx::Error> {
+        transaction.commit().await
+    }
+
+    async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
+        rolled_back(transaction, cause).await
+    }
+
+    async fn execute(
+        &self,
+        connection: &mut PgConnection,
+        statement: &Statement,
+    ) -> Result<Answer, sqlx::Error> {
+        let (mut rows, mut changed) = (Vec::new(), 0);
+        let mut stream = connection.fetch_many(bound(statement).persistent(self.names_statements()));
+        while let Some(part) = stream.try_next().await? {
+            match part {
+                Either::Left(done) => changed += done.rows_affected(),
+                Either::Right(row) => rows.push(row),
+            }
+        }
+        Ok(Answer { rows: values(&rows), changed })
+    }
+
+    fn is_collision(error: &sqlx::Error) -> bool {
+        error::is_collision(error)
+    }
+
+    fn is_missing_table(error: &sqlx::Error) -> bool {
+        error::is_missing_table(error)
+    }
+
+    fn error(&self, doing: &str, cause: sqlx::Error) -> Error {
+        error::classify(&self.place, doing, cause)
+    }
+}
+
+impl Database {
+    /// Whether statements may be prepared by name and reused, which requires a persistent session.
+    fn names_statements(&self) -> bool {
+        self.pool.connector().pooler().keeps_sessions()
+    }
+
+    /// Returns the rows of a catalog query.
+    pub(crate) async fn all<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<Vec<O>, Error>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let rows = self.unhurried().fetch(query).await;
+        let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
+        read.map_err(|cause| self.error(doing, cause))
+    }
+
+    /// Returns the single row of a catalog query.
+    pub(crate) async fn one<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<O, Error>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let first = self.all(doing, query).await?.into_iter().next();
+        first.ok_or_else(|| self.error(doing, sqlx::Error::RowNotFound))
+    }
+
+    async fn fetch(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(self.fetch_on(&mut lease, query)).await;
+        lease.end(outcome)
+    }
+
+    async fn fetch_on(
+        &self,
+        connection: &mut PgConnection,
+        query: PgQuery<'_>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        if self.names_statements() {
+            return connection.fetch_all(query).await;
+        }
+        let mut transaction = self.begin(connection, Access::Read).await?;
+        match transaction.fetch_all(query.persistent(false)).await {
+            Ok(rows) => transaction.commit().await.map(|()| rows),
+            Err(cause) => Err(rolled_back(transaction, cause).await),
+        }
+    }
+}
+
+type PgQuery<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bound(statement: &Statement) -> PgQuery<'_> {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+    statement.args.iter().cloned().fold(query, |query, arg| match arg {
+        Arg::Text(text) => query.bind(text),
+        Arg::Int(number) => query.bind(number),
+        Arg::Float(number) => query.bind(number),
+        Arg::Flag(flag) => query.bind(flag),
+        Arg::Bytes(bytes) => query.bind(bytes),
+        Arg::Texts(texts) => query.bind(texts),
+        Arg::Floats(numbers) => query.bind(numbers),
+    })
+}
+
+/// The decoding of a column, determined once for all rows of a result.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Int8,
+    Int4,
+    Int2,
+    Bool,
+    Float8,
+    Float4,
+    Bytes,
+    Text,
+}
+
+impl Kind {
+    fn of(type_name: &str) -> Self {
+        match type_name {
+            "INT8" => Self::Int8,
+            "INT4" => Self::Int4,
+            "INT2" => Self::Int2,
+            "BOOL" => Self::Bool,
+            "FLOAT8" => Self::Float8,
+            "FLOAT4" => Self::Float4,
+            "BYTEA" => Self::Bytes,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Returns the values of all rows, column by column.
+fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let kinds: Vec<Kind> = first.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
+    let read = |row: &PgRow| kinds.iter().enumerate().map(|(index, kind)| value(row, index, *kind)).collect();
+    rows.iter().map(read).collect()
+}
+
+/// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row
+/// must not lose the claim of the others.
+fn value(row: &PgRow, index: usize, kind: Kind) -> Value {
+    let Ok(raw) = row.try_get_raw(index) else { return Value::Null };
+    if raw.is_null() {
+        return Value::Null;
+    }
+    let read = match kind {
+        Kind::Int8 => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
+        Kind::Int4 => row.try_get_unchecked::<i32, _>(index).map(|number| Value::Int(number.into())),
+        Kind::Int2 => row.try_get_unchecked::<i16, _>(index).map(|number| Value::Int(number.into())),
+        Kind::Bool => row.try_get_unchecked::<bool, _>(index).map(Value::Bool),
+        Kind::Float8 => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
+        Kind::Float4 => row.try_get_unchecked::<f32, _>(index).map(|number| Value::Float(number.into())),
+        Kind::Bytes => row.try_get_unchecked::<Vec<u8>, _>(index).map(Value::Bytes),
+        Kind::Text => row.try_get_unchecked::<String, _>(index).map(Value::Text),
+    };
+    read.unwrap_or_else(|_| {
+        debug_assert_eq!(raw.format(), PgValueFormat::Binary, "prepared statements answer in binary");
+        raw.as_bytes().map_or(Value::Null, |bytes| Value::Bytes(bytes.to_vec()))
+    })
+}

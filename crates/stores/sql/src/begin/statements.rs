@@ -1,0 +1,140 @@
+//! Renders the recovery of rows whose worker is gone, and of rows whose delivery has begun.
+//!
+//! A reclaim reads expired leases without a lock, the store decides about each row (was its delivery begun, how often
+//! did its worker die), and the moves name their rows. Invariant: a crash is counted in the transaction of the move
+//! that it causes.
+
+use postrider_contract::{CRASHED, LEASE_EXPIRED, Move, Transition};
+
+use crate::begin::marks::CRASHES;
+use crate::render::condition::Lookup;
+use crate::render::moves::Pick;
+use crate::render::step_builder::{Source, StepBuilder};
+use crate::render::table::Table;
+use crate::render::value::Writes;
+use crate::{Dialect, Param, ReclaimScripts, Script, Step, Yields};
+
+impl Table<'_> {
+    /// Returns the name of this stage of this table in internal tables.
+    pub fn place(&self) -> String {
+        let table = &self.contract.table;
+        let schema = table.schema.as_deref().map(|schema| format!("{schema}.")).unwrap_or_default();
+        format!("{schema}{}/{}", table.name, self.stage.name)
+    }
+
+    /// Returns the script that yields those of the given leases that still hold, by the database's clock. It only
+    /// reads.
+    pub fn standing_leases(&self) -> Script {
+        let writes = Writes {
+            step: self.contract.lease_move(self.stage, Transition::Released),
+            assignments: Vec::new(),
+        };
+        let builder = StepBuilder::new(self, Source::Each);
+        let mut guard = self.guard(&builder, &writes);
+        if let Some(expired) = self.is_expired() {
+            guard = format!("{guard}\n  AND ({expired}) IS NOT TRUE");
+        }
+        let (rows, name) = (builder.rows(), self.name());
+        let from = match self.dialect {
+            Dialect::Postgres => format!("{name} AS t, {rows}"),
+            Dialect::Mysql => format!("{rows} STRAIGHT_JOIN {name} AS t"),
+            Dialect::Sqlite => format!("{rows} CROSS JOIN {name} AS t"),
+        };
+        let text = format!("SELECT {}\nFROM {from}\nWHERE {guard}", self.key());
+        Script { steps: vec![builder.finish(&text, Yields::Keys)] }
+    }
+
+    /// Returns the scripts of a reclaim; `None` if a lease ends without a move.
+    pub fn reclaim(&self) -> Option<ReclaimScripts> {
+        let expired = self.is_expired()?;
+        let released = self.contract.lease_move(self.stage, Transition::Released);
+        let back = self.contract.reclaim_move(self.stage, self.stage.retryable);
+        let dead = self.contract.reclaim_move(self.stage, self.stage.dead);
+        let moved = |step: Move<'_>, transition, reason| {
+            let pick = Pick::Named { conditions: vec![expired.clone()] };
+            self.picked(step, &[transition], reason, &pick)
+        };
+        let free = moved(released, Transition::Released, None);
+        let then = |mut script: Script, step: Step| {
+            script.steps.push(step);
+            script
+        };
+        Some(ReclaimScripts {
+            find: self.expired_rows(&expired),
+            spared: then(free.clone(), self.count_crash()),
+            free,
+            charged: then(moved(back, Transition::Reclaimed, Some(LEASE_EXPIRED)), self.count_crash()),
+            dead: then(moved(dead, Transition::Reclaimed, Some(CRASHED)), self.forget_crashes()),
+        })
+    }
+
+    /// Yields the lease of each row whose lease expired, 1 if a charge would end the row, and its maximum number of
+    /// attempts.
+    fn expired_rows(&self, expired: &str) -> Script {
+        let builder = StepBuilder::plain(self);
+        let lease = &self.stage.lease;
+        let last = if lease.spend { self.lease_was_last(true) } else { self.is_poisoned(true) };
+        let last = last.map_or_else(|| "0".to_owned(), |last| format!("CASE WHEN {last} THEN 1 ELSE 0 END"));
+        let mut columns = vec![self.key()];
+        columns.extend(self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column))));
+        columns.extend([last, self.max_attempts()]);
+        let step = self.contract.lease_move(self.stage, Transition::Released);
+        let mut parts = vec![self.in_states(step.from, Lookup::Index), expired.to_owned()];
+        parts.extend(self.filter());
+        // MySQL would sort the whole table; every matching row is moved sooner or later.
+        let order = self.horizon().filter(|_| self.dialect != Dialect::Mysql);
+        let order = order.map(|column| format!("\nORDER BY {}", self.instant(column))).unwrap_or_default();
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}{order}\nLIMIT {}",
+            columns.join(", "),
+            self.name(),
+            parts.join("\n  AND "),
+            builder.bind(Param::Limit)
+        );
+        Script { steps: vec![builder.finish(&text, Yields::Other)] }
+    }
+
+    /// Counts one more crash for the rows that the previous step moved.
+    fn count_crash(&self) -> Step {
+        let builder = StepBuilder::plain(self);
+        let (place, held) = (self.text(&self.place()), builder.bind(Param::Held));
+        let text = match self.dialect {
+            Dialect::Postgres => format!(
+                "INSERT INTO {CRASHES} AS c (place, row_id, crashes, crashed_at)\n\
+                 SELECT {place}, k, 1, now() FROM unnest({held}::text[]) AS k\n\
+                 ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at"
+            ),
+            Dialect::Mysql => format!(
+                "INSERT INTO {CRASHES} (place, row_id, crashes, crashed_at)\n\
+                 SELECT {place}, CAST({} AS CHAR), 1, UTC_TIMESTAMP(6) FROM {} AS t WHERE {} IN ({held})\n\
+                 ON DUPLICATE KEY UPDATE crashes = {CRASHES}.crashes + 1, crashed_at = VALUES(crashed_at)",
+                self.key(),
+                self.name(),
+                self.id()
+            ),
+            Dialect::Sqlite => format!(
+                "INSERT INTO {CRASHES} (place, row_id, crashes, crashed_at)\n\
+                 SELECT {place}, CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each({held}) WHERE true\n\
+                 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at"
+            ),
+        };
+        builder.finish(&text, Yields::Nothing)
+    }
+
+    /// Deletes the crash counts of the rows that the previous step ended, so that a requeued row starts at zero.
+    fn forget_crashes(&self) -> Step {
+        let builder = StepBuilder::plain(self);
+        let (place, held) = (self.text(&self.place()), builder.bind(Param::Held));
+        let among = match self.dialect {
+            Dialect::Postgres => format!("row_id = ANY ({held}::text[])"),
+            Dialect::Mysql => format!(
+                "row_id IN (SELECT CAST({} AS CHAR) FROM {} AS t WHERE {} IN ({held}))",
+                self.key(),
+                self.name(),
+                self.id()
+            ),
+            Dialect::Sqlite => format!("row_id IN (SELECT CAST(value AS TEXT) FROM json_each({held}))"),
+        };
+        builder.finish(&format!("DELETE FROM {CRASHES} WHERE place = {place} AND {among}"), Yields::Nothing)
+    }
+}

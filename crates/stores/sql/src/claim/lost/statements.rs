@@ -1,0 +1,35 @@
+//! Renders the release of rows that this worker claimed but does not hold, because the result of the claim was lost.
+
+use postrider_contract::{Role, Transition};
+
+use crate::render::condition::Lookup;
+use crate::render::moves::Pick;
+use crate::render::step_builder::StepBuilder;
+use crate::render::table::Table;
+use crate::{Script, Yields};
+
+/// The scripts that find and release such rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostClaimScripts {
+    /// All rows that this worker has claimed. `Keys`. Only reads.
+    pub find: Script,
+    /// Releases those of [`Param::Ids`](crate::Param::Ids) that this worker has claimed. `Keys`.
+    pub free: Script,
+}
+
+impl Table<'_> {
+    /// Returns the scripts; `None` if the table does not record which worker claimed a row.
+    pub fn lost_claims(&self) -> Option<LostClaimScripts> {
+        let owner = self.role(Role::Owner)?;
+        let step = self.contract.lease_move(self.stage, Transition::Released);
+        let builder = StepBuilder::plain(self);
+        let mut parts = vec![self.in_states(step.from, Lookup::Index)];
+        parts.push(format!("{owner} = {}", builder.worker()));
+        parts.extend(self.filter());
+        let text =
+            format!("SELECT {}\nFROM {} AS t\nWHERE {}", self.key(), self.name(), parts.join("\n  AND "));
+        let find = Script { steps: vec![builder.finish(&text, Yields::Keys)] };
+        let free = self.picked(step, &[Transition::Released], None, &Pick::Claimed { owner });
+        Some(LostClaimScripts { find, free })
+    }
+}

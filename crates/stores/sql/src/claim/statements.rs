@@ -1,0 +1,221 @@
+//! Renders claim, load and join: the statements that claim rows in the contract's order, and read what a composer
+//! needs.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{OnError, Role, StateId, Transition};
+
+use crate::claim::columns::Seen;
+use crate::render::step_builder::{Source, StepBuilder};
+use crate::render::table::Table;
+use crate::render::value::Writes;
+use crate::{Dialect, Param, Script, Step, Yields};
+
+pub(crate) const NO_REASON: Source = Source::Contract { reason: None };
+
+impl Table<'_> {
+    /// Returns the scripts of a claim: on MySQL one per ready state, otherwise one.
+    pub fn claim(&self) -> Vec<Script> {
+        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
+        let ready = &self.stage.ready;
+        if writes.assignments.is_empty() {
+            return vec![Script { steps: vec![self.read_only_claim(ready, &writes)] }];
+        }
+        match self.dialect {
+            Dialect::Postgres => vec![Script { steps: vec![self.postgres_claim(ready, &writes)] }],
+            // With two ready states in one predicate, MySQL sorts (filesort) and so locks the whole backlog.
+            Dialect::Mysql => {
+                ready.iter().map(|state| self.mysql_claim(std::slice::from_ref(state), &writes)).collect()
+            }
+            Dialect::Sqlite => vec![self.sqlite_claim(ready, &writes)],
+        }
+    }
+
+    /// Returns the order of claims as the list of an `ORDER BY`.
+    pub fn order_list(&self) -> String {
+        let order: Vec<String> =
+            self.claim_order().into_iter().map(|(key, direction)| format!("{key}{direction}")).collect();
+        order.join(", ")
+    }
+
+    /// `FROM … WHERE … ORDER BY … LIMIT …`.
+    fn pick(&self, builder: &StepBuilder<'_>, states: &[StateId]) -> String {
+        let mut conditions = self.claimable(states);
+        // Rows of ordered groups have their own claim.
+        conditions.extend(self.group().map(|group| self.is_free(group)));
+        let conditions = conditions.join("\n  AND ");
+        let limit = builder.bind(Param::Limit);
+        format!(
+            "FROM {} AS t\nWHERE {conditions}\nORDER BY {}\nLIMIT {limit}",
+            self.name(),
+            self.order_list()
+        )
+    }
+
+    /// For a store that holds a lock of its own and writes nothing on claim: the rows are only read.
+    fn read_only_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
+        let builder = StepBuilder::plain(self);
+        let columns = builder.layout_columns(writes, Seen::After).join(", ");
+        let pick = self.pick(&builder, ready);
+        builder.finish(&format!("SELECT {columns}\n{pick}"), Yields::Rows)
+    }
+
+    fn postgres_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
+        let builder = StepBuilder::plain(self);
+        let order = self.claim_order();
+        // If the claim overwrites a column that it sorts by, the pick keeps the old value.
+        let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
+        let mut picked = vec![format!("{} AS k", self.id())];
+        if overwritten {
+            picked.extend(order.iter().enumerate().map(|(index, (key, _))| format!("{key} AS o{index}")));
+        }
+        let pick = self.pick(&builder, ready);
+        let pick = format!("SELECT {}\n{pick}\nFOR UPDATE SKIP LOCKED", picked.join(", "));
+        self.postgres_moved(builder, &pick, overwritten, writes)
+    }
+
+    /// Marks the rows whose keys `pick` yields as `k`, and returns them in the order of claims: by the `o0`, `o1` … of
+    /// the pick if it has them.
+    pub fn postgres_moved(
+        &self,
+        builder: StepBuilder<'_>,
+        pick: &str,
+        sorted_by_pick: bool,
+        writes: &Writes<'_>,
+    ) -> Step {
+        let (mut sorted, mut from) = (self.order_list(), "moved AS t".to_owned());
+        if sorted_by_pick {
+            let order = self.claim_order();
+            let keys =
+                order.iter().enumerate().map(|(index, (_, direction))| format!("p.o{index}{direction}"));
+            sorted = keys.collect::<Vec<_>>().join(", ");
+            from = format!("moved AS t JOIN pick AS p ON p.k = {}", self.id());
+        }
+        let sets = builder.set_list(writes);
+        let effects = builder.effect_parts(&[Transition::Claimed], writes);
+        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
+        let columns = builder.layout_columns(writes, Seen::After).join(", ");
+        let text = format!(
+            "WITH pick AS MATERIALIZED (\n{pick}),\nmoved AS (\nUPDATE {} AS t SET {sets}\nWHERE {} = ANY \
+             (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}\nORDER BY {sorted}",
+            self.name(),
+            self.id(),
+        );
+        builder.finish(&text, Yields::Rows)
+    }
+
+    /// Renders the claim of rows of the given shares.
+    pub fn postgres_share_take(&self, writes: &Writes<'_>) -> Step {
+        let builder = StepBuilder::plain(self);
+        let pick = self.ranked_pick(&builder, "");
+        self.postgres_moved(builder, &pick, true, writes)
+    }
+
+    /// Returns the columns that the layout and the order read.
+    pub fn claim_columns(&self) -> Vec<String> {
+        let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
+        names.extend(self.fence().into_iter().map(|(_, column)| column));
+        let roles =
+            [Role::Attempts, Role::MaxAttempts, Role::Pool, Role::Due, Role::Attempted, Role::Created];
+        names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
+        names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
+        names.extend(self.stage.retry_rule.column.as_deref());
+        names.extend(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
+        if let Some(group) = self.group() {
+            names.insert(&group.by);
+            if let OnError::ByColumn { column, .. } = &group.on_error {
+                names.insert(column);
+            }
+        }
+        let message = self.contract.message_columns();
+        names.extend(message.iter().map(|(_, column)| column.as_str()));
+        names.into_iter().map(|name| self.col(name)).collect()
+    }
+
+    fn mysql_claim(&self, states: &[StateId], writes: &Writes<'_>) -> Script {
+        let builder = StepBuilder::plain(self);
+        let columns = builder.layout_columns(writes, Seen::Before).join(", ");
+        let pick = self.pick(&builder, states);
+        let first =
+            builder.finish(&format!("SELECT {columns}\n{pick}\nFOR UPDATE SKIP LOCKED"), Yields::Rows);
+        let mut steps = vec![first];
+        steps.extend(self.mysql_mark(writes));
+        Script { steps }
+    }
+
+    /// Marks the rows that the previous step locked, all with one claim time.
+    pub fn mysql_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
+        let builder = StepBuilder::plain(self);
+        builder.claims_with_bound_time.set(true);
+        let sets = builder.set_list(writes);
+        let among = builder.among(&self.id(), Param::Held);
+        let text = format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name());
+        let mut steps = vec![builder.finish(&text, Yields::Nothing)];
+        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
+        steps
+    }
+
+    /// Selects the keys first, in order, because an UPDATE returns its rows in any order.
+    fn sqlite_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Script {
+        let builder = StepBuilder::plain(self);
+        let pick = self.pick(&builder, ready);
+        let mut steps = vec![builder.finish(&format!("SELECT {}\n{pick}", self.key()), Yields::Keys)];
+        steps.extend(self.sqlite_mark(writes));
+        Script { steps }
+    }
+
+    /// Marks the rows whose keys the previous step yielded.
+    pub fn sqlite_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
+        let builder = StepBuilder::plain(self);
+        let sets = builder.set_list(writes);
+        let among = builder.among(&self.id(), Param::Held);
+        let columns = builder.layout_columns(writes, Seen::After).join(", ");
+        let text = format!(
+            "UPDATE {} AS t SET {sets}\nWHERE {among}\nRETURNING {}",
+            self.name(),
+            returning(&columns)
+        );
+        let mut steps = vec![builder.finish(&text, Yields::Rows)];
+        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
+        steps
+    }
+
+    /// Returns the script that loads the message columns of the given rows.
+    pub fn load(&self) -> Script {
+        let builder = StepBuilder::plain(self);
+        let fields = self.contract.message_columns();
+        let mut columns = vec![self.key()];
+        columns.extend(fields.iter().map(|(_, column)| self.field(column)));
+        columns.extend(self.remembered(&self.id()));
+        let among = builder.among(&self.id(), Param::Ids);
+        let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", columns.join(", "), self.name());
+        Script { steps: vec![builder.finish(&text, Yields::Other)] }
+    }
+
+    /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
+    pub fn join(&self) -> Option<Script> {
+        let reached = self.reached();
+        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() && reached.is_none() {
+            return None;
+        }
+        let builder = StepBuilder::plain(self);
+        let mut columns = vec![self.key()];
+        let mut from = format!("{} AS t", self.name());
+        for join in self.joins() {
+            columns.extend(join.columns);
+            from.push_str(&join.clause);
+        }
+        columns.extend(self.tallies());
+        columns.extend(reached);
+        columns.push(self.epoch_millis());
+        let among = builder.among(&self.id(), Param::Ids);
+        let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
+        Some(Script { steps: vec![builder.finish(&text, Yields::Other)] })
+    }
+}
+
+/// Removes the table's alias, which SQLite's RETURNING does not know. No literal of a contract occurs in these columns.
+pub(crate) fn returning(columns: &str) -> String {
+    columns.replace("t.\"", "\"").replace("t.`", "`")
+}

@@ -1,0 +1,58 @@
+//! Renders tallies: counts of other rows of the same table, for the composer, as subqueries of the join statement.
+
+use postrider_contract::{Role, Tally};
+
+use crate::Dialect;
+use crate::render::condition::Lookup;
+use crate::render::table::Table;
+use crate::render::time::Shift;
+
+impl Table<'_> {
+    /// Returns one subquery for each tally of the contract.
+    pub fn tallies(&self) -> Vec<String> {
+        self.contract.tallies.iter().map(|tally| self.tally(tally)).collect()
+    }
+
+    fn tally(&self, tally: &Tally) -> String {
+        let mut others = vec![self.in_state(tally.state, Lookup::Index)];
+        others.extend(tally.within.iter().map(|(age, since)| {
+            format!("{} >= {}", self.instant(since), self.bound(since, &Shift::back(*age)))
+        }));
+        if tally.ahead {
+            others.extend(self.was_deferred().map(|deferred| format!("NOT ({deferred})")));
+        }
+        let mut conditions: Vec<String> = others.iter().map(|condition| of_another(condition)).collect();
+        let alike = |column: &String| format!("{} = {}", of_another(&self.col(column)), self.col(column));
+        conditions.extend(tally.same.iter().map(alike));
+        let (other, own) = (of_another(&self.id()), self.id());
+        conditions.push(format!("{other} <> {own}"));
+        if let Some(claimed_at) = self.contract.column(Role::ClaimedAt).filter(|_| tally.ahead) {
+            let own_claim = self.instant(claimed_at);
+            let other_claim = of_another(&own_claim);
+            conditions.push(format!(
+                "({other_claim} < {own_claim} OR ({other_claim} = {own_claim} AND {other} < {own}))"
+            ));
+        }
+        self.as_integer(&format!(
+            "(SELECT COUNT(*) FROM {} AS c WHERE {})",
+            self.name(),
+            conditions.join(" AND ")
+        ))
+    }
+
+    /// Returns the database's clock in milliseconds since 1970.
+    pub fn epoch_millis(&self) -> String {
+        match self.dialect {
+            Dialect::Postgres => "floor(extract(epoch FROM now()) * 1000)::bigint".to_owned(),
+            Dialect::Mysql => self.as_integer("FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000)"),
+            Dialect::Sqlite => {
+                "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)".to_owned()
+            }
+        }
+    }
+}
+
+/// Rewrites conditions on the row to the counted row. (No literal of a contract looks like a column.)
+fn of_another(said: &str) -> String {
+    said.replace("t.\"", "c.\"").replace("t.`", "c.`")
+}

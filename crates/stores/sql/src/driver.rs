@@ -1,0 +1,194 @@
+//! What a database provides, and how calls run on it.
+//!
+//! A database implements [`Driver`]: its connections, begin, execute, commit, and its error classes. How a call uses
+//! them is written here, once: it takes a connection, runs its statements within the deadline, in a transaction if
+//! there are several, and is retried after a deadlock or serialization failure.
+//!
+//! Must not: know what a statement means. Invariant: the statements of one call are all committed, or none of them is.
+
+pub mod execute;
+mod list;
+pub mod pool;
+mod retry;
+mod script;
+
+use std::ops::DerefMut;
+use std::time::Duration;
+
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+
+pub use retry::{Retries, Retry};
+pub use script::Output;
+
+use self::execute::{Answer, Statement};
+use self::pool::{Connect, Pool};
+use self::script::Scripts;
+use crate::bind::Values;
+use crate::{Dialect, Script};
+
+/// Whether a call writes. Only SQLite distinguishes: reads do not wait for its one writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// A SQL database with a pool of connections.
+pub trait Driver: Clone + Send + Sync + 'static {
+    const DIALECT: Dialect;
+
+    type Connection: Send + 'static;
+    type Error: Send + 'static;
+    type Connect: Connect<Connection = Self::Connection, Error = Self::Error>;
+    type Transaction<'c>: DerefMut<Target = Self::Connection> + Send;
+
+    /// This worker's id.
+    fn owner(&self) -> &str;
+
+    /// Returns the same database for calls that may take long: maintenance and operators' calls.
+    #[must_use]
+    fn unhurried(&self) -> Self;
+
+    fn pool(&self, access: Access) -> &Pool<Self::Connect>;
+
+    /// Time limit of a call.
+    fn deadline(&self) -> Duration;
+
+    /// How often, or how long, a call that collided with another one is retried.
+    fn retries(&self) -> Retries;
+
+    /// Fails at once, with the reason, if the server cannot be reached.
+    fn reach(&self) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
+    }
+
+    /// Whether a single statement runs without an explicit transaction.
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn begin<'c>(
+        &self,
+        connection: &'c mut Self::Connection,
+        access: Access,
+    ) -> impl Future<Output = Result<Self::Transaction<'c>, Self::Error>> + Send;
+
+    fn commit(transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Rolls back because of `cause`, and returns the error to report.
+    fn roll_back(
+        transaction: Self::Transaction<'_>,
+        cause: Self::Error,
+    ) -> impl Future<Output = Self::Error> + Send;
+
+    /// Runs one statement, and returns its rows and how many rows it changed.
+    fn execute(
+        &self,
+        connection: &mut Self::Connection,
+        statement: &Statement,
+    ) -> impl Future<Output = Result<Answer, Self::Error>> + Send;
+
+    /// Whether two transactions collided, so that this one can be retried.
+    fn is_collision(error: &Self::Error) -> bool;
+
+    fn is_missing_table(error: &Self::Error) -> bool;
+
+    /// Converts an error to one of the store; `doing` completes "could not …".
+    fn error(&self, doing: &str, cause: Self::Error) -> Error;
+
+    fn dialect(&self) -> Dialect {
+        Self::DIALECT
+    }
+
+    /// Runs scripts one after another in one transaction.
+    ///
+    /// `doing` completes "could not …" in error messages.
+    fn run_all(
+        &self,
+        doing: &str,
+        scripts: &[(&Script, Values<'_>)],
+    ) -> impl Future<Output = Result<Vec<Output>, Error>> + Send {
+        async move { call(self, doing, &Scripts(scripts)).await }
+    }
+
+    /// Runs one script in a transaction.
+    fn run(
+        &self,
+        doing: &str,
+        script: &Script,
+        given: &Values<'_>,
+    ) -> impl Future<Output = Result<Output, Error>> + Send {
+        async move { Ok(self.run_all(doing, &[(script, given.clone())]).await?.pop().unwrap_or_default()) }
+    }
+
+    /// Runs one statement on the internal tables; returns `None` if the table does not exist.
+    fn query(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send {
+        execute::internal(self, doing, Access::Write, sql, args)
+    }
+
+    /// Runs a statement that only reads, without waiting for writers.
+    fn read(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send {
+        execute::internal(self, doing, Access::Read, sql, args)
+    }
+}
+
+/// What a call does on its connection.
+pub(crate) trait Work: Sync {
+    type Output: Send;
+
+    fn access(&self) -> Access;
+
+    /// Whether the work needs no explicit transaction where a single statement needs none.
+    fn is_single(&self, dialect: Dialect) -> bool;
+
+    /// Runs the statements; after a collision it is called again.
+    fn run<D: Driver>(
+        &self,
+        driver: &D,
+        connection: &mut D::Connection,
+    ) -> impl Future<Output = Result<Self::Output, D::Error>> + Send;
+}
+
+/// Runs the work, and retries it after a collision.
+pub(crate) async fn call<D: Driver, W: Work>(driver: &D, doing: &str, work: &W) -> Result<W::Output, Error> {
+    let mut retry = Retry::new(driver, doing);
+    loop {
+        match attempt(driver, work).await {
+            Ok(output) => return Ok(output),
+            Err(cause) => retry.wait(cause).await?,
+        }
+    }
+}
+
+/// Runs the work once, on a connection of the pool, within the deadline.
+pub(crate) async fn attempt<D: Driver, W: Work>(driver: &D, work: &W) -> Result<W::Output, D::Error> {
+    let mut lease = driver.pool(work.access()).acquire().await?;
+    let outcome = lease.bound(driver.deadline()).run(run_on(driver, &mut lease, work)).await;
+    lease.end(outcome)
+}
+
+async fn run_on<D: Driver, W: Work>(
+    driver: &D,
+    connection: &mut D::Connection,
+    work: &W,
+) -> Result<W::Output, D::Error> {
+    if driver.runs_alone() && work.is_single(D::DIALECT) {
+        return work.run(driver, connection).await;
+    }
+    let mut transaction = driver.begin(connection, work.access()).await?;
+    match work.run(driver, &mut *transaction).await {
+        Ok(output) => D::commit(transaction).await.map(|()| output),
+        Err(cause) => Err(D::roll_back(transaction, cause).await),
+    }
+}

@@ -1,0 +1,278 @@
+//! Renders the conditions of ordered groups: which rows keep an order, which hold back later rows, which may go.
+//!
+//! - ORDERED: the row has a group, and its mode is not `parallel`. FREE is the opposite.
+//! - LIVE: the row can hold back others: ready, claimed, or (mode `block`) stopped until an operator acts.
+//! - READY: the row may go now: state, due time, age, attempts, filter.
+//! - PASSED: live, but later rows need not wait: mode `next` after a failure, or stopped and expired.
+//!
+//! The head of a group is its first LIVE row that is not PASSED; the group is free if that row is READY and none of its
+//! rows is in flight. Invariant: ORDERED and LIVE do not depend on a clock, because indexes use them.
+
+use postrider_contract::{Claimed, Contract, Group, Hold, OnError, Stage, When};
+
+use crate::Dialect;
+use crate::render::condition::Lookup;
+use crate::render::ident;
+use crate::render::table::Table;
+use crate::render::time::Shift;
+
+/// The condition for a mode that every row has.
+const ALWAYS: &str = "1 = 1";
+
+/// Returns the name of MySQL's column that holds the group while the row is LIVE and ORDERED.
+pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
+    let name = match contract.stages.len() {
+        1 => "live_group".to_owned(),
+        _ => format!("{}_live_group", stage.name.replace('-', "_")),
+    };
+    let mark = contract.group.as_ref().map(live_mark).unwrap_or_default();
+    ident::bounded(&format!("{name}{mark}"))
+}
+
+/// Returns what LIVE depends on, as part of a name, so that a changed `on_error` gets its own column and indexes.
+pub(crate) fn live_mark(group: &Group) -> String {
+    match &group.on_error {
+        OnError::Always(Hold::Block) => "_block".to_owned(),
+        OnError::Always(Hold::Parallel | Hold::Next | Hold::Wait) => String::new(),
+        OnError::ByColumn { .. } => ordered_mark(group),
+    }
+}
+
+/// Returns what ORDERED depends on, as part of a name.
+pub(crate) fn ordered_mark(group: &Group) -> String {
+    match &group.on_error {
+        OnError::Always(_) => String::new(),
+        OnError::ByColumn { column, .. } => format!("_{column}"),
+    }
+}
+
+fn all<const N: usize>(parts: [String; N]) -> String {
+    let conditions: Vec<String> = parts.into_iter().filter(|part| part != ALWAYS).collect();
+    conditions.join(" AND ")
+}
+
+impl Table<'_> {
+    /// Returns the contract's group; `None` if no row of the table keeps an order.
+    pub fn group(&self) -> Option<&Group> {
+        self.contract.group.as_ref().filter(|group| group.keeps_order())
+    }
+
+    /// Returns the column that identifies the group.
+    ///
+    /// MySQL has no partial index: there it is a generated column that is NULL unless the row is LIVE and ORDERED.
+    pub fn group_column(&self, group: &Group) -> String {
+        match self.dialect {
+            Dialect::Mysql => self.live_column(),
+            Dialect::Postgres | Dialect::Sqlite => group.by.clone(),
+        }
+    }
+
+    /// Returns the name of MySQL's generated group column.
+    pub fn live_column(&self) -> String {
+        live_column(self.contract, self.stage)
+    }
+
+    /// Returns the condition that the row is LIVE and ORDERED, as its indexes have it.
+    pub fn is_live(&self, group: &Group) -> String {
+        match self.dialect {
+            Dialect::Mysql => format!("{} IS NOT NULL", self.col(&self.live_column())),
+            Dialect::Postgres | Dialect::Sqlite => self.live_rule(group),
+        }
+    }
+
+    /// Returns the same condition in terms of the application's columns; MySQL's generated column is defined by it.
+    pub fn live_rule(&self, group: &Group) -> String {
+        let waiting = self.in_states(&self.stage.live(Hold::Wait), Lookup::Index);
+        let state = match self.is_mode(group, Hold::Block) {
+            None => waiting,
+            Some(block) => {
+                let stopped = self.in_states(&self.stage.stopped(), Lookup::Index);
+                format!("({waiting} OR ({}))", all([format!("({stopped})"), block]))
+            }
+        };
+        let mut parts = vec![state];
+        parts.extend(self.filter());
+        parts.push(self.is_ordered(group));
+        parts.join(" AND ")
+    }
+
+    /// Returns the condition that the row is ORDERED.
+    pub fn is_ordered(&self, group: &Group) -> String {
+        let by = self.col(&group.by);
+        let mut parts = vec![format!("{by} IS NOT NULL")];
+        parts.extend(self.is_no_text(group).map(|no_text| format!("NOT {no_text}")));
+        parts.extend(group.none.as_ref().map(|none| format!("{by} <> {}", self.literal(none))));
+        if let OnError::ByColumn { column, .. } = &group.on_error
+            && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
+        {
+            let col = self.col(column);
+            parts.push(self.or_null(column, &format!("{col} NOT IN ({free})")));
+        }
+        parts.join(" AND ")
+    }
+
+    /// SQLite stores bytes in any column, and no text equals them: such a row belongs to no group, so that it is
+    /// claimed and its composer can report what is wrong with it.
+    fn is_no_text(&self, group: &Group) -> Option<String> {
+        (self.dialect == Dialect::Sqlite).then(|| format!("(typeof({}) = 'blob')", self.col(&group.by)))
+    }
+
+    /// Returns the condition that a ready row is FREE.
+    pub fn is_free(&self, group: &Group) -> String {
+        if self.dialect == Dialect::Mysql {
+            return format!("{} IS NULL", self.col(&self.live_column()));
+        }
+        let by = self.col(&group.by);
+        let mut parts = vec![format!("{by} IS NULL")];
+        parts.extend(self.is_no_text(group));
+        parts.extend(group.none.as_ref().map(|none| format!("{by} = {}", self.literal(none))));
+        if let OnError::ByColumn { column, .. } = &group.on_error
+            && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
+        {
+            parts.push(format!("{} IN ({free})", self.col(column)));
+        }
+        format!("({})", parts.join(" OR "))
+    }
+
+    /// The values of the mode column that have a mode selected by `is`, as a list of literals.
+    fn listed(&self, group: &Group, is: impl Fn(Hold) -> bool) -> Option<String> {
+        let OnError::ByColumn { values, .. } = &group.on_error else { return None };
+        let listed = values.iter().filter(|(_, hold)| is(**hold));
+        let texts: Vec<String> = listed.map(|(value, _)| self.text(value)).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    fn or_null(&self, column: &str, condition: &str) -> String {
+        if self.shape_of(column).nullable {
+            format!("({} IS NULL OR {condition})", self.col(column))
+        } else {
+            condition.to_owned()
+        }
+    }
+
+    /// The condition that the row has this mode; `None` if no row has it. Not for `parallel`.
+    fn is_mode(&self, group: &Group, mode: Hold) -> Option<String> {
+        match &group.on_error {
+            OnError::Always(always) => (*always == mode).then(|| ALWAYS.to_owned()),
+            // An unlisted value blocks.
+            OnError::ByColumn { column, .. } if mode == Hold::Block => {
+                let others = self.listed(group, |hold| hold != Hold::Block);
+                Some(others.map_or_else(
+                    || ALWAYS.to_owned(),
+                    |others| self.or_null(column, &format!("{} NOT IN ({others})", self.col(column))),
+                ))
+            }
+            OnError::ByColumn { column, .. } => {
+                let own = self.listed(group, |hold| hold == mode)?;
+                Some(format!("{} IN ({own})", self.col(column)))
+            }
+        }
+    }
+
+    /// Returns the name of the row's mode.
+    pub fn mode_name(&self, group: &Group) -> String {
+        match &group.on_error {
+            OnError::Always(hold) => self.text(hold.name()),
+            OnError::ByColumn { .. } => {
+                let case = |hold: Hold| {
+                    let holds = self.is_mode(group, hold)?;
+                    Some(format!(" WHEN {holds} THEN {}", self.text(hold.name())))
+                };
+                let cases: Vec<String> = [Hold::Next, Hold::Wait].into_iter().filter_map(case).collect();
+                match cases.concat() {
+                    none if none.is_empty() => self.text(Hold::Block.name()),
+                    cases => format!("CASE{cases} ELSE {} END", self.text(Hold::Block.name())),
+                }
+            }
+        }
+    }
+
+    /// Returns the condition that the row is READY; never NULL.
+    pub fn is_ready(&self) -> String {
+        format!("(({}) IS TRUE)", self.claimable(&self.stage.ready).join(" AND "))
+    }
+
+    /// Returns the condition that the row is not PASSED; never NULL. `None` if no row is ever passed.
+    pub fn not_passed(&self, group: &Group) -> Option<String> {
+        let mut passed = Vec::new();
+        if let Some(next) = self.is_mode(group, Hold::Next) {
+            let mut may_go: Vec<String> = self.is_due().into_iter().collect();
+            may_go.extend(self.has_attempts_left());
+            let ready = self.in_states(&self.stage.ready, Lookup::Index);
+            let failed = self.attempts().map(|attempts| format!("{attempts} > 0")).unwrap_or_default();
+            let not_now = format!("({}) IS NOT TRUE", may_go.join(" AND "));
+            passed.push(format!("({})", all([next, ready, failed, not_now])));
+        }
+        if let Some(block) = self.is_mode(group, Hold::Block) {
+            for (state, column) in self.expiries() {
+                let stopped = self.in_state(state, Lookup::Index);
+                let over = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
+                passed.push(format!("({})", all([block.clone(), stopped, over])));
+            }
+        }
+        (!passed.is_empty()).then(|| format!("({}) IS NOT TRUE", passed.join(" OR ")))
+    }
+
+    /// Stopped states that rows also reach by expiry: no later row waits for an expired one.
+    fn expiries(&self) -> Vec<(postrider_contract::StateId, &str)> {
+        let stopped = self.stage.stopped();
+        let sweeps =
+            self.contract.sweeps.iter().filter(|sweep| stopped.contains(&sweep.to) && !sweep.publish);
+        sweeps
+            .filter_map(|sweep| match &sweep.when {
+                When::At { column } => Some((sweep.to, column.as_str())),
+                When::Always | When::OlderThan { .. } | When::Before { .. } => None,
+            })
+            .collect()
+    }
+
+    /// Returns the condition that the row is in flight; `None` if the claimed state is the ready state.
+    ///
+    /// In that case a row in flight is not due.
+    pub fn is_in_flight(&self) -> Option<String> {
+        match self.stage.claimed {
+            Claimed::State(state) => Some(self.in_state(state, Lookup::Index)),
+            Claimed::Same => None,
+        }
+    }
+
+    /// Returns the order within a group; NULLs come first in every dialect.
+    pub fn group_order(&self, group: &Group) -> Vec<String> {
+        let id = &self.contract.table.id;
+        let columns = group.sequence.iter().filter(|column| *column != id).chain([id]);
+        columns
+            .map(|column| {
+                let key = if self.time(column).is_some() { self.instant(column) } else { self.col(column) };
+                let nulls =
+                    self.dialect == Dialect::Postgres && column != id && self.shape_of(column).nullable;
+                if nulls { format!("{key} NULLS FIRST") } else { key }
+            })
+            .collect()
+    }
+
+    /// Returns the time at which a ready row became due, as an index key, and the condition that it has arrived.
+    ///
+    /// The newest rows are the likeliest to be in a free group. Rows that are too young to claim are excluded,
+    /// otherwise a search would only see a busy producer's newest rows.
+    pub fn freshness(&self) -> (String, Option<String>) {
+        use postrider_contract::{DueNull, Role};
+        let due = self.contract.column(Role::Due);
+        let created = self.contract.column(Role::Created);
+        let old_enough = Shift::back(self.contract.claim.min_age);
+        let (key, column, until) = match (due, created) {
+            // Two representations of time have no common order that an index could keep.
+            (Some(due), Some(created)) if self.contract.due.null == DueNull::Now => {
+                let kind = |column| self.time(column).map(|time| std::mem::discriminant(&time));
+                if kind(due) != kind(created) {
+                    return (self.instant(created), None);
+                }
+                (format!("COALESCE({}, {})", self.instant(due), self.instant(created)), due, old_enough)
+            }
+            (Some(due), _) => (self.instant(due), due, Shift::NOW),
+            (None, Some(created)) => (self.instant(created), created, old_enough),
+            (None, None) => return (self.id(), None),
+        };
+        let arrived = format!("{key} <= {}", self.bound(column, &until));
+        (key, Some(arrived))
+    }
+}

@@ -1,0 +1,220 @@
+//! The internal tables of Postrider, beside the contract's table.
+//!
+//! They are: named locks (leases of a name), lanes (paused by an operator), limited pools (a lock and a rate bucket
+//! each), the suppression list, recipient results of partly delivered mail, rows whose delivery has begun, and crash
+//! counts of rows.
+//!
+//! Owns: their DDL and statements. Must not: be required. A database without them has no locks, no paused lanes and no
+//! suppression list, and counts no crashes. Invariant: the database's clock decides when a lock expires.
+
+pub mod locks;
+pub mod suppressions;
+
+use crate::Dialect;
+use crate::begin::marks::{BEGUN, CRASHES};
+pub use crate::settle::recipients::RECIPIENTS;
+use suppressions::statements::SUPPRESSIONS;
+
+/// The table of named locks: `name`, `owner`, `expires_at`.
+pub const LOCKS: &str = "postrider_locks";
+/// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
+pub const LANES: &str = "postrider_lanes";
+
+/// The table of limited pools, with a lock and a rate bucket each: `pool`, `free_at`.
+///
+/// `free_at` is in seconds since 1970: the time at which the rate has paid for everything taken so far.
+pub const POOLS: &str = "postrider_pools";
+
+/// All internal tables, in the order of [`create`].
+pub const TABLES: [&str; 7] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS, BEGUN, CRASHES];
+
+/// Returns the advice for a missing table or column, by the database's error message.
+///
+/// `migrate` creates internal tables. In other tables it adds only what the contract assigns to Postrider, so advising
+/// it there could be useless.
+pub fn absent_advice(message: &str) -> &'static str {
+    if TABLES.iter().any(|table| message.contains(table)) {
+        "run `postrider migrate`"
+    } else {
+        "`postrider check` names what is missing: `postrider migrate` adds what is ours to add, the rest is the application's"
+    }
+}
+
+/// Returns the statements that create the tables if they are missing.
+pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
+    let (name, flag, time) = match dialect {
+        Dialect::Postgres => ("text", "boolean", "timestamptz"),
+        Dialect::Mysql => {
+            ("varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "boolean", "datetime(6)")
+        }
+        Dialect::Sqlite => ("TEXT", "INTEGER", "TEXT"),
+    };
+    // Byte order, so that the index serves the pages regardless of the database's locale.
+    let (entry, reason) = match dialect {
+        Dialect::Postgres => ("text COLLATE \"C\"", "text"),
+        Dialect::Mysql => (
+            "varchar(320) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        ),
+        Dialect::Sqlite => ("TEXT", "TEXT"),
+    };
+    let long =
+        if dialect == Dialect::Mysql { "longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" } else { "text" };
+    let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
+    let (key, list, count) = match dialect {
+        Dialect::Postgres => ("text", "text", "bigint"),
+        Dialect::Mysql => (
+            "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "bigint",
+        ),
+        Dialect::Sqlite => ("TEXT", "TEXT", "INTEGER"),
+    };
+    [
+        format!(
+            "CREATE TABLE IF NOT EXISTS {LOCKS} (name {name} NOT NULL PRIMARY KEY, owner {name} NOT NULL, \
+             expires_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {LANES} (lane {name} NOT NULL PRIMARY KEY, paused {flag} NOT NULL, \
+             changed_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {SUPPRESSIONS} (entry {entry} NOT NULL PRIMARY KEY, reason {reason} NOT NULL, \
+             created_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {POOLS} (pool {name} NOT NULL PRIMARY KEY, free_at {seconds} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {RECIPIENTS} (source {name} NOT NULL, row_id {name} NOT NULL, \
+             results {long} NOT NULL, changed_at {time} NOT NULL, PRIMARY KEY (source, row_id))"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {BEGUN} (place {name} NOT NULL, worker {name} NOT NULL, leases {list} NOT NULL, \
+             begun_at {time} NOT NULL, PRIMARY KEY (place, worker))"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {CRASHES} (place {name} NOT NULL, row_id {key} NOT NULL, crashes {count} NOT NULL, \
+             crashed_at {time} NOT NULL, PRIMARY KEY (place, row_id))"
+        ),
+    ]
+}
+
+/// Returns the statement that takes or renews a lock. Binds name, owner, seconds (a float).
+///
+/// The lock is held if [`lock_owner`] then returns the owner; PostgreSQL and SQLite return a row exactly if it is held.
+pub fn lock_take(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "INSERT INTO postrider_locks AS l (name, owner, expires_at) \
+             VALUES ($1, $2, now() + make_interval(secs => $3)) \
+             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
+             WHERE l.owner = excluded.owner OR l.expires_at < now() RETURNING owner"
+        }
+        // MySQL assigns from left to right: the time is decided by the previous owner.
+        Dialect::Mysql => {
+            "INSERT INTO postrider_locks (name, owner, expires_at) \
+             VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND) \
+             ON DUPLICATE KEY UPDATE \
+             expires_at = IF(owner = VALUES(owner) OR expires_at < UTC_TIMESTAMP(6), VALUES(expires_at), expires_at), \
+             owner = IF(expires_at = VALUES(expires_at), VALUES(owner), owner)"
+        }
+        Dialect::Sqlite => {
+            "INSERT INTO postrider_locks (name, owner, expires_at) \
+             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ? || ' seconds')) \
+             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
+             WHERE owner = excluded.owner OR expires_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now') RETURNING owner"
+        }
+    }
+}
+
+/// Returns the query for the current holder of a lock. Binds its name; yields the owner.
+pub fn lock_owner(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "SELECT owner FROM postrider_locks WHERE name = $1 AND expires_at >= now()",
+        Dialect::Mysql => {
+            "SELECT owner FROM postrider_locks WHERE name = ? AND expires_at >= UTC_TIMESTAMP(6)"
+        }
+        Dialect::Sqlite => {
+            "SELECT owner FROM postrider_locks \
+             WHERE name = ? AND expires_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+        }
+    }
+}
+
+/// Returns the statement that releases a lock. Binds name, owner.
+pub fn lock_give(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "DELETE FROM postrider_locks WHERE name = $1 AND owner = $2",
+        Dialect::Mysql | Dialect::Sqlite => "DELETE FROM postrider_locks WHERE name = ? AND owner = ?",
+    }
+}
+
+/// Returns the query whether a lane is paused. Binds its name; yields 1 or 0, or no row if it was never paused or
+/// resumed.
+pub fn lane_paused(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "SELECT (CASE WHEN paused THEN 1 ELSE 0 END)::bigint FROM postrider_lanes WHERE lane = $1"
+        }
+        Dialect::Mysql => "SELECT CAST(paused AS SIGNED) FROM postrider_lanes WHERE lane = ?",
+        Dialect::Sqlite => "SELECT paused FROM postrider_lanes WHERE lane = ?",
+    }
+}
+
+/// Returns the statement that pauses or resumes a lane. Binds its name and the flag.
+pub fn lane_set(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES ($1, $2, now()) \
+             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        }
+        Dialect::Mysql => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES (?, ?, UTC_TIMESTAMP(6)) \
+             ON DUPLICATE KEY UPDATE paused = VALUES(paused), changed_at = VALUES(changed_at)"
+        }
+        Dialect::Sqlite => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) \
+             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
+             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database with another default character set must not truncate or change what is written here.
+    #[test]
+    fn every_text_column_on_mysql_names_its_character_set() {
+        for statement in create(Dialect::Mysql) {
+            let (_, columns) = statement.split_once('(').expect("its columns");
+            let texts = columns.matches("varchar(").count() + columns.matches("text").count();
+            assert!(texts > 0, "{statement}");
+            let named = columns.matches("CHARACTER SET utf8mb4 COLLATE utf8mb4_bin").count();
+            assert_eq!(named, texts, "{statement}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_tables_are_left_to_migrate_alone() {
+        for ours in [
+            "relation \"postrider_lanes\" does not exist",
+            "Table 'shop.postrider_locks' doesn't exist",
+            "no such table: postrider_begun",
+        ] {
+            assert_eq!(absent_advice(ours), "run `postrider migrate`", "{ours}");
+        }
+        for other in [
+            "relation \"clients\" does not exist",
+            "column t.note does not exist",
+            "Unknown column 't.note' in 'SET'",
+            "no such table: log",
+        ] {
+            let advice = absent_advice(other);
+            assert!(advice.starts_with("`postrider check` names what is missing"), "{other}: {advice}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A cache of the shares with waiting rows and of the limits of their pools.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use postrider_seams::row::Claimed;
+
+use crate::bind::{Share, Shares};
+use crate::pools::statements::BETWEEN;
+
+/// Maximum age of the cached shares.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The same while not all shares have been read.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Time until a missing table of pools is searched again.
+const ABSENT: Duration = Duration::from_secs(5);
+
+/// The cache, shared by the claims of a lane.
+#[derive(Debug, Default)]
+pub(crate) struct PoolCache(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    looked: Option<Instant>,
+    /// The last share that was read; `None` if all were.
+    cursor: Option<String>,
+    /// Shares of rows that keep no order, in round-robin order: the next one comes first.
+    free: VecDeque<String>,
+    /// Pools of ordered rows: of the last full round, and of the current one.
+    ordered: BTreeSet<String>,
+    turning: BTreeSet<String>,
+    pools: BTreeMap<String, Pool>,
+    enrolled: HashSet<String>,
+    table: Table,
+}
+
+/// Whether the table of pools exists.
+#[derive(Debug, Default, Clone, Copy)]
+enum Table {
+    #[default]
+    Unknown,
+    There,
+    Absent(Instant),
+}
+
+/// The cached state of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub limited: bool,
+    /// Number of rows that may go.
+    pub permits: u64,
+    /// Time until its rate permits a row.
+    pub wait: Duration,
+}
+
+/// A selection of the rows that keep no order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Free {
+    All,
+    /// Only rows of pools; the others are claimed through an external queue.
+    OfPools,
+}
+
+/// The pool in a share's key; empty if the rows have none.
+fn pool_in(key: &str) -> &str {
+    let rest = key.get(1..).unwrap_or_default();
+    rest.split_once(BETWEEN).map_or(rest, |(pool, _)| pool)
+}
+
+impl State {
+    fn limited(&self, pool: &str) -> bool {
+        self.pools.get(pool).is_some_and(|pool| pool.limited)
+    }
+
+    fn ordered_pools(&self) -> impl Iterator<Item = &String> {
+        self.ordered.union(&self.turning)
+    }
+}
+
+impl PoolCache {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the shares must be read again.
+    pub fn is_stale(&self) -> bool {
+        let state = self.lock();
+        let most = if state.cursor.is_some() { PAUSE } else { FRESH };
+        state.looked.is_none_or(|looked| looked.elapsed() >= most)
+    }
+
+    /// Returns the share after which to continue reading; `None` to start at the first.
+    pub fn cursor(&self) -> Option<String> {
+        self.lock().cursor.clone()
+    }
+
+    /// Stores the shares that were read, up to `cursor` if there are more, and returns the pools to read.
+    pub fn seen(&self, keys: Vec<String>, cursor: Option<String>) -> BTreeSet<String> {
+        let mut state = self.lock();
+        state.looked = Some(Instant::now());
+        let known: HashSet<String> = state.free.iter().cloned().collect();
+        for key in keys {
+            if key.starts_with('o') {
+                let pool = pool_in(&key).to_owned();
+                state.turning.insert(pool);
+            } else if !known.contains(&key) {
+                // New shares need not wait for a full round.
+                state.free.push_front(key);
+            }
+        }
+        if cursor.is_none() {
+            state.ordered = std::mem::take(&mut state.turning);
+        }
+        state.cursor = cursor;
+        let free = state.free.iter().map(|key| pool_in(key).to_owned());
+        let pools = free.chain(state.ordered_pools().cloned()).filter(|pool| !pool.is_empty());
+        pools.collect()
+    }
+
+    /// Returns the limited pools without an internal row, as far as this process knows.
+    pub fn not_enrolled(&self, found: &BTreeMap<String, Pool>) -> Vec<String> {
+        let state = self.lock();
+        let new = found.iter().filter(|(name, pool)| pool.limited && !state.enrolled.contains(*name));
+        new.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Records that these pools have an internal row.
+    pub fn enrolled(&self, pools: Vec<String>) {
+        self.lock().enrolled.extend(pools);
+    }
+
+    /// Whether the table of pools exists; `None` if it must be checked.
+    pub fn pools_are_there(&self) -> Option<bool> {
+        match self.lock().table {
+            Table::There => Some(true),
+            Table::Absent(looked) if looked.elapsed() < ABSENT => Some(false),
+            Table::Unknown | Table::Absent(_) => None,
+        }
+    }
+
+    /// Records whether the table of pools exists.
+    pub fn looked_for_pools(&self, there: bool) {
+        self.lock().table = if there { Table::There } else { Table::Absent(Instant::now()) };
+    }
+
+    /// Stores the state of the pools in `asked`; those that are not in `found` have no limits.
+    pub fn set_pools(&self, asked: &BTreeSet<String>, found: BTreeMap<String, Pool>) {
+        let mut state = self.lock();
+        state.pools.retain(|name, _| !asked.contains(name));
+        state.pools.extend(found);
+    }
+
+    /// Divides `rows` evenly among the next shares.
+    ///
+    /// Shares of limited pools are tried once per claim; `tried` keeps track of them.
+    pub fn plan(&self, rows: u32, most: usize, free: Free, tried: &mut HashSet<String>) -> Vec<Share> {
+        let mut state = self.lock();
+        if free == Free::OfPools {
+            state.free.retain(|key| !pool_in(key).is_empty());
+        }
+        let mut chosen: Vec<Share> = Vec::new();
+        let most = most.min(rows as usize);
+        for _ in 0..state.free.len() {
+            if chosen.len() >= most {
+                break;
+            }
+            let Some(key) = state.free.pop_front() else { break };
+            let pool = pool_in(&key);
+            let limited = state.limited(pool).then(|| pool.to_owned());
+            if limited.is_none() || tried.insert(key.clone()) {
+                chosen.push(Share { key: key.clone(), limited, most: 0 });
+            }
+            state.free.push_back(key);
+        }
+        let (mut left, mut others) = (rows, u32::try_from(chosen.len()).unwrap_or(u32::MAX));
+        for share in &mut chosen {
+            share.most = left.div_ceil(others.max(1));
+            left -= share.most;
+            others -= 1;
+        }
+        chosen
+    }
+
+    /// Records the result of a plan: a share that gave fewer rows than planned has no more that may go.
+    pub fn yielded(&self, plan: &[Share], got: &[Claimed]) {
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        for row in got {
+            let (pool, share) = (row.pool.as_deref().unwrap_or(""), row.share.as_deref().unwrap_or(""));
+            *counts.entry(format!("f{pool}{BETWEEN}{share}")).or_default() += 1;
+        }
+        let spent: HashSet<&String> = plan
+            .iter()
+            .filter(|share| share.limited.is_none())
+            .filter(|share| counts.get(&share.key).copied().unwrap_or(0) < share.most)
+            .map(|share| &share.key)
+            .collect();
+        self.lock().free.retain(|key| !spent.contains(key));
+    }
+
+    /// Returns the limited pools with waiting rows.
+    pub fn limited(&self) -> BTreeSet<String> {
+        let state = self.lock();
+        let free = state.free.iter().map(|key| pool_in(key));
+        let ordered = state.ordered_pools().map(String::as_str);
+        free.chain(ordered).filter(|pool| state.limited(pool)).map(str::to_owned).collect()
+    }
+
+    /// Whether any cached pool is limited.
+    pub fn has_rates(&self) -> bool {
+        self.lock().pools.values().any(|pool| pool.limited)
+    }
+
+    /// Returns the limited pools of ordered rows.
+    pub fn limited_of_groups(&self) -> BTreeSet<String> {
+        let state = self.lock();
+        state.ordered_pools().filter(|pool| state.limited(pool)).cloned().collect()
+    }
+
+    /// Returns the pools of ordered rows: the limited ones, and those with permits left.
+    pub fn of_groups(&self) -> Shares {
+        let state = self.lock();
+        let mut shares = Shares::default();
+        for name in state.ordered_pools() {
+            let limited = state.limited(name);
+            if limited {
+                shares.limited.push(name.clone());
+            }
+            if !limited || state.pools.get(name).is_some_and(|pool| pool.permits > 0) {
+                shares.open.push(name.clone());
+            }
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(keys: &[&str]) -> Vec<String> {
+        keys.iter().map(ToString::to_string).collect()
+    }
+
+    fn limited(name: &str) -> BTreeMap<String, Pool> {
+        BTreeMap::from([(name.to_owned(), Pool { limited: true, permits: 1, wait: Duration::ZERO })])
+    }
+
+    #[test]
+    fn j9_rows_are_shared_out_evenly_and_in_turn() {
+        let known = PoolCache::default();
+        known.seen(keys(&["f\ta", "f\tb", "f\tc"]), None);
+        let plan = known.plan(2, 100, Free::All, &mut HashSet::new());
+        let first: Vec<String> = plan.iter().map(|share| share.key.clone()).collect();
+        assert_eq!(plan.iter().map(|share| share.most).collect::<Vec<_>>(), [1, 1]);
+        let next = known.plan(2, 100, Free::All, &mut HashSet::new());
+        assert!(!first.contains(&next[0].key), "who had no turn comes first");
+    }
+
+    #[test]
+    fn j9_a_share_that_gave_less_is_left_alone() {
+        let known = PoolCache::default();
+        known.seen(keys(&["f\ta"]), None);
+        let plan = known.plan(5, 100, Free::All, &mut HashSet::new());
+        known.yielded(&plan, &[]);
+        assert!(known.plan(5, 100, Free::All, &mut HashSet::new()).is_empty());
+    }
+
+    #[test]
+    fn j9_a_limited_pool_is_tried_once_a_claim_and_stays_known() {
+        let known = PoolCache::default();
+        let pools = known.seen(keys(&["fp\ta", "f\ta"]), None);
+        known.set_pools(&pools, limited("p"));
+        let mut tried = HashSet::new();
+        let plan = known.plan(4, 100, Free::All, &mut tried);
+        assert_eq!(plan.iter().filter(|share| share.limited.as_deref() == Some("p")).count(), 1);
+        known.yielded(&plan, &[]);
+        assert!(known.plan(4, 100, Free::All, &mut tried).is_empty());
+        assert_eq!(known.plan(4, 100, Free::All, &mut HashSet::new()).len(), 1);
+    }
+
+    #[test]
+    fn j3_with_a_queue_only_rows_of_pools_are_planned() {
+        let known = PoolCache::default();
+        known.seen(keys(&["f\ta", "fp\ta", "f\tb"]), None);
+        let plan = known.plan(9, 100, Free::OfPools, &mut HashSet::new());
+        assert_eq!(plan.iter().map(|share| share.key.as_str()).collect::<Vec<_>>(), ["fp\ta"]);
+    }
+
+    #[test]
+    fn j9_pools_of_ordered_rows_are_open_or_limited() {
+        let known = PoolCache::default();
+        let pools = known.seen(keys(&["oempty\ta", "op\ta"]), None);
+        known.set_pools(&pools, limited("p"));
+        let shares = known.of_groups();
+        assert_eq!((shares.limited, shares.open), (keys(&["p"]), keys(&["empty", "p"])));
+    }
+}

@@ -1,0 +1,93 @@
+//! Renders effects: rows inserted together with a move, in its transaction, for exactly the rows that moved.
+
+use postrider_contract::{Effect, Expr, Transition};
+
+use crate::render::ident;
+use crate::render::step_builder::{Source, StepBuilder};
+use crate::render::table::Table;
+use crate::render::value::{Target, Writes};
+use crate::{Dialect, Param, Step, Yields};
+
+impl Table<'_> {
+    /// Returns the effects of a move that counts as any of `transitions`.
+    pub fn effects(&self, transitions: &[Transition]) -> Vec<&Effect> {
+        let wanted = |effect: &&Effect| effect.on.iter().any(|on| transitions.contains(on));
+        self.contract.effects.iter().filter(wanted).collect()
+    }
+
+    /// Returns the effects as separate statements, over the keys that an earlier step held.
+    pub fn effect_steps(
+        &self,
+        transitions: &[Transition],
+        writes: &Writes<'_>,
+        source: &Source,
+    ) -> Vec<Step> {
+        let step = |effect: &Effect| {
+            let builder = StepBuilder::new(self, source.clone());
+            let insert = builder.insert(effect, writes);
+            let id = self.id();
+            let from = if builder.has_fields() {
+                let key = builder.typed(crate::Field::Id, &self.contract.table.id);
+                format!("{} AS t JOIN {} ON {id} = {key}", self.name(), builder.rows())
+            } else {
+                format!("{} AS t", self.name())
+            };
+            let among = builder.among(&id, Param::Held);
+            builder.finish(&format!("{insert}\nFROM {from}\nWHERE {among}"), Yields::Nothing)
+        };
+        self.effects(transitions).into_iter().map(step).collect()
+    }
+}
+
+impl StepBuilder<'_> {
+    /// Returns the effects as CTEs of PostgreSQL's move statement: `, effect0 AS (…), …`.
+    pub fn effect_parts(&self, transitions: &[Transition], writes: &Writes<'_>) -> String {
+        self.reads_moved.set(true);
+        let effects = self.table.effects(transitions);
+        let parts: Vec<String> = effects
+            .into_iter()
+            .enumerate()
+            .map(|(index, effect)| {
+                format!(",\neffect{index} AS (\n{}\nFROM moved AS t)", self.insert(effect, writes))
+            })
+            .collect();
+        self.reads_moved.set(false);
+        parts.concat()
+    }
+
+    /// `INSERT INTO … SELECT …`, without its FROM.
+    fn insert(&self, effect: &Effect, writes: &Writes<'_>) -> String {
+        let table = self.table;
+        let related = table.shape.related.get(&effect.table);
+        let mut names = Vec::with_capacity(effect.values.len());
+        let mut values = Vec::with_capacity(effect.values.len());
+        for (name, value) in &effect.values {
+            let column = related.and_then(|columns| columns.iter().find(|column| column.name == *name));
+            names.push(table.quote(name));
+            let target = Target { column, effect: true };
+            let history = table
+                .contract
+                .history
+                .as_ref()
+                .filter(|history| history.table == effect.table && matches!(value, Expr::Reason { .. }));
+            let untried = history.and_then(|history| self.untried_reason(history, target, writes));
+            values.push(untried.unwrap_or_else(|| self.expr(value, target, writes)));
+        }
+        let into = ident::quote_path(table.dialect, &effect.table);
+        format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))
+    }
+
+    /// Returns what `RETURNING` must contain for the effects: the moved row, and the settlement values that they use.
+    pub fn moved_columns(&self) -> String {
+        debug_assert_eq!(self.table.dialect, Dialect::Postgres);
+        let carried = self.carried.borrow();
+        let names = carried.iter().map(|field| {
+            format!(
+                ", v.{} AS {}",
+                self.table.quote(&field.key()),
+                self.table.quote(&crate::render::step_builder::carried_name(field))
+            )
+        });
+        format!("t.*{}", names.collect::<String>())
+    }
+}

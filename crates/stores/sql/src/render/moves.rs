@@ -1,0 +1,368 @@
+//! Renders moves without a lease: sweeps and operators' moves. Each one selects rows, locks them, moves them and
+//! inserts their effects in one transaction; rows that another worker has locked are skipped.
+
+use postrider_contract::{
+    ATTEMPTS_SPENT, Assignment, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition, When,
+};
+
+use crate::claim::statements::returning;
+use crate::render::condition::Lookup;
+use crate::render::step_builder::{Source, StepBuilder};
+use crate::render::table::Table;
+use crate::render::time::Shift;
+use crate::render::value::Writes;
+use crate::{Dialect, Param, Script, Step, Yields};
+
+/// The rows that a move selects in its from-states.
+pub(crate) enum Pick {
+    /// Up to a limit, rows that satisfy the conditions, in the order of this expression.
+    Some { conditions: Vec<String>, order: Option<String>, since: Vec<String>, lookup: Lookup },
+    /// Up to a limit, rows that satisfy the conditions, among the first rows in the order of claims.
+    Front { conditions: Vec<String> },
+    /// The caller's keys that satisfy the conditions.
+    Named { conditions: Vec<String> },
+    /// The caller's keys that this worker has claimed.
+    Claimed { owner: String },
+}
+
+/// Maximum number of rows that [`Pick::Front`] reads.
+const FRONT: u32 = 10_000;
+
+impl Pick {
+    fn names_rows(&self) -> bool {
+        matches!(self, Self::Named { .. } | Self::Claimed { .. })
+    }
+
+    /// Selects rows that satisfy the conditions, in any order.
+    pub fn among(conditions: Vec<String>) -> Self {
+        Self::Some { conditions, order: None, since: Vec::new(), lookup: Lookup::Index }
+    }
+}
+
+impl Table<'_> {
+    /// Returns the script that gives claimed rows without a claim time one; it writes nothing else.
+    ///
+    /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
+    pub fn stamp(&self) -> Option<Script> {
+        let (column, lacks_it) = self.stamped_column()?;
+        let mut conditions = vec![lacks_it];
+        conditions.extend(self.contract.column(Role::LeaseUntil).map(|until| self.has_no_time(until)));
+        let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
+        let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
+        let pick = Pick::among(conditions);
+        Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
+    }
+
+    /// Returns the script that moves rows without attempts left to the dead state; `None` if there are none to move.
+    pub fn spent(&self) -> Option<Script> {
+        // If only the counter distinguishes dead rows from ready ones, spent rows need no move.
+        if self.stage.ready.contains(&self.stage.dead) {
+            return None;
+        }
+        let mut conditions = vec![self.is_spent()?];
+        if self.stage.lease.by == LeaseBy::Due {
+            // A claimed row looks like a ready one: only its due time shows that no worker holds it.
+            conditions.extend(self.is_due());
+        }
+        let step = self.contract.spent_move(self.stage);
+        let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
+        Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
+    }
+
+    /// Whether spent rows are searched among the first rows in the order of claims.
+    ///
+    /// MySQL has no partial index of spent rows, and the whole backlog is too much to read every minute. Claims skip
+    /// spent rows and claim those around them, so spent rows come to the front of the order of claims, which has an
+    /// index.
+    fn has_a_front(&self) -> bool {
+        let plain = self.group().is_none() && self.stage.ready.len() == 1;
+        self.dialect == Dialect::Mysql && plain && self.stage.lease.by != LeaseBy::Due
+    }
+
+    /// The first rows in the order of claims, with only the columns that the conditions on spent rows need.
+    fn front(&self, states: &[StateId]) -> String {
+        let mut columns = vec![self.id()];
+        columns.extend([Role::Attempts, Role::MaxAttempts].into_iter().filter_map(|role| self.role(role)));
+        let mut parts = vec![self.in_states(states, Lookup::Index)];
+        parts.extend(self.filter());
+        format!(
+            "(SELECT {} FROM {} AS t WHERE {} ORDER BY {} LIMIT {FRONT}) AS t",
+            columns.join(", "),
+            self.name(),
+            parts.join(" AND "),
+            self.order_list()
+        )
+    }
+
+    /// Returns the scripts of the contract's sweeps.
+    pub fn sweeps(&self) -> Vec<Script> {
+        let sweep = |sweep| {
+            let sweep: &postrider_contract::Sweep = sweep;
+            let bound = |column: &String| self.bound(column, &Shift::NOW);
+            let (conditions, order) = match &sweep.when {
+                When::OlderThan { since, .. } if sweep.only_with_queue => {
+                    (self.is_stale(sweep), Some(self.instant(since)))
+                }
+                When::Always => (Vec::new(), None),
+                When::OlderThan { age, since } => {
+                    let old = format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)));
+                    (vec![old], None)
+                }
+                When::At { column } if sweep.publish => {
+                    let key = self.publishing_key(column);
+                    let reached = format!("{key} <= {}", bound(column));
+                    match self.dialect {
+                        Dialect::Mysql => {
+                            (vec![format!("({} IS NULL OR {reached})", self.col(column))], None)
+                        }
+                        Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
+                    }
+                }
+                // The first condition follows from the second, but is needed to match the partial index.
+                When::At { column } => {
+                    let reached = format!("{} <= {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), reached], None)
+                }
+                When::Before { column } => {
+                    let ahead = format!("{} > {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), ahead], None)
+                }
+            };
+            let step = self.contract.sweep_move(self.stage, sweep);
+            let lookup = if sweep.only_with_queue { self.lost_lookup() } else { Lookup::Index };
+            let pick = Pick::Some { conditions, order, since: Vec::new(), lookup };
+            self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
+        };
+        self.contract.sweeps.iter().map(sweep).collect()
+    }
+
+    /// Returns the time at which a row is handed to a queue, for an index; NULL means at once.
+    ///
+    /// MySQL reads a condition with NULL as one range without this.
+    pub fn publishing_key(&self, column: &str) -> String {
+        match self.dialect {
+            Dialect::Mysql => self.instant(column),
+            Dialect::Postgres | Dialect::Sqlite => self.instant_or_first(column),
+        }
+    }
+
+    /// Returns an operator's moves by name of the from-state, for keys that the operator names.
+    pub fn operator_by_ids(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
+    }
+
+    /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
+    pub fn operator_by_state(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
+        let since: Vec<String> = columns.map(str::to_owned).collect();
+        self.operator(rule, transition, |_| Pick::Some {
+            conditions: Vec::new(),
+            order: None,
+            since: since.clone(),
+            lookup: Lookup::Index,
+        })
+    }
+
+    fn operator(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+        pick: impl Fn(&(StateId, StateId)) -> Pick,
+    ) -> Vec<(String, Script)> {
+        let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
+        // A move from a state to itself: only this stage's counter shows which rows are meant.
+        let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
+        moves
+            .iter()
+            .filter(known)
+            .map(|pair| {
+                let step = self.contract.operator_move(self.stage, transition, pair);
+                let script = self.picked(step, &[transition], None, &pick(pair));
+                (self.contract.state(pair.0).name.clone(), script)
+            })
+            .collect()
+    }
+
+    /// Returns the script that selects rows, moves them and inserts the effects of `transitions`.
+    pub fn picked(
+        &self,
+        step: Move<'_>,
+        transitions: &[Transition],
+        reason: Option<&str>,
+        pick: &Pick,
+    ) -> Script {
+        self.picked_with(&Writes::of(self.contract, step), transitions, reason, pick)
+    }
+
+    /// Returns the same script with the given writes, which may differ from those of the contract's move.
+    pub fn picked_with(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        reason: Option<&str>,
+        pick: &Pick,
+    ) -> Script {
+        let source = Source::Contract { reason: reason.map(str::to_owned) };
+        match self.dialect {
+            Dialect::Postgres => self.postgres_picked(writes, transitions, &source, pick),
+            Dialect::Mysql => self.mysql_picked(writes, transitions, &source, pick),
+            Dialect::Sqlite => self.sqlite_picked(writes, transitions, &source, pick),
+        }
+    }
+
+    /// `FROM … WHERE … [ORDER BY … LIMIT …]`.
+    fn picking(&self, builder: &StepBuilder<'_>, writes: &Writes<'_>, pick: &Pick) -> String {
+        let mut parts = Vec::new();
+        let mut tail = String::new();
+        match pick {
+            Pick::Front { conditions } => {
+                let (front, conditions) = (self.front(writes.step.from), conditions.join("\n  AND "));
+                return format!("FROM {front}\nWHERE {conditions}\nLIMIT {}", builder.bind(Param::Limit));
+            }
+            Pick::Named { conditions } => {
+                parts.push(builder.among(&self.id(), Param::Ids));
+                parts.push(self.in_states(writes.step.from, Lookup::Check));
+                parts.extend(conditions.iter().cloned());
+            }
+            Pick::Claimed { owner } => {
+                parts.push(builder.among(&self.id(), Param::Ids));
+                parts.push(self.in_states(writes.step.from, Lookup::Check));
+                parts.push(format!("{owner} = {}", builder.worker()));
+            }
+            Pick::Some { conditions, order, since, lookup } => {
+                parts.push(self.in_states(writes.step.from, *lookup));
+                parts.extend(conditions.iter().cloned());
+                if !since.is_empty() {
+                    parts.push(self.changed_within(builder, since));
+                }
+                // MySQL would sort, and lock, the whole table; every matching row is moved sooner or later.
+                if let Some(order) = order.as_ref().filter(|_| self.dialect != Dialect::Mysql) {
+                    tail = format!("\nORDER BY {order}");
+                }
+                tail = format!("{tail}\nLIMIT {}", builder.bind(Param::Limit));
+            }
+        }
+        parts.extend(self.filter());
+        parts.extend(self.spent_by_counter(&writes.step));
+        format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
+    }
+
+    /// The condition of an operator's move from a state to itself: it moves only spent rows.
+    fn spent_by_counter(&self, step: &Move<'_>) -> Option<String> {
+        let same = step.from.iter().any(|from| step.to == Some(*from));
+        self.is_spent().filter(|_| same && step.transition == Transition::Requeued)
+    }
+
+    /// The first of the columns that is not NULL is the time of the row's last change.
+    fn changed_within(&self, builder: &StepBuilder<'_>, columns: &[String]) -> String {
+        let since = builder.bind(Param::Since);
+        let since = if self.dialect == Dialect::Postgres { format!("{since}::float8") } else { since };
+        let back = Shift::Values { seconds: format!("(0 - {since})"), micros: 0 };
+        let mut unknown = String::new();
+        let mut parts = vec![format!("{since} IS NULL")];
+        for column in columns {
+            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.bound(column, &back)));
+            unknown = format!("{unknown}{} IS NULL AND ", self.col(column));
+        }
+        format!("({})", parts.join(" OR "))
+    }
+
+    fn postgres_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let builder = StepBuilder::new(self, source.clone());
+        let picking = self.picking(&builder, writes, pick);
+        let lock = if pick.names_rows() { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        let sets = builder.set_list(writes);
+        let effects = builder.effect_parts(transitions, writes);
+        let returned = if effects.is_empty() { self.id() } else { "t.*".to_owned() };
+        let text = format!(
+            "WITH pick AS MATERIALIZED (\nSELECT {} AS k\n{picking}\n{lock}),\nmoved AS (\nUPDATE {} AS t SET {sets}\n\
+             WHERE {} = ANY (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
+            self.id(),
+            self.name(),
+            self.id(),
+            self.key()
+        );
+        Script { steps: vec![builder.finish(&text, Yields::Keys)] }
+    }
+
+    fn mysql_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let mut steps = vec![self.mysql_look(writes, pick)];
+        if let Pick::Some { conditions, .. } | Pick::Front { conditions } = pick {
+            steps.push(self.mysql_lock_held(writes, conditions));
+        }
+        let builder = StepBuilder::new(self, source.clone());
+        let sets = builder.set_list(writes);
+        let among = builder.among(&self.id(), Param::Held);
+        let update = format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name());
+        steps.push(builder.finish(&update, Yields::Nothing));
+        steps.extend(self.effect_steps(transitions, writes, source));
+        Script { steps }
+    }
+
+    /// Selects without a lock: a scan that locks would hide ready rows from claims while it runs.
+    fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
+        let builder = StepBuilder::plain(self);
+        let picking = self.picking(&builder, writes, pick);
+        let lock = if pick.names_rows() { "\nFOR UPDATE" } else { "" };
+        builder.finish(&format!("SELECT {}\n{picking}{lock}", self.key()), Yields::Keys)
+    }
+
+    /// Locks the rows that the search found and that still satisfy the conditions.
+    fn mysql_lock_held(&self, writes: &Writes<'_>, conditions: &[String]) -> Step {
+        let builder = StepBuilder::plain(self);
+        let mut parts = vec![builder.among(&self.id(), Param::Held)];
+        parts.push(self.in_states(writes.step.from, Lookup::Check));
+        parts.extend(conditions.iter().cloned());
+        parts.extend(self.spent_by_counter(&writes.step));
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}\nFOR UPDATE SKIP LOCKED",
+            self.key(),
+            self.name(),
+            parts.join("\n  AND ")
+        );
+        builder.finish(&text, Yields::Keys)
+    }
+
+    fn sqlite_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let builder = StepBuilder::new(self, source.clone());
+        let picking = self.picking(&builder, writes, pick);
+        let sets = builder.set_list(writes);
+        let text = format!(
+            "UPDATE {} AS t SET {sets}\nWHERE {} IN (\nSELECT {}\n{picking})\nRETURNING {}",
+            self.name(),
+            self.id(),
+            self.id(),
+            returning(&self.key())
+        );
+        let mut steps = vec![builder.finish(&text, Yields::Keys)];
+        steps.extend(self.effect_steps(transitions, writes, source));
+        Script { steps }
+    }
+}

@@ -1,0 +1,249 @@
+//! The store of a SQL database: the seam traits implemented once, over what each of the three databases provides.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_seams::Produce;
+use postrider_seams::handoff::{Handoff, Offer, Taken};
+use postrider_seams::inspect::{
+    Count, Finding, Inspect, Lag, Page, Preview, Query, Recorded, RowView, Searchable, Standing, Verb, Which,
+};
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::row::{Claimed, Detail, Fields, Lease, RowId};
+use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want};
+use tokio::time::Instant;
+
+use crate::driver::Driver;
+use crate::internal::locks;
+use crate::open_table::OpenTable;
+
+/// The table of one contract for one stage, and what only its database has: connections, waking, its own checks.
+pub trait SqlTable: Send + Sync {
+    type Database: Driver;
+
+    fn database(&self) -> &Self::Database;
+
+    fn opened(&self) -> &OpenTable;
+
+    fn migration(&self) -> &dyn Migrate;
+
+    /// Number of claims, and of settles, that can run in parallel.
+    fn parallel(&self) -> usize;
+
+    /// Maximum number of rows per claim.
+    fn claim_limit(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Whether a new row ends [`SqlTable::wake`].
+    fn notifies(&self) -> bool;
+
+    /// Returns when there may be new rows, or at the deadline.
+    fn wake(&self, deadline: Instant) -> impl Future<Output = ()> + Send;
+
+    /// Returns the findings of `check`.
+    fn findings(&self) -> impl Future<Output = Result<Vec<Finding>, Error>> + Send;
+}
+
+/// A table as the engine uses it.
+pub struct SqlStore<T>(pub T);
+
+impl<T: SqlTable> SqlStore<T> {
+    /// Returns the contract with only those optional columns that this table has.
+    pub fn contract(&self) -> &Contract {
+        &self.opened().contract
+    }
+
+    /// Returns the contract opened on this table, with its rendered program.
+    pub fn opened(&self) -> &OpenTable {
+        self.0.opened()
+    }
+
+    fn database(&self) -> &T::Database {
+        self.0.database()
+    }
+
+    /// For maintenance and inspection, which may take longer than the calls that move rows.
+    fn unhurried(&self) -> T::Database {
+        self.0.database().unhurried()
+    }
+}
+
+#[async_trait]
+impl<T: SqlTable> Store for SqlStore<T> {
+    fn capabilities(&self) -> Capabilities {
+        let lease = self.opened().stage.lease.duration;
+        let parallel = self.0.parallel();
+        Capabilities {
+            notifies: self.0.notifies(),
+            claimers: parallel,
+            settlers: parallel,
+            settle_batch: self.opened().batch,
+            lease,
+            extend_every: lease / 3,
+            recipient_results: self.opened().recipient_results(),
+        }
+    }
+
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.opened().statements.handoff.as_ref().map(|_| self as &dyn Handoff)
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let want = Want { limit: want.limit.min(self.0.claim_limit()) };
+        self.opened().claim(self.database(), &want).await
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.opened().load(self.database(), leases).await
+    }
+
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.opened().begin(self.database(), begun, others).await
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        self.opened().settle(self.database(), moves).await
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.opened().extend(self.database(), leases).await
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.opened().reclaim(&self.unhurried(), limit).await
+    }
+
+    async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
+        self.opened().release_lost_claims(self.database(), held).await
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        self.opened().sweep(&self.unhurried(), sweep, limit).await
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        self.opened().purge(&self.unhurried(), limit).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.opened().next_due(self.database()).await
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        self.0.wake(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        locks::take(self.database(), name, ttl).await
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        locks::give(self.database(), name).await
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        locks::paused(self.database(), lane).await
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        locks::set_paused(self.database(), lane, paused).await
+    }
+}
+
+#[async_trait]
+impl<T: SqlTable> Inspect for SqlStore<T> {
+    async fn verify(&self) -> Result<Vec<Finding>, Error> {
+        self.0.findings().await
+    }
+
+    async fn unknown_states(&self) -> Result<Vec<String>, Error> {
+        self.opened().unknown_states(&self.unhurried()).await
+    }
+
+    async fn census(&self) -> Result<Vec<Count>, Error> {
+        self.opened().census(&self.unhurried()).await
+    }
+
+    fn searches(&self) -> Vec<Searchable> {
+        self.opened().searches(Driver::dialect(self.database()))
+    }
+
+    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+        self.opened().browse(&self.unhurried(), query).await
+    }
+
+    async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
+        self.opened().show(&self.unhurried(), id).await
+    }
+
+    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+        self.opened().history(&self.unhurried(), id).await
+    }
+
+    async fn standing(&self, row: &RowView) -> Result<Standing, Error> {
+        self.opened().standing(&self.unhurried(), row).await
+    }
+
+    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        self.opened().preview(&self.unhurried(), verb, which).await
+    }
+
+    async fn release(&self, which: &Which) -> Result<u64, Error> {
+        self.opened().release(&self.unhurried(), which).await
+    }
+
+    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+        self.opened().requeue(&self.unhurried(), which).await
+    }
+
+    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+        self.opened().cancel(&self.unhurried(), which).await
+    }
+
+    async fn lag(&self) -> Result<Lag, Error> {
+        self.opened().lag(&self.unhurried()).await
+    }
+}
+
+#[async_trait]
+impl<T: SqlTable> Migrate for SqlStore<T> {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.0.migration().plan(options).await
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.0.migration().apply(options).await
+    }
+}
+
+#[async_trait]
+impl<T: SqlTable> Handoff for SqlStore<T> {
+    fn keeps_rows(&self) -> bool {
+        self.opened().keeps_rows()
+    }
+
+    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+        self.opened().claim_named(self.database(), rows).await
+    }
+
+    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+        self.opened().claim_kept(self.database(), limit).await
+    }
+
+    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.opened().offer(self.database(), offer, limit).await
+    }
+
+    async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
+        self.opened().recall(self.database(), rows).await
+    }
+}
+
+#[async_trait]
+impl<T: SqlTable> Produce for SqlStore<T> {
+    async fn produce(&self, fields: &Detail) -> Result<String, Error> {
+        self.opened().produce(self.database(), fields).await
+    }
+}

@@ -1,0 +1,95 @@
+//! Finds rows with invalid timestamps on SQLite: reports them, and moves those that no claim could select to a final
+//! state, with a reason.
+
+pub(crate) mod statements;
+
+use std::collections::BTreeSet;
+
+use postrider_contract::Role;
+use postrider_seams::inspect::COUNT_LIMIT;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+
+use crate::bind::{self, Values};
+use crate::driver::Driver;
+use crate::open_table::OpenTable;
+use crate::sweep::unreadable::statements::{Compared, So};
+use crate::{Dialect, Script};
+
+/// Number of characters of a value that a report shows.
+const SHOWN: usize = 40;
+
+impl OpenTable {
+    /// Returns a sentence for each time column that holds unreadable values.
+    pub(crate) async fn unreadable_times(&self, on: &impl Driver) -> Result<Vec<String>, Error> {
+        if on.dialect() != Dialect::Sqlite {
+            return Ok(Vec::new());
+        }
+        let table = self.table(on.dialect());
+        let mut found = Vec::new();
+        for time in table.compared_times() {
+            let columns = self.reported_columns(time.column);
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let rows = self.newest(&table, &columns);
+            let Some(step) = table.count_unreadable(&time, &rows) else { continue };
+            let script = Script { steps: vec![step] };
+            let counted = on.run("look for unreadable times", &script, &Values::limit(on.owner(), 1)).await?;
+            let row = counted.into_rows().into_iter().next().unwrap_or_default();
+            let count = row.first().map_or(0, bind::count);
+            if count > 0 {
+                found.push(self.unreadable_text(&time, count, &row));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The columns that the report's condition reads: the key, the time, counters, and those that decide the state.
+    fn reported_columns(&self, time: &str) -> BTreeSet<String> {
+        let filter = self.contract.claim.filter.iter().map(|(column, _)| column.clone());
+        let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
+        let mut columns: BTreeSet<String> =
+            conditions.map(|(column, _)| column.clone()).chain(filter).collect();
+        columns.extend([self.contract.table.id.clone(), time.to_owned()]);
+        columns.extend(self.contract.column(Role::Attempts).map(str::to_owned));
+        columns
+    }
+
+    fn unreadable_text(&self, time: &Compared<'_>, count: u64, row: &[Value]) -> String {
+        let text = |at: usize| row.get(at).and_then(Value::as_text).unwrap_or_default();
+        let (id, value) = (text(1), text(2).chars().take(SHOWN).collect::<String>());
+        let (table, column) = (&self.contract.table.name, time.column);
+        let ended = self.statements.unreadable.iter().any(|scripts| scripts.column == column);
+        let so = match time.so {
+            So::Waits if ended => "a running lane ends them with that reason",
+            So::Waits => "no lane takes them",
+            So::GoesFirst => "they go as if they had none, before the others",
+            So::IsStamped => "their lease runs from when a running lane sees them",
+        };
+        format!(
+            "{count} of the newest {COUNT_LIMIT} rows of {table} hold a time in {column} that can't be read, such as row {id}: \
+             {value:?}; {so}. Write a time such as 2026-11-18T02:30:00Z"
+        )
+    }
+
+    /// Ends up to `limit` rows for each such time column, and returns their number.
+    pub(crate) async fn end_unreadable(&self, on: &impl Driver, limit: u32) -> Result<u64, Error> {
+        let mut ended = 0;
+        for scripts in &self.statements.unreadable {
+            let given = Values::limit(on.owner(), limit);
+            let mut ids = on.run("look for unreadable times", &scripts.find, &given).await?.keys();
+            ids.sort_unstable();
+            let example = ids.first().map(ToString::to_string).unwrap_or_default();
+            let mut rows = 0;
+            for part in ids.chunks(self.batch) {
+                let given = Values::ids(on.owner(), part.to_vec());
+                rows += on.run("end rows with unreadable times", &scripts.end, &given).await?.moved();
+            }
+            if rows > 0 {
+                let (table, column) = (&self.contract.table.name, &scripts.column);
+                tracing::warn!(table, column, rows, example, "ended rows whose time can't be read");
+            }
+            ended += rows;
+        }
+        Ok(ended)
+    }
+}

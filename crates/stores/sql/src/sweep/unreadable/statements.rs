@@ -1,0 +1,195 @@
+//! Finds and ends rows with unreadable times on SQLite, which accepts any text as a time.
+//!
+//! Such a time satisfies no comparison, so the row would wait forever. Owns: which times can keep a row waiting, and
+//! the scripts that end such a row. Other databases reject such values on write and need none of this.
+
+use postrider_contract::{Claimed, DueNull, LeaseBy, Role, Set, StateId, Transition, When};
+
+use crate::render::condition::Lookup;
+use crate::render::moves::Pick;
+use crate::render::step_builder::StepBuilder;
+use crate::render::table::Table;
+use crate::render::value::Writes;
+use crate::{Dialect, Param, Script, Step, UnreadableScripts, Yields};
+
+/// A time column that a lane compares, and the states in which it does.
+pub(crate) struct Compared<'a> {
+    pub column: &'a str,
+    pub states: Vec<StateId>,
+    /// A further condition for the comparison to matter.
+    pub condition: Option<String>,
+    pub so: So,
+}
+
+/// The consequence of an unreadable time for its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum So {
+    /// No claim selects the row.
+    Waits,
+    /// The row is treated as one without that time: it goes at once, or first.
+    GoesFirst,
+    /// The row's lease starts when the next recovery sees it.
+    IsStamped,
+}
+
+impl Table<'_> {
+    /// Returns the condition that the column holds something that is not a time; `None` on databases that reject it.
+    pub fn is_unreadable(&self, column: &str) -> Option<String> {
+        (self.dialect == Dialect::Sqlite)
+            .then(|| format!("({} IS NOT NULL AND {} IS NULL)", self.col(column), self.instant(column)))
+    }
+
+    /// Returns the condition that the column holds no time: NULL, or an unreadable value.
+    pub fn has_no_time(&self, column: &str) -> String {
+        match self.dialect {
+            Dialect::Sqlite => format!("{} IS NULL", self.instant(column)),
+            Dialect::Postgres | Dialect::Mysql => format!("{} IS NULL", self.col(column)),
+        }
+    }
+
+    /// Returns every time that a claim or a recovery compares, without duplicates.
+    pub fn compared_times(&self) -> Vec<Compared<'_>> {
+        let mut times = self.awaited_times();
+        times.extend(self.lease_times());
+        times.extend(self.order_times());
+        let mut seen = std::collections::BTreeSet::new();
+        times.retain(|time| seen.insert((time.column, time.states.clone())));
+        times
+    }
+
+    /// Times without which no claim selects a ready row.
+    fn awaited_times(&self) -> Vec<Compared<'_>> {
+        let ready = || self.stage.ready.clone();
+        let mut times = Vec::new();
+        if let Some(column) = self.contract.column(Role::Due) {
+            let so = if self.contract.due.null == DueNull::Now { So::GoesFirst } else { So::Waits };
+            times.push(Compared { column, states: ready(), condition: None, so });
+        } else if let Some(column) = self.contract.due.after.and_then(|role| self.contract.column(role)) {
+            let tried = self.attempts().map(|attempts| format!("{attempts} > 0"));
+            let condition = match (tried, self.was_put_off()) {
+                (Some(tried), Some(put_off)) => Some(format!("({tried} OR {put_off})")),
+                (tried, put_off) => tried.or(put_off),
+            };
+            times.push(Compared { column, states: ready(), condition, so: So::Waits });
+        }
+        if let Some(column) =
+            self.contract.column(Role::Created).filter(|_| !self.contract.claim.min_age.is_zero())
+        {
+            times.push(Compared { column, states: ready(), condition: None, so: So::Waits });
+        }
+        for sweep in self.contract.sweeps.iter().filter(|sweep| sweep.blocks_claims) {
+            let states: Vec<StateId> =
+                self.stage.ready.iter().copied().filter(|state| sweep.from.contains(state)).collect();
+            let column = match &sweep.when {
+                When::OlderThan { since: column, .. } | When::At { column } | When::Before { column } => {
+                    column
+                }
+                When::Always => continue,
+            };
+            if !states.is_empty() {
+                times.push(Compared { column, states, condition: None, so: So::Waits });
+            }
+        }
+        times
+    }
+
+    fn lease_times(&self) -> Vec<Compared<'_>> {
+        let Claimed::State(held) = self.stage.claimed else { return Vec::new() };
+        let columns = [Role::ClaimedAt, Role::LeaseUntil].map(|role| self.contract.column(role));
+        let time = |column| Compared { column, states: vec![held], condition: None, so: So::IsStamped };
+        columns.into_iter().flatten().map(time).collect()
+    }
+
+    fn order_times(&self) -> Vec<Compared<'_>> {
+        let order = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let sequence = self.group().into_iter().flat_map(|group| group.sequence.iter().map(String::as_str));
+        let times = order.chain(sequence).filter(|column| self.time(column).is_some());
+        times
+            .map(|column| Compared {
+                column,
+                states: self.stage.ready.clone(),
+                condition: None,
+                so: So::GoesFirst,
+            })
+            .collect()
+    }
+
+    /// Returns the column that decides when a lease expires, and the condition that a row lacks it; `None` if none can.
+    pub fn stamped_column(&self) -> Option<(&str, String)> {
+        let nullable =
+            self.contract.nullable_claim_time(self.stage).filter(|column| self.shape_of(column).nullable);
+        if let Some(column) = nullable {
+            return Some((column, self.has_no_time(column)));
+        }
+        if !matches!(self.stage.claimed, Claimed::State(_)) || self.stage.lease.by == LeaseBy::Due {
+            return None;
+        }
+        let column = self.contract.column(Role::ClaimedAt)?;
+        Some((column, self.is_unreadable(column)?))
+    }
+
+    /// Returns the scripts that end rows which would wait forever, with a reason.
+    ///
+    /// Empty if the contract has no error column, or its dead state is also a ready one.
+    pub fn unreadable(&self) -> Vec<UnreadableScripts> {
+        let ends =
+            !self.stage.ready.contains(&self.stage.dead) && self.contract.column(Role::Error).is_some();
+        if self.dialect != Dialect::Sqlite || !ends {
+            return Vec::new();
+        }
+        let waits = self.awaited_times().into_iter().filter(|time| time.so == So::Waits);
+        waits.map(|time| self.end_unreadable(&time)).collect()
+    }
+
+    fn end_unreadable(&self, time: &Compared<'_>) -> UnreadableScripts {
+        let mut conditions: Vec<String> = self.is_unreadable(time.column).into_iter().collect();
+        conditions.extend(time.condition.clone());
+        let mut writes = Writes::of(self.contract, self.contract.spent_move(self.stage));
+        // Overwrite the error of an earlier failure, which is not why the row ends.
+        for assignment in &mut writes.assignments {
+            if let Set::ExprIfNull(value) = &assignment.set {
+                assignment.set = Set::Expr(value.clone());
+            }
+        }
+        let reason = format!("{} holds a time that can't be read", time.column);
+        let find = self.unreadable_rows(&time.states, &conditions);
+        let pick = Pick::Named { conditions };
+        UnreadableScripts {
+            column: time.column.to_owned(),
+            find,
+            end: self.picked_with(&writes, &[Transition::Swept], Some(&reason), &pick),
+        }
+    }
+
+    /// Runs beside writers, because it reads all ready rows.
+    fn unreadable_rows(&self, states: &[StateId], conditions: &[String]) -> Script {
+        let builder = StepBuilder::plain(self);
+        let mut parts = vec![self.in_states(states, Lookup::Index)];
+        parts.extend(conditions.iter().cloned());
+        parts.extend(self.filter());
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}\nLIMIT {}",
+            self.key(),
+            self.name(),
+            parts.join("\n  AND "),
+            builder.bind(Param::Limit)
+        );
+        Script { steps: vec![builder.finish(&text, Yields::Keys)] }
+    }
+
+    /// Returns the step that counts rows with an unreadable time, with the key and value of one of them.
+    ///
+    /// `rows` selects the columns. `None` on databases that reject such values.
+    pub fn count_unreadable(&self, time: &Compared<'_>, rows: &str) -> Option<Step> {
+        let mut parts = vec![self.is_unreadable(time.column)?, self.in_states(&time.states, Lookup::Index)];
+        parts.extend(time.condition.clone());
+        parts.extend(self.filter());
+        let sql = format!(
+            "SELECT COUNT(*), CAST(MIN({}) AS TEXT), CAST(MIN({}) AS TEXT) FROM ({rows}) AS t WHERE {}",
+            self.id(),
+            self.col(time.column),
+            parts.join(" AND ")
+        );
+        Some(Step { sql, params: Vec::new(), yields: Yields::Other })
+    }
+}

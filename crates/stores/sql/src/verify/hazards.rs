@@ -1,0 +1,97 @@
+//! Finds conflicts between a table's constraints and the contract; `check` reports them.
+//!
+//! They are: keys that are not unique, states that a type or a constraint rejects, NULL in NOT NULL columns, groups
+//! without a definite order.
+
+mod keys;
+mod nulls;
+mod order;
+mod states;
+
+pub use states::{check_expressions, enum_values};
+
+use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
+use postrider_seams::store::Error;
+
+use crate::bind::{self, Values};
+use crate::driver::Driver;
+use crate::open_table::OpenTable;
+use crate::render::ident;
+use crate::render::table::Table;
+use crate::{Dialect, Script, Step, Yields};
+
+/// The constraints of a table that its columns do not show.
+#[derive(Debug, Clone, Default)]
+pub struct Constraints {
+    /// The columns of each unique key that covers all rows.
+    pub unique: Vec<Vec<String>>,
+    /// Columns of an enumerated type, and its values.
+    pub enums: Vec<(String, Vec<String>)>,
+    /// The expressions of CHECK constraints.
+    pub checks: Vec<String>,
+}
+
+/// The conflicts between a table's constraints and the contract.
+#[derive(Debug, Clone, Default)]
+pub struct Hazards {
+    pub findings: Vec<Finding>,
+    /// Whether the rows of a group have a definite order.
+    pub ordered: bool,
+    /// Whether the claim compares a column with a value that its type does not have, so that the database rejects it.
+    pub unclaimable: bool,
+}
+
+impl OpenTable {
+    /// Checks the table against the contract; errs only if a query fails.
+    pub async fn hazards(&self, on: &impl Driver, constraints: &Constraints) -> Result<Hazards, Error> {
+        let dialect = on.dialect();
+        let table = self.table(dialect);
+        let refused = self.refused_values(&table, constraints);
+        // On PostgreSQL an enum cannot even be compared with a value that it does not have.
+        let unclaimable = dialect == Dialect::Postgres && !refused.is_empty();
+        let mut findings = refused;
+        findings.extend(self.checked_values(on, &table, constraints).await?);
+        findings.extend(self.key_finding(on, constraints).await?);
+        if !unclaimable {
+            findings.extend(self.attempts_finding(on, &table).await?);
+        }
+        findings.extend(self.null_findings(&table));
+        findings.extend(self.effect_findings());
+        let order = self.order_hazard(on, &table, constraints).await?;
+        let ordered = order.is_none();
+        findings.extend(order);
+        Ok(Hazards { findings, ordered, unclaimable })
+    }
+
+    /// Selects columns of the newest rows: a table may hold millions, and `check` must be fast.
+    pub(crate) fn newest(&self, table: &Table<'_>, columns: &[&str]) -> String {
+        let columns: Vec<String> = columns.iter().map(|column| table.quote(column)).collect();
+        format!(
+            "SELECT {} FROM {} ORDER BY {} DESC LIMIT {COUNT_LIMIT}",
+            columns.join(", "),
+            table.name(),
+            table.quote(&self.contract.table.id)
+        )
+    }
+}
+
+/// Runs a statement that returns one number.
+async fn count(on: &impl Driver, doing: &str, sql: String) -> Result<u64, Error> {
+    let script = Script { steps: vec![Step { sql, params: Vec::new(), yields: Yields::Other }] };
+    let rows = on.run(doing, &script, &Values::limit(on.owner(), 1)).await?.into_rows();
+    Ok(rows.first().and_then(|row| row.first()).map_or(0, bind::count))
+}
+
+fn finding(level: Level, text: String, fix: Option<String>) -> Finding {
+    Finding { level, text, fix }
+}
+
+/// The statement that makes a column nullable; `None` on SQLite, which would have to copy the table.
+fn nullable(dialect: Dialect, table: &str, column: &str, sql_type: &str) -> Option<String> {
+    let column = ident::quote(dialect, column);
+    match dialect {
+        Dialect::Postgres => Some(format!("ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL")),
+        Dialect::Mysql => Some(format!("ALTER TABLE {table} MODIFY {column} {sql_type} NULL")),
+        Dialect::Sqlite => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! Describes what a table lacks, and what each missing part would add.
+
+use postrider_contract::{Columns, Role, When};
+use postrider_seams::inspect::{Finding, Level};
+
+use super::Waking;
+use crate::open_table::OpenTable;
+
+impl OpenTable {
+    /// Describes one missing part. `declared` are the columns of the contract; `self.contract` no longer has those that
+    /// the table lacks.
+    pub(crate) fn missing_finding(&self, ddl: &str, declared: &Columns) -> Finding {
+        let lacks = match (quoted(ddl, " INDEX "), quoted(ddl, " ADD ")) {
+            (Some(index), _) => format!("the index {index}"),
+            (None, Some(column)) => {
+                let gain = declared.0.iter().find(|(_, known)| known.name == column).map(|(role, _)| *role);
+                let gain = gain.map_or_else(
+                    || "keeps what the contract's [write] says".to_owned(),
+                    |role| self.gain(role),
+                );
+                format!("the column {column}, which {gain}")
+            }
+            (None, None) => "what this makes".to_owned(),
+        };
+        Finding {
+            level: Level::Warning,
+            text: format!("the table lacks {lacks}; `postrider migrate` adds it"),
+            fix: Some(ddl.to_owned()),
+        }
+    }
+
+    /// The benefit of the column for a lane.
+    fn gain(&self, role: Role) -> String {
+        match role {
+            Role::Attempts => "counts attempts in the row itself",
+            Role::MaxAttempts => "lets a row have its own number of attempts",
+            Role::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
+            Role::ClaimedAt => "tells since when a row is claimed",
+            Role::LeaseUntil => {
+                let without = self.stage.lease.without.as_secs();
+                return format!(
+                    "lets leases be short and be extended; without it rows of a crashed worker wait {without} s"
+                );
+            }
+            Role::Attempted => "keeps when a row was last tried",
+            Role::Owner => "shows which worker holds a row",
+            Role::Version => "counts the changes of a row, so that a stale worker can't overwrite it",
+            Role::Error => "keeps why a row failed",
+            Role::Receipt => "keeps the receipt of a delivery",
+            Role::Created => "tells how old a row is: for expiry, retention and claim.min_age",
+            Role::Updated => "keeps when a row last changed",
+            Role::Finished => "keeps when a row ended, for retention",
+            Role::Duration => "keeps how long a delivery took",
+            Role::Priority => "lets urgent rows go first",
+            Role::Pool => "puts rows under the limits of a pool",
+            Role::Id | Role::Status => "every row needs",
+        }
+        .to_owned()
+    }
+
+    /// A row without a creation time has no age. `migrate` cannot add a default on SQLite, so the column may stay NULL.
+    pub(crate) fn ageless_finding(&self) -> Option<Finding> {
+        let created = self.contract.column(Role::Created)?;
+        self.shape.column(created).filter(|column| column.nullable && !column.has_default)?;
+        let expires = self
+            .contract
+            .sweeps
+            .iter()
+            .any(|sweep| matches!(&sweep.when, When::OlderThan { since, .. } if since == created));
+        let waits = !self.contract.claim.min_age.is_zero();
+        let then = match (waits, expires) {
+            (true, true) => "is never claimed (claim.min_age) and never expires",
+            (true, false) => "is never claimed (claim.min_age)",
+            (false, true) => "never expires",
+            (false, false) => return None,
+        };
+        let text = format!(
+            "{created} may be NULL and has no default: a row whose producer leaves it out {then}; let every producer write {created}, \
+             or declare it NOT NULL with a default"
+        );
+        Some(Finding { level: Level::Warning, text, fix: None })
+    }
+}
+
+/// The first quoted name after a word of a statement.
+fn quoted(ddl: &str, after: &str) -> Option<String> {
+    let (_, rest) = ddl.split_once(after)?;
+    rest.split(['"', '`']).nth(1).map(str::to_owned)
+}
+
+pub(crate) fn waking(waking: Waking) -> &'static str {
+    match waking {
+        Waking::AtOnce => "new rows wake the lane at once",
+        Waking::Polls => "new rows are found by polling",
+        Waking::NoTrigger => {
+            "new rows are found by polling (`postrider migrate --notify` adds a trigger that wakes the lane)"
+        }
+        Waking::BehindPooler { trigger: true } => {
+            "new rows are found by polling: notifications do not come through a transaction pooler; set listen_url of the store to \
+             a direct way to the server, and new rows wake the lane"
+        }
+        Waking::BehindPooler { trigger: false } => {
+            "new rows are found by polling: notifications do not come through a transaction pooler; set listen_url of the store to \
+             a direct way to the server, and run `postrider migrate --notify`, and new rows wake the lane"
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! URLs of targets and their options, for transports, queues and stores.
+//!
+//! Owns: the format of those URLs (`scheme://user:password@host:port,host:port/path?option=value`). Must not: know any
+//! target. Invariant: no message or `Debug` text made here contains a secret.
+
+mod address;
+mod invalid;
+mod options;
+
+pub use address::{Address, Host, plaintext};
+pub use invalid::InvalidOptions;
+pub use options::Options;

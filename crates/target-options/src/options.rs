@@ -1,0 +1,98 @@
+//! Options of a URL: read one by one; an option that is never read is a mistake.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use postrider_config::{duration_or_seconds, suggestion};
+
+/// The options, and the mistakes found so far.
+#[derive(Default)]
+pub struct Options {
+    pairs: Vec<(String, String)>,
+    known: Vec<&'static str>,
+    mistakes: Vec<String>,
+}
+
+impl Options {
+    pub(crate) fn new(pairs: Vec<(String, String)>) -> Self {
+        Self { pairs, known: Vec::new(), mistakes: Vec::new() }
+    }
+
+    /// Adds a mistake, which [`Options::finish`] returns.
+    pub fn mistake(&mut self, mistake: impl Into<String>) {
+        self.mistakes.push(mistake.into());
+    }
+
+    /// Whether the option is set.
+    pub fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(known, _)| known == name)
+    }
+
+    /// Removes an option and returns its value; the last one of that name wins.
+    pub fn text(&mut self, name: &'static str) -> Option<String> {
+        self.known.push(name);
+        let found = self.pairs.iter().rposition(|(known, _)| known == name)?;
+        let (_, value) = self.pairs.remove(found);
+        self.pairs.retain(|(known, _)| known != name);
+        Some(value)
+    }
+
+    /// Parses an option into `place`, which keeps its value if the option is not set. `what` names the expected value.
+    pub fn read<T: FromStr>(&mut self, name: &'static str, what: &str, place: &mut T) {
+        let Some(text) = self.text(name) else { return };
+        match text.parse() {
+            Ok(value) => *place = value,
+            Err(_) => self.mistake(format!("{name} must be {what}")),
+        }
+    }
+
+    /// Parses a duration: `500ms`, `30s`, `5m`; a bare number is seconds.
+    pub fn duration(&mut self, name: &'static str, place: &mut Duration) {
+        let Some(text) = self.text(name) else { return };
+        match duration_or_seconds(&text) {
+            Ok(duration) => *place = duration,
+            Err(_) => self.mistake(format!("{name} must be a duration, such as 500ms, 30s or 5m")),
+        }
+    }
+
+    /// Parses a duration above zero.
+    pub fn positive_duration(&mut self, name: &'static str, place: &mut Duration) {
+        let Some(text) = self.text(name) else { return };
+        match duration_or_seconds(&text) {
+            Ok(duration) if !duration.is_zero() => *place = duration,
+            _ => self.mistake(format!("{name} must be a duration above zero, such as 500ms, 30s or 5m")),
+        }
+    }
+
+    /// Parses an option with a fixed list of values; another value is a mistake.
+    pub fn choice<T: Clone>(&mut self, name: &'static str, choices: &[(&str, T)], place: &mut T) {
+        let Some(text) = self.text(name) else { return };
+        if let Some((_, value)) = choices.iter().find(|(known, _)| *known == text) {
+            *place = value.clone();
+            return;
+        }
+        let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+        self.mistake(format!("{name} must be one of {}", known.join(", ")));
+    }
+
+    /// Returns all mistakes, unknown options included.
+    pub fn finish(mut self) -> Vec<String> {
+        self.known.sort_unstable();
+        for (name, _) in &self.pairs {
+            let suggestion = suggestion(name, self.known.iter().copied());
+            self.mistakes.push(format!("unknown option {name} ({suggestion})"));
+        }
+        self.mistakes
+    }
+}
+
+/// Shows names only: values may be secrets.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

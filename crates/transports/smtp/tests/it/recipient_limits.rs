@@ -1,0 +1,189 @@
+//! Tests of RFC 5321 4.5.3.1.10: a mail to more recipients than the relay accepts at a time goes in several
+//! transactions of one attempt.
+
+use std::sync::{Arc, Mutex};
+
+use postrider_seams::envelope::{Recipient, RecipientResult};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::fixtures::{delivered, envelope, mail, refused, results, retryable, send, smtp, to};
+use crate::relay::{Relay, commands, hello, say, script, text};
+use RecipientResult::{Accepted, Deferred};
+
+/// The command at which a [`LimitedRelay`] relay complains about too many recipients.
+#[derive(Clone, Copy, PartialEq)]
+enum LimitReply {
+    Rcpt,
+    Data,
+    Dot,
+}
+
+/// A relay that accepts `limit` recipients at a time and records what it received.
+#[derive(Clone)]
+struct LimitedRelay {
+    limit: usize,
+    limit_reply: LimitReply,
+    pipelining: bool,
+    /// Number of mails on a connection after which it closes (421).
+    closes_after: usize,
+    /// The recipients of each accepted mail.
+    mails: Arc<Mutex<Vec<Vec<String>>>>,
+}
+
+impl LimitedRelay {
+    async fn start(self) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(self.clone().serve(stream));
+            }
+        });
+        port
+    }
+
+    async fn serve(self, stream: TcpStream) {
+        let mut stream = BufReader::new(stream);
+        let (mut to, mut in_text, mut carried) = (Vec::new(), false, 0);
+        stream.write_all(b"220 relay.test\r\n").await.unwrap();
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
+                return;
+            }
+            let line = line.trim_end();
+            let too_many = |at: LimitReply, count: usize| self.limit_reply == at && count > self.limit;
+            let answer = match line {
+                "." if in_text => {
+                    in_text = false;
+                    if too_many(LimitReply::Dot, to.len()) {
+                        to.clear();
+                        "452 4.5.3 too many recipients"
+                    } else {
+                        carried += 1;
+                        self.mails.lock().unwrap().push(std::mem::take(&mut to));
+                        "250 2.0.0 ok"
+                    }
+                }
+                _ if in_text => continue,
+                "DATA" if to.is_empty() => "503 5.5.1 no recipients",
+                "DATA" if too_many(LimitReply::Data, to.len()) => "552 5.5.3 too many recipients",
+                "DATA" => {
+                    in_text = true;
+                    "354 go"
+                }
+                _ if line.starts_with("EHLO") && self.pipelining => "250-relay.test\r\n250 PIPELINING",
+                _ if line.starts_with("EHLO") => "250 relay.test",
+                _ if line.starts_with("MAIL") && carried >= self.closes_after => "421 4.7.0 enough for now",
+                _ if line.starts_with("RCPT") && too_many(LimitReply::Rcpt, to.len() + 1) => {
+                    "452 4.5.3 too many recipients"
+                }
+                _ if line.starts_with("RCPT") => {
+                    to.push(line.to_owned());
+                    "250 ok"
+                }
+                "RSET" => {
+                    to.clear();
+                    "250 ok"
+                }
+                _ => "250 ok",
+            };
+            stream.write_all(format!("{answer}\r\n").as_bytes()).await.unwrap();
+            if answer.starts_with("421") {
+                return;
+            }
+        }
+    }
+}
+
+fn limited_relay(limit: usize, limit_reply: LimitReply, pipelining: bool) -> LimitedRelay {
+    LimitedRelay { limit, limit_reply, pipelining, closes_after: usize::MAX, mails: Arc::default() }
+}
+
+/// Sends one mail to `count` recipients; returns the sizes of the transactions that the relay accepted.
+async fn transactions(relay: &LimitedRelay, count: usize) -> Vec<usize> {
+    let names: Vec<String> = (0..count).map(|number| format!("u{number}@y.test")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let smtp = smtp(relay.clone().start().await);
+    let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
+    let expected: Vec<_> = names.iter().map(|name| ((*name).to_owned(), Accepted)).collect();
+    assert_eq!(results(&delivered(&outcomes[0]).detail), expected, "everybody once, in one attempt");
+    relay.mails.lock().unwrap().iter().map(Vec::len).collect()
+}
+
+/// With PIPELINING the limit is reached within a window of commands; without it, command by command.
+#[tokio::test]
+async fn m09_a_thousand_recipients_at_a_relay_with_a_limit_of_a_hundred_are_ten_transactions_of_one_attempt()
+{
+    for pipelining in [true, false] {
+        let relay = limited_relay(100, LimitReply::Rcpt, pipelining);
+        assert_eq!(transactions(&relay, 1000).await, [100; 10], "pipelining: {pipelining}");
+    }
+}
+
+#[tokio::test]
+async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_one_attempt() {
+    for limit_reply in [LimitReply::Data, LimitReply::Dot] {
+        for pipelining in [true, false] {
+            let relay = limited_relay(3, limit_reply, pipelining);
+            let sizes = transactions(&relay, 10).await;
+            assert!(sizes.iter().all(|size| *size <= 3), "{sizes:?}");
+            assert_eq!(sizes.iter().sum::<usize>(), 10);
+        }
+    }
+}
+
+/// A new connection need not learn the relay's limit again.
+#[tokio::test]
+async fn m09_the_learnt_recipient_limit_outlives_the_connection() {
+    let relay = LimitedRelay { closes_after: 2, ..limited_relay(100, LimitReply::Rcpt, true) };
+    assert_eq!(transactions(&relay, 1000).await, [100; 10]);
+}
+
+fn partly_sent() -> postrider_seams::Mail {
+    let mut rest = mail(&["d@y.test"]);
+    rest.served = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
+    rest
+}
+
+/// A relay that closes at the final dot did not accept the mail and may be shutting down.
+#[tokio::test]
+async fn g1_a_421_at_the_final_dot_is_reported_as_a_closing_relay() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("b@y.test"),
+        vec![say("250 ok\r\n250 ok\r\n354 go"), text(), say("421 4.3.2 shutting down")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[to("b@y.test")]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.unreachable && !failure.accepted_now, "{failure:?}");
+    relay.finish().await;
+}
+
+/// The success of an earlier attempt is kept, and is no reason to charge this one.
+#[tokio::test]
+async fn g3_a_refusal_of_us_costs_nothing_for_a_mail_partly_accepted_earlier() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("d@y.test"),
+        vec![say("530 5.7.0 authenticate first\r\n503 no\r\n503 no")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(partly_sent())]).await;
+    let failure = refused(&outcomes[0]);
+    assert!(failure.partly && !failure.accepted_now, "{failure:?}");
+    let kept = [("b@y.test".to_owned(), Accepted), ("d@y.test".to_owned(), Deferred)];
+    assert_eq!(results(&failure.detail), kept);
+}
+
+#[tokio::test]
+async fn g1_an_unreachable_relay_costs_nothing_for_a_mail_partly_accepted_earlier() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let outcomes = send(&smtp(port), &[envelope(partly_sent())]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.unreachable && failure.partly && !failure.accepted_now, "{failure:?}");
+}
