@@ -147,8 +147,10 @@ impl HttpConnectionPool {
     /// Returns a connection to the pool after its response was read to the end.
     pub fn put_back(self: &Arc<Self>, origin: &Origin, connection: Connection) {
         let Connection::Http1(mut sender) = connection else { return };
+        // Not the time at which the task below runs: that may be after the start of a request that gets no answer.
+        let answered = Instant::now();
         if sender.is_ready() {
-            return self.add_idle(origin, sender);
+            return self.add_idle(origin, sender, answered);
         }
         if sender.is_closed() {
             return;
@@ -157,15 +159,20 @@ impl HttpConnectionPool {
         let (pool, origin) = (Arc::clone(self), origin.clone());
         tokio::spawn(async move {
             if let Ok(Ok(())) = tokio::time::timeout(pool.idle_for, sender.ready()).await {
-                pool.add_idle(&origin, sender);
+                pool.add_idle(&origin, sender, answered);
             }
         });
     }
 
-    fn add_idle(self: &Arc<Self>, origin: &Origin, sender: http1::SendRequest<Full<Bytes>>) {
+    fn add_idle(
+        self: &Arc<Self>,
+        origin: &Origin,
+        sender: http1::SendRequest<Full<Bytes>>,
+        answered: Instant,
+    ) {
         let mut state = self.lock();
         if let Some(host) = state.hosts.get_mut(origin) {
-            host.idle.push((sender, Instant::now()));
+            host.idle.push((sender, answered));
         }
         self.reap_later(&mut state);
     }
