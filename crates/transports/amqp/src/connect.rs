@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use lapin::tcp::{OwnedIdentity, OwnedTLSConfig};
+use lapin::tcp::{AMQPUriTcpExt, OwnedIdentity, OwnedTLSConfig};
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
 use lapin::{Connection, ConnectionProperties};
 use postrider_target_options::Host;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::classify;
@@ -51,10 +52,26 @@ pub(crate) async fn connect(
     Err(last_error)
 }
 
+/// Opens a connection to one node.
+///
+/// lapin connects on a thread of its own. If that fails before the handshake is queued, lapin reports the error to
+/// nobody and its future never completes; so the error of the socket is also sent to us directly.
 async fn open(settings: &Settings, host: &Host, tls: OwnedTLSConfig) -> lapin::Result<Connection> {
     let properties = ConnectionProperties::default().with_connection_name(settings.name.as_str().into());
-    let runtime = lapin::runtime::default_runtime()?;
-    Connection::connect_uri_with_config(uri(settings, host), properties, tls, runtime).await
+    let (report, mut socket_errors) = mpsc::unbounded_channel();
+    let connecting = Connection::connector(
+        uri(settings, host),
+        lapin::runtime::default_runtime()?,
+        async move |uri, runtime| {
+            let socket = AMQPUriTcpExt::connect_with_config_async(&uri, tls.as_ref(), &runtime).await;
+            socket.map_err(lapin::Error::from).inspect_err(|error| drop(report.send(error.clone())))
+        },
+        properties,
+    );
+    tokio::select! {
+        result = connecting => result,
+        Some(error) = socket_errors.recv() => Err(error),
+    }
 }
 
 fn uri(settings: &Settings, host: &Host) -> AMQPUri {

@@ -48,6 +48,16 @@ async fn o09_a_record_arrives_to_the_byte_and_twice_with_the_same_id() {
     assert_eq!(keys, ["made.eu", "made.us"]);
 }
 
+/// Nothing listens there, so that each connect fails at once; one that waits for its timeout has lost the error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_connection_is_reported_at_once_every_time() {
+    for attempt in 0..1_000 {
+        let amqp = Amqp::from_url("amqp://127.0.0.1:1", &[]).unwrap();
+        let error = amqp.probe().await.unwrap_err().to_string();
+        assert!(error.contains("onnection refused"), "attempt {attempt}: {error}");
+    }
+}
+
 async fn started_again(mut server: RabbitMq) -> RabbitMq {
     let starting = tokio::task::spawn_blocking(move || {
         server.restart().unwrap();
