@@ -110,7 +110,9 @@ async fn write(runner: &Runner, requests: &[Request]) -> Result<Vec<bool>, store
     let fresh_ids: HashSet<&RowId> = fresh.iter().map(|lease| &lease.id).collect();
     let mut others = runner.begun();
     others.retain(|other| !fresh_ids.contains(&other.id));
+    let asked = Instant::now();
     let mut held = runner.store.begin(&fresh, &others).await?.into_iter();
+    runner.round_trip.note(asked.elapsed());
     let answer = |(lease, current): (&&LeaseRef, &Option<Lease>)| {
         let is_held = current.is_some() && held.next() == Some(Held::Held);
         if is_held {

@@ -144,7 +144,6 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
     let claimed = claim(runner, limit, asked).await;
-    let took = asked.elapsed();
     reserved.fetch_sub(u64::from(limit), Relaxed);
     match claimed {
         Ok(rows) => {
@@ -157,7 +156,8 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
             let full = got >= u64::from(limit);
             if full {
                 let row_bytes = rows.iter().map(|held| held.row.inline_bytes()).sum::<u64>() / got.max(1);
-                let claim = FullClaim { took, waiting: runner.waiting.rows(), row_bytes };
+                let is_distant = runner.round_trip.is_distant();
+                let claim = FullClaim { is_distant, waiting: runner.waiting.rows(), row_bytes };
                 runner.claim_size.came_full(&runner.lane.limits, &claim);
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));

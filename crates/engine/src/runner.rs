@@ -23,7 +23,7 @@ use crate::outcomes::{DecidedRow, OutcomeQueue};
 use crate::retry_timer::RetryTimer;
 use crate::room::Room;
 use crate::silence::Silence;
-use crate::sizes::{CallSize, CallTime, CallsAhead, ClaimSize};
+use crate::sizes::{CallSize, CallsAhead, ClaimSize, RoundTrip};
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::suspect::Suspects;
 use crate::unanswered::Unanswered;
@@ -76,7 +76,7 @@ pub(crate) struct Runner {
     pub claim_size: ClaimSize,
     pub call_size: CallSize,
     pub calls_ahead: CallsAhead,
-    pub settle_time: CallTime,
+    pub round_trip: RoundTrip,
     /// The byte budget of large rows in memory, in KiB.
     pub bytes: Semaphore,
     /// Store calls that have not been answered yet.
@@ -133,7 +133,7 @@ impl Runner {
             claim_size,
             call_size: CallSize::default(),
             calls_ahead,
-            settle_time: CallTime::default(),
+            round_trip: RoundTrip::default(),
             pending_calls,
             passed_over: Lasting::default(),
             unreceived: Lasting::default(),

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::store::{self, Held, Settlement};
-use tokio::time::Instant;
 
 use crate::outcomes::DecidedRow;
 use crate::runner::Runner;
@@ -22,10 +21,10 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     }
 }
 
-/// Settles whole batches in addition to the settlers, while settles take long because the database is distant. With a
-/// near database more settles at once would only make the batches smaller.
+/// Settles whole batches in addition to the settlers while the database is distant. With a near database more settles
+/// at once would only make the batches smaller.
 pub(crate) async fn assist(runner: Arc<Runner>) {
-    while let Some(decided) = runner.outcomes.take_full(|| runner.settle_time.is_distant()).await {
+    while let Some(decided) = runner.outcomes.take_full(|| runner.round_trip.is_distant()).await {
         settle(&runner, decided).await;
     }
 }
@@ -58,9 +57,7 @@ async fn try_settle(runner: &Runner, batch: &[DecidedRow]) -> Result<(), store::
     }
     let mut answers = Vec::new();
     if !moves.is_empty() {
-        let asked = Instant::now();
         answers = runner.store.settle(&moves).await?;
-        runner.settle_time.note(asked.elapsed());
     }
     count(runner, &moves, &answers, lost);
     let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == Held::Lost);

@@ -3,14 +3,12 @@
 //! takes a round trip.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::lane::Limits;
-
-/// The time of a store call from which on the database counts as distant: its round trip, not its work, takes the time.
-pub(crate) const DISTANT: Duration = Duration::from_millis(80);
 
 /// A moving average of durations, in nanoseconds; 0 before the first. Lost updates between workers are harmless.
 #[derive(Debug, Default)]
@@ -29,19 +27,43 @@ impl Average {
     }
 }
 
-/// The average time of a store call.
+/// The round trip to the database: the shortest of the latest marks.
+///
+/// A busy database answers most calls late and some at once, a distant one answers every call late. An average cannot
+/// tell them apart, and large claims from a busy database would only make it busier, and fair queues unfair.
 #[derive(Debug, Default)]
-pub(crate) struct CallTime(Average);
+pub(crate) struct RoundTrip(Mutex<Shortest>);
 
-impl CallTime {
-    /// Adds the duration of one call.
+#[derive(Debug, Default)]
+struct Shortest {
+    /// Of the marks before the present window.
+    before: Option<Duration>,
+    /// Of the marks in the present window.
+    now: Option<Duration>,
+    marks: u32,
+}
+
+/// The number of marks in a window. The shortest of up to two windows counts.
+const WINDOW: u32 = 8;
+
+/// A database whose round trip takes at least this long counts as distant.
+const DISTANT: Duration = Duration::from_millis(50);
+
+impl RoundTrip {
+    /// Adds the duration of one mark, a call of one round trip.
     pub fn note(&self, took: Duration) {
-        self.0.note(took);
+        let mut shortest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shortest.now = Some(shortest.now.map_or(took, |now| now.min(took)));
+        shortest.marks += 1;
+        if shortest.marks == WINDOW {
+            *shortest = Shortest { before: shortest.now, now: None, marks: 0 };
+        }
     }
 
-    /// Whether the database counts as distant.
+    /// Whether the database is distant: its round trip, not its work, takes the time.
     pub fn is_distant(&self) -> bool {
-        self.0.get().is_some_and(|average| average >= nanos(DISTANT))
+        let shortest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shortest.before.into_iter().chain(shortest.now).min().is_some_and(|took| took >= DISTANT)
     }
 }
 
@@ -51,7 +73,7 @@ impl CallTime {
 /// more, claims were the bottleneck, and the next one requests twice as many. With a slow target this does not happen:
 /// its rows wait, so the lane holds few of them and leaves the rest to other workers.
 ///
-/// Invariant: the size is between `batch` and `stretch`, or `stretch_distant` while claims take long; the limit of rows
+/// Invariant: the size is between `batch` and `stretch`, or `stretch_distant` while the database is distant; the limit of rows
 /// held grows with it, and with it the memory, but only as far as rows of their present size fit into `bytes`.
 #[derive(Debug)]
 pub(crate) struct ClaimSize(AtomicU32);
@@ -83,16 +105,16 @@ impl ClaimSize {
     /// Adapts the size after a full claim. Lost updates between claimers are harmless.
     pub fn came_full(&self, limits: &Limits, claim: &FullClaim) {
         let now = self.rows();
-        let is_distant = claim.took >= DISTANT;
         // Rows are delivered while a claim is in flight, so that a distant database needs more of them to wait.
-        let (few, many) = if is_distant { (now as usize / 2, 2 * now as usize) } else { (0, now as usize) };
+        let (few, many) =
+            if claim.is_distant { (now as usize / 2, 2 * now as usize) } else { (0, now as usize) };
         let next = match claim.waiting {
             waiting if waiting <= few => now.saturating_mul(2),
             waiting if waiting >= many => now / 2,
             _ => now,
         };
         let least = limits.batch.max(1);
-        let most = if is_distant { distant(limits, claim) } else { limits.stretch };
+        let most = if claim.is_distant { distant(limits, claim) } else { limits.stretch };
         self.0.store(next.clamp(least, most.max(least)), Relaxed);
     }
 }
@@ -100,7 +122,8 @@ impl ClaimSize {
 /// What a full claim showed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FullClaim {
-    pub took: Duration,
+    /// Whether the database is distant.
+    pub is_distant: bool,
     /// Rows still waiting for delivery when it was answered.
     pub waiting: usize,
     /// The average size of its rows, in bytes.

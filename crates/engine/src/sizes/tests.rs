@@ -16,11 +16,11 @@ fn limits(batch: u32, stretch: u32, held: usize) -> Limits {
 }
 
 fn near(waiting: usize) -> FullClaim {
-    FullClaim { took: Duration::from_millis(5), waiting, row_bytes: 100 }
+    FullClaim { is_distant: false, waiting, row_bytes: 100 }
 }
 
 fn far(row_bytes: u64) -> FullClaim {
-    FullClaim { took: Duration::from_millis(300), waiting: 0, row_bytes }
+    FullClaim { is_distant: true, waiting: 0, row_bytes }
 }
 
 #[test]
@@ -85,6 +85,20 @@ fn h_rows_held_from_a_distant_database_fit_into_the_byte_budget() {
         size.came_full(&limits, &far(64 << 10));
     }
     assert_eq!(size.rows(), 500, "as without the distance");
+}
+
+#[test]
+fn h_a_distant_database_answers_every_call_late_and_a_busy_one_only_most() {
+    let (distant, busy) = (RoundTrip::default(), RoundTrip::default());
+    for mark in 0..100 {
+        let late = Duration::from_millis(90 + mark % 5);
+        distant.note(late);
+        assert!(distant.is_distant(), "at mark {mark}");
+        busy.note(if mark % 8 == 1 { Duration::from_millis(4) } else { late });
+        assert_eq!(busy.is_distant(), mark == 0, "at mark {mark}");
+    }
+    distant.note(Duration::from_millis(3));
+    assert!(!distant.is_distant(), "one quick answer shows that it is near");
 }
 
 #[test]
