@@ -22,15 +22,18 @@ The laws of groups also hold for lanes that override what a failure does to late
 
 `all`: holds on all of them. `SQL`: on the three SQL stores and in memory. Names: holds only on these. `—`: does not
 apply to this contract (the reasons are below).
+
+The *rules* of a law are those of [the contracts](rules.md) that it proves on these stores.
 ";
 
 /// Returns the whole page as Markdown.
 pub fn page() -> String {
     let subjects = Subject::all();
     let mut page = HEAD.to_owned();
-    page.push_str("\n## Laws\n\n| law | rule |\n|---|---|\n");
+    page.push_str("\n## Laws\n\n| law | what holds | rules |\n|---|---|---|\n");
     for law in LAWS {
-        writeln!(page, "| `{}` | {} |", law.name, law.rule).expect("writing to a String never fails");
+        writeln!(page, "| `{}` | {} | {} |", law.name, law.sentence, law.rules.join(", "))
+            .expect("writing to a String never fails");
     }
     page.push_str("\n## Where they hold\n\n| law |");
     for subject in &subjects {

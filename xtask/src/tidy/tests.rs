@@ -363,3 +363,29 @@ fn rules_and_tests_name_each_other() {
         ]
     );
 }
+
+#[test]
+fn the_tests_of_each_rule_are_listed() {
+    let law = "    claim::claim_order [always] [M4] \"Rows are claimed in order.\";\n";
+    let mut sources = vec![
+        source("docs/rules.md", "| id | rule |\n|---|---|\n| M4 | Backoff. |\n"),
+        source("crates/a/tests/it.rs", "async fn m04_backs_off() {}\nfn m4_has_a_limit() {}\n"),
+        source("crates/conformance/src/law.rs", law),
+    ];
+    let page = rules::tests_page(&sources);
+    let listed = "## M4\n\n- laws: `claim_order`\n\
+                  - [crates/a/tests/it.rs](../crates/a/tests/it.rs): `m04_backs_off`, `m4_has_a_limit`\n";
+    assert!(page.ends_with(listed), "{page}");
+    sources.push(source(rules::TESTS_PAGE, &page));
+    assert!(rules::check(&sources).is_empty());
+    sources[2] = source("crates/conformance/src/law.rs", &law.replace("M4", "M5"));
+    let found: Vec<String> = rules::check(&sources).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "crates/conformance/src/law.rs:1: a test names rule M5, which docs/rules.md does not list: \
+             list the rule, or rename the test",
+            "docs/rule-tests.md:1: the list of tests is out of date: run UPDATE_REFERENCE=1 cargo xtask tidy",
+        ]
+    );
+}
