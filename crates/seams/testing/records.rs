@@ -1,7 +1,8 @@
 //! Records, deadlines and outcome checks, shared by the tests of all broker transports.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -136,14 +137,21 @@ pub fn in_order(seen: &Seen, numbers: usize) -> usize {
     seen.len() - known.len()
 }
 
-/// Asserts that the second record is reported as delivered while the first, which gets no answer, is still waited for.
-pub async fn reports_early(transport: &dyn Transport, batch: [Envelope; 2]) {
+/// Asserts that the record `answered` is reported as delivered while the other one, which gets no answer, is still
+/// waited for. `on_report` runs within the report: it can make the target stop answering before the other one is sent.
+pub async fn reports_early(
+    transport: &dyn Transport,
+    batch: [Envelope; 2],
+    answered: usize,
+    on_report: impl Fn() + Clone + Send + Sync + 'static,
+) {
     let (reported, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let batch = batch.map(|envelope| {
-        let (reported, row) = (reported.clone(), envelope.row.clone());
-        let lease = postrider_seams::LeaseCheck::new(|| true);
-        let lease =
-            lease.reporting(move |receipt| reported.send((row.clone(), receipt)).expect("it is read"));
+        let (reported, row, on_report) = (reported.clone(), envelope.row.clone(), on_report.clone());
+        let lease = postrider_seams::LeaseCheck::new(|| true).reporting(move |receipt| {
+            on_report();
+            reported.send((row.clone(), receipt)).expect("it is read");
+        });
         Envelope { lease, ..envelope }
     });
     let mut sending = std::pin::pin!(send_by(transport, &batch, within(30.0)));
@@ -153,8 +161,15 @@ pub async fn reports_early(transport: &dyn Transport, batch: [Envelope; 2]) {
         early = reports.recv() => early.expect("a report"),
     };
     let outcomes = sending.await;
-    assert_eq!(early.0, batch[1].row);
-    assert_eq!(early.1.id, delivered(&outcomes[1]).id, "the call returns the same receipt");
-    assert!(!matches!(outcomes[0], Outcome::Delivered(_)), "{outcomes:?}");
+    assert_eq!(early.0, batch[answered].row);
+    assert_eq!(early.1.id, delivered(&outcomes[answered]).id, "the call returns the same receipt");
+    assert!(!matches!(outcomes[1 - answered], Outcome::Delivered(_)), "{outcomes:?}");
     assert!(reports.try_recv().is_err(), "one report per record");
+}
+
+/// A lease that is lost when the returned switch is turned on.
+pub fn losable_lease() -> (postrider_seams::LeaseCheck, Arc<AtomicBool>) {
+    let lost = Arc::new(AtomicBool::new(false));
+    let switch = Arc::clone(&lost);
+    (postrider_seams::LeaseCheck::new(move || !switch.load(Ordering::SeqCst)), lost)
 }

@@ -182,6 +182,8 @@ impl<'a> PublishBatch<'a> {
             };
             results.push((index, result));
         }
+        // The call may go on: a record to another exchange waits for these confirms, and then for its own.
+        self.report(&results[reported..], &returns);
         results.sort_unstable_by_key(|(index, _)| *index);
         for message in &returns {
             self.record_return(message, &results);
@@ -189,7 +191,7 @@ impl<'a> PublishBatch<'a> {
         self.record_results(results)
     }
 
-    /// Reports confirmed records as delivered while others still wait for their confirm.
+    /// Reports confirmed records as delivered while others of the call still wait for their confirm.
     fn report(&self, results: &[(usize, PublishResult)], returns: &[BasicReturnMessage]) {
         for (index, result) in results {
             let encoded = self.encoded(*index);

@@ -98,7 +98,7 @@ impl Kafka {
         match queue(&producer, envelope, deadline).await {
             Queued::Finished(outcome) => outcome,
             Queued::AwaitingReport(report, mark) => {
-                match delivery_result(&producer, topic(envelope), report, mark, deadline).await {
+                match reported_result(&producer, envelope, report, mark, deadline).await {
                     DeliveryResult::Outcome(outcome) | DeliveryResult::RequestRefused(outcome) => outcome,
                 }
             }

@@ -1,5 +1,6 @@
 //! Tests of brokers that go down, come back, or hang.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapin::types::FieldTable;
@@ -112,6 +113,18 @@ async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
     assert!(outcomes.iter().all(|outcome| retryable(outcome).unreachable), "{outcomes:?}");
     server.thaw();
     send_until_delivered(&amqp, &numbered(&name, 1, 1..11)).await;
+}
+
+/// The second record's exchange is unknown to the channel: it is published once the first is confirmed.
+#[tokio::test]
+async fn o02_a_confirmed_record_is_reported_while_one_to_another_exchange_waits() {
+    let server = Arc::new(server::start("").await);
+    let (url, name, exchange) = (server.url(), unique("deals"), unique("exchange"));
+    queue(&url, &name, FieldTable::default()).await;
+    server::exchange(&url, &exchange, &name, "made").await;
+    let amqp = Amqp::from_url(&url, &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    let batch = [record(&name, None, "1", "1"), record(&format!("{exchange}/made"), None, "2", "2")];
+    reports_early(&amqp, batch, 0, move || server.freeze()).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::{Outcome, Transport as _, transport};
+use rdkafka::mocking::MockCluster;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tokio::time::Instant;
 
@@ -141,4 +142,35 @@ async fn a_full_local_queue_is_waited_for() {
     let (first, second) = tokio::join!(send(&kafka, &one), send(&kafka, &two));
     all_delivered(&first);
     all_delivered(&second);
+}
+
+#[tokio::test]
+async fn o02_an_acknowledged_record_is_reported_while_another_broker_does_not_answer() {
+    let (silent, answers) = (unique("silent"), unique("deals"));
+    let cluster = MockCluster::new(2).unwrap();
+    for (topic, broker) in [(&answers, 1), (&silent, 2)] {
+        cluster.create_topic(topic, 1, 1).unwrap();
+        cluster.partition_leader(topic, 0, Some(broker)).unwrap();
+    }
+    let kafka = kafka(&cluster);
+    all_delivered(&send(&kafka, &[record(&silent, None, "1", "1"), record(&answers, None, "2", "2")]).await);
+    cluster.broker_round_trip_time(2, Duration::from_secs(20)).unwrap();
+    let batch = [record(&silent, None, "3", "3"), record(&answers, None, "4", "4")];
+    reports_early(&kafka, batch, 1, || ()).await;
+}
+
+/// The request of both is refused; then each has its own request, and the second one's is never accepted.
+#[tokio::test]
+async fn o02_a_record_that_is_accepted_alone_is_reported_while_the_next_one_waits() {
+    let topic = unique("deals");
+    let cluster = cluster(&topic);
+    let kafka = kafka(&cluster);
+    all_delivered(&send(&kafka, &numbered(&topic, 1, 0..1)).await);
+    let large = RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+    let accepted = RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR;
+    let mut errors = vec![RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS; 1000];
+    errors[..2].copy_from_slice(&[large, accepted]);
+    cluster.request_errors(RDKafkaApiKey::Produce, &errors);
+    let batch = [record(&topic, Some("k"), "1", "1"), record(&topic, Some("k"), "2", "2")];
+    reports_early(&kafka, batch, 0, || ()).await;
 }

@@ -160,5 +160,5 @@ async fn o02_acknowledged_records_are_reported_while_another_waits() {
     plain.flush().await.unwrap();
     let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "3s".to_owned())]).unwrap();
     let batch = [record("plain.one", None, "1", "1"), record("deals.made", None, "2", "2")];
-    reports_early(&nats, batch).await;
+    reports_early(&nats, batch, 1, || ()).await;
 }

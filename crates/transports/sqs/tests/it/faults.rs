@@ -1,10 +1,12 @@
 //! Tests of delivery, order, and a service that goes down and comes back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 use postrider_seams::{Content, Outcome, Transport as _, transport};
 use postrider_services::Ministack;
+use postrider_transport_sqs::Sqs;
 use tokio::time::Instant;
 
 use crate::server::{attribute, client, create, sqs, take, url};
@@ -114,6 +116,18 @@ async fn o10_an_unavailable_service_is_reported_and_used_again_when_it_is_back()
         assert!(take(&client, &queue, 12).await.len() >= 12);
         server.kill();
     }
+}
+
+/// The queues of a call are served one after the other.
+#[tokio::test]
+async fn o02_an_accepted_record_is_reported_while_another_queue_does_not_answer() {
+    let server = tokio::task::spawn_blocking(|| Ministack::start().unwrap()).await.unwrap();
+    let client = client(&server.url()).await;
+    let (first, second) = (create(&client, "a-deals").await, create(&client, "b-deals").await);
+    let sqs = Sqs::from_url(&server.url(), &[("request_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    let batch = [record(&first, None, "1", "1"), record(&second, None, "2", "2")];
+    let server = Arc::new(server);
+    reports_early(&sqs, batch, 0, move || server.freeze()).await;
 }
 
 #[tokio::test]
