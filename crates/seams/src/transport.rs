@@ -112,8 +112,8 @@ pub trait Transport: Send + Sync {
 
     /// Sends the envelopes and returns one outcome per envelope, in order. Calls [`Envelope::may_begin`] right before
     /// it begins to send each: one that waited too long is `Deferred`. Returns by `deadline`: an envelope without an
-    /// answer by then is `Uncertain` if it may have been accepted, `Retryable` if it cannot have been. Not cancel-safe:
-    /// a dropped call leaves its envelopes uncertain.
+    /// answer by then is `Uncertain` if it may have been accepted, `Retryable` if it cannot have been, and `Deferred` if
+    /// nothing of it was sent for lack of room. Not cancel-safe: a dropped call leaves its envelopes uncertain.
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome>;
 
     /// Checks that the target is up and accepts our credentials. Sends no message.

@@ -114,15 +114,16 @@ impl<'a> PublishBatch<'a> {
             }
             let exchange = self.encoded(index).route.exchange.clone();
             let is_known = channel.known_exchanges.contains(&exchange);
-            if let Err(outcome) = self.encoded(index).envelope.may_begin() {
-                self.outcomes[index] = Some(outcome);
-                continue;
-            }
             // An exchange that is missing or forbidden closes the channel: publish to it with nothing else in flight.
             if !is_known
                 && self.confirm(std::mem::take(&mut unconfirmed), deadline).await == ChannelState::Broken
             {
                 return ChannelState::Broken;
+            }
+            // After that wait, which may outlast the lease.
+            if let Err(outcome) = self.encoded(index).envelope.may_begin() {
+                self.outcomes[index] = Some(outcome);
+                continue;
             }
             let publish_by = deadline.min(Instant::now() + self.ack_timeout);
             let Some(confirm) = publish(channel, self.encoded(index), publish_by).await else {

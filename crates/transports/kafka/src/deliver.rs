@@ -131,8 +131,8 @@ async fn queue(producer: &Producer, envelope: &Envelope, deadline: Instant) -> Q
                 sleep(QUEUE_FULL_DELAY).await;
             }
             Err((KafkaError::MessageProduction(Code::QueueFull), _)) => {
-                let reason = "the local queue stayed full: the cluster accepts records too slowly";
-                return Queued::Finished(Outcome::Retryable(Failure::new(reason)));
+                let reason = "not sent: the local queue stayed full, the cluster accepts records too slowly";
+                return Queued::Finished(Outcome::Deferred(Failure::new(reason)));
             }
             Err((error, _)) => return Queued::Finished(delivery_failed(producer, &error, mark)),
         }
@@ -244,7 +244,7 @@ impl Transport for Kafka {
         };
         let mut queued = Vec::with_capacity(batch.len());
         for envelope in batch {
-            // No record may overtake one that is not sent because its lease ran out.
+            // No record may overtake one that was not sent: its lease ran out, or the queue stayed full.
             let held_back = match queued.last() {
                 Some(Queued::Finished(outcome @ Outcome::Deferred(_))) => Some(outcome.clone()),
                 _ => None,

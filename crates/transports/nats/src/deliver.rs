@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_nats::client::RequestErrorKind;
 use async_nats::jetstream::context::{GetStreamByNameErrorKind, PublishAckFuture, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::publish::PublishAck;
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -22,6 +23,8 @@ use crate::{classify, encode};
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit of the query about a subject without an acknowledgement.
 const STREAM_LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest wait for room in the connection before a record's lease is checked again.
+const ROOM_WAIT: Duration = Duration::from_millis(50);
 /// Interval between probes of an idle lane, each a query over the open connection.
 const PROBE_INTERVAL: Duration = Duration::from_secs(4);
 
@@ -72,31 +75,42 @@ impl Nats {
     }
 }
 
+/// Returns the record and its message; an error is the outcome of one that cannot be published.
+fn prepare(envelope: &Envelope) -> Result<(&Record, PublishMessage), Outcome> {
+    let record = postrider_seams::outcome::record(envelope)?;
+    encode::check_subject(&record.topic)?;
+    Ok((record, encode::encode(record, &envelope.dedupe)?))
+}
+
+/// Publishes one record; waits while the connection has no room for it. The lease is checked again after each part of
+/// that wait.
 async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: Instant) -> Published<'a> {
-    let prepared = postrider_seams::outcome::record(envelope).and_then(|record| {
-        encode::check_subject(&record.topic)?;
-        Ok((record, encode::encode(record, &envelope.dedupe)?))
-    });
-    let (record, message) = match prepared {
-        Ok(prepared) => prepared,
-        Err(outcome) => return Published::Finished(outcome),
-    };
-    if let Err(outcome) = envelope.may_begin() {
-        return Published::Finished(outcome);
-    }
-    if connection.is_lost() {
-        return Published::Finished(unreachable("not sent: the connection was lost"));
-    }
-    let denials = connection.events.denials(&record.topic);
-    match timeout_at(deadline, connection.context.send_publish(record.topic.clone(), message)).await {
-        Ok(Ok(ack)) => Published::AwaitingAck { envelope, record, ack, denials },
-        Ok(Err(error)) => {
-            let unknown = || uncertain("the connection ended while the record was sent");
-            Published::Finished(classify::outcome(&error).unwrap_or_else(unknown))
+    loop {
+        let (record, message) = match prepare(envelope) {
+            Ok(prepared) => prepared,
+            Err(outcome) => return Published::Finished(outcome),
+        };
+        if let Err(outcome) = envelope.may_begin() {
+            return Published::Finished(outcome);
         }
-        Err(_) => Published::Finished(Outcome::Retryable(Failure::new(
-            "the connection accepted no more records in time",
-        ))),
+        if connection.is_lost() {
+            return Published::Finished(unreachable("not sent: the connection was lost"));
+        }
+        let denials = connection.events.denials(&record.topic);
+        // Dropped while it waits for room, this has sent nothing.
+        let sending = connection.context.send_publish(record.topic.clone(), message);
+        match timeout_at(deadline.min(Instant::now() + ROOM_WAIT), sending).await {
+            Ok(Ok(ack)) => return Published::AwaitingAck { envelope, record, ack, denials },
+            Ok(Err(error)) => {
+                let unknown = || uncertain("the connection ended while the record was sent");
+                return Published::Finished(classify::outcome(&error).unwrap_or_else(unknown));
+            }
+            Err(_) if Instant::now() < deadline => {}
+            Err(_) => {
+                let reason = "not sent: the server accepts records too slowly";
+                return Published::Finished(Outcome::Deferred(Failure::new(reason)));
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use aws_sdk_sqs::Client;
 use postrider_aws::ClientConfig;
-use postrider_seams::Outcome;
+use postrider_seams::{Failure, Outcome};
 
 use crate::classify;
 use crate::config::Settings;
@@ -67,10 +67,10 @@ impl SqsClient {
     }
 }
 
-/// Replaces an uncertain outcome: a query for a queue's URL sends no record.
+/// Replaces an uncertain outcome: a query for a queue's URL sends no record, and an outage costs nothing.
 fn as_not_sent(outcome: Outcome) -> Outcome {
     match outcome {
-        Outcome::Uncertain(failure) => Outcome::Retryable(failure),
+        Outcome::Uncertain(failure) => Outcome::Retryable(Failure { unreachable: true, ..failure }),
         other => other,
     }
 }

@@ -1,7 +1,9 @@
 //! Tests of records and credentials that the broker refuses.
 
+use std::sync::atomic::Ordering;
+
 use lapin::types::{AMQPValue, FieldTable};
-use postrider_seams::{Content, Envelope, Transport as _, transport};
+use postrider_seams::{Content, Envelope, LeaseCheck, Transport as _, transport};
 
 use crate::server::{self, amqp, queue, seen};
 use crate::world::*;
@@ -112,4 +114,26 @@ async fn j_a_record_whose_lease_ran_out_is_not_published() {
     defers_without_lease(&amqp(&url), &name).await;
     let numbers: Vec<usize> = seen(&url, &name, 2).await.into_iter().map(|(_, number)| number).collect();
     assert_eq!(numbers, [1, 3]);
+}
+
+/// The first record is confirmed before the second is published, as the channel does not know its exchange yet: the
+/// lease is lost in between.
+#[tokio::test]
+async fn j_a_record_that_loses_its_lease_while_earlier_ones_are_confirmed_is_not_published() {
+    let (url, name, exchange) = (server::url().await, unique("deals"), unique("exchange"));
+    queue(&url, &name, FieldTable::default()).await;
+    server::exchange(&url, &exchange, &name, "made").await;
+    let (lease, lost) = losable_lease();
+    let confirmed = LeaseCheck::new(|| true).reporting(move |_| lost.store(true, Ordering::SeqCst));
+    let batch = [
+        Envelope { lease: confirmed, ..record(&name, Some("a"), "0", "1") },
+        Envelope { lease, ..record(&format!("{exchange}/made"), Some("b"), "1", "2") },
+        record(&name, Some("c"), "1", "3"),
+    ];
+    let outcomes = send(&amqp(&url), &batch).await;
+    delivered(&outcomes[0]);
+    assert!(deferred(&outcomes[1]).reason.contains("lease"), "{outcomes:?}");
+    delivered(&outcomes[2]);
+    let keys: Vec<String> = seen(&url, &name, 2).await.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["a", "c"]);
 }

@@ -1,13 +1,15 @@
 //! Tests of brokers that go down, come back, or hang.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_transport_kafka::{Kafka, Settings};
 use rdkafka::mocking::MockCluster;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tokio::time::Instant;
 
-use crate::mock_cluster::{self, PARTITIONS, cluster, kafka};
+use crate::mock_cluster::{self, Cluster, PARTITIONS, cluster, kafka};
 use crate::world::*;
 
 #[tokio::test]
@@ -132,16 +134,47 @@ async fn a_connection_cut_while_records_are_under_way_makes_no_duplicate() {
 async fn a_full_local_queue_is_waited_for() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
-    let settings = postrider_transport_kafka::Settings {
-        queue: 10,
-        batch: 10,
-        ..mock_cluster::settings(&cluster.bootstrap_servers())
-    };
-    let kafka = postrider_transport_kafka::Kafka::new(settings).unwrap();
+    let kafka = with_queue_of_ten(&cluster);
     let (one, two) = (numbered(&topic, 1, 0..200), numbered(&topic, 1, 200..400));
     let (first, second) = tokio::join!(send(&kafka, &one), send(&kafka, &two));
     all_delivered(&first);
     all_delivered(&second);
+}
+
+/// What never left this process costs no attempt, whatever becomes of the broker.
+#[tokio::test]
+async fn o2_a_hung_broker_defers_the_records_for_which_the_local_queue_has_no_room() {
+    let topic = unique("deals");
+    let cluster = cluster(&topic);
+    let kafka = with_queue_of_ten(&cluster);
+    all_delivered(&send(&kafka, &numbered(&topic, 1, 0..1)).await);
+    cluster.broker_round_trip_time(1, Duration::from_secs(20)).unwrap();
+    let outcomes = send_by(&kafka, &numbered(&topic, 1, 1..31), within(1.5)).await;
+    for outcome in &outcomes[..10] {
+        assert!(matches!(outcome, Outcome::Uncertain(_) | Outcome::Deferred(_)), "{outcome:?}");
+    }
+    for outcome in &outcomes[10..] {
+        assert!(deferred(outcome).reason.contains("the local queue stayed full"), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn j_a_record_that_loses_its_lease_while_the_local_queue_is_full_is_not_sent() {
+    let topic = unique("deals");
+    let cluster = cluster(&topic);
+    let kafka = with_queue_of_ten(&cluster);
+    all_delivered(&send(&kafka, &numbered(&topic, 1, 0..1)).await);
+    cluster.broker_round_trip_time(1, Duration::from_secs(2)).unwrap();
+    let (lease, lost) = losable_lease();
+    let mut batch = numbered(&topic, 1, 1..12);
+    batch[10].lease = lease;
+    let losing = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        lost.store(true, Ordering::SeqCst);
+    };
+    let (outcomes, ()) = tokio::join!(send(&kafka, &batch), losing);
+    all_delivered(&outcomes[..10]);
+    assert!(deferred(&outcomes[10]).reason.contains("lease"), "{outcomes:?}");
 }
 
 #[tokio::test]
@@ -173,4 +206,9 @@ async fn o02_a_record_that_is_accepted_alone_is_reported_while_the_next_one_wait
     cluster.request_errors(RDKafkaApiKey::Produce, &errors);
     let batch = [record(&topic, Some("k"), "1", "1"), record(&topic, Some("k"), "2", "2")];
     reports_early(&kafka, batch, 0, || ()).await;
+}
+
+fn with_queue_of_ten(cluster: &Cluster) -> Kafka {
+    let servers = cluster.bootstrap_servers();
+    Kafka::new(Settings { queue: 10, batch: 10, ..mock_cluster::settings(&servers) }).unwrap()
 }

@@ -1,8 +1,10 @@
 //! Tests of servers that go down, come back, or hang.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_seams::{Envelope, LeaseCheck, Outcome, Transport as _, transport};
 use postrider_transport_nats::Nats;
 use tokio::time::Instant;
 
@@ -114,6 +116,65 @@ async fn o2_a_hung_server_makes_records_uncertain_after_the_ack_timeout() {
     server.thaw();
     all_delivered(&send(&nats, &numbered("deals.made", 1, 1..11)).await);
     assert_eq!(in_order(&seen(&server, "deals").await, 11), 0, "each is there once");
+}
+
+/// Records of 10 kB each, more than the connection and the buffers of both sockets hold.
+fn more_than_fits() -> Vec<Envelope> {
+    (0..3000).map(|n| record("deals.made", None, vec![b'x'; 10_000], &format!("d-{n}"))).collect()
+}
+
+fn nats_with_large_batches(server: &postrider_services::Nats, ack_timeout: &str) -> Nats {
+    let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Nats::from_url(&server.url(), &[of("ack_timeout", ack_timeout), of("batch", "3000")]).unwrap()
+}
+
+/// What never left this process costs no attempt, whatever becomes of the server.
+#[tokio::test]
+async fn o2_a_hung_server_defers_the_records_for_which_the_connection_has_no_room() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = nats_with_large_batches(&server, "1s");
+    all_delivered(&send(&nats, &[record("deals.made", None, "first", "first")]).await);
+    server.freeze();
+    let outcomes = send_by(&nats, &more_than_fits(), within(20.0)).await;
+    let sent = outcomes.iter().take_while(|outcome| matches!(outcome, Outcome::Uncertain(_))).count();
+    assert!((1..outcomes.len()).contains(&sent), "{sent} were sent");
+    for outcome in &outcomes[sent..] {
+        assert!(deferred(outcome).reason.contains("too slowly"), "{outcome:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j_a_record_that_loses_its_lease_while_it_waits_for_room_is_not_published() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = nats_with_large_batches(&server, "20s");
+    all_delivered(&send(&nats, &[record("deals.made", None, "first", "first")]).await);
+    server.freeze();
+    let (lease, lost) = losable_lease();
+    let checked = Arc::new(AtomicUsize::new(0));
+    let mut batch = more_than_fits();
+    for (index, envelope) in batch.iter_mut().enumerate() {
+        let (lease, checked) = (lease.clone(), Arc::clone(&checked));
+        envelope.lease = LeaseCheck::new(move || {
+            checked.store(index, Ordering::SeqCst);
+            lease.holds()
+        });
+    }
+    let losing = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        lost.store(true, Ordering::SeqCst);
+        let waiting = checked.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.thaw();
+        waiting
+    };
+    let (outcomes, waiting) = tokio::join!(send_by(&nats, &batch, within(60.0)), losing);
+    assert!((1..batch.len()).contains(&waiting), "{waiting} found room");
+    all_delivered(&outcomes[..waiting]);
+    for outcome in &outcomes[waiting..] {
+        assert!(deferred(outcome).reason.contains("lease"), "{outcome:?}");
+    }
 }
 
 async fn keep_silent(mut stream: tokio::net::TcpStream) {

@@ -1,6 +1,8 @@
 //! Tests of records that the service refuses.
 
 use postrider_seams::{Content, Envelope};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
 
 use crate::server::{client, create, sqs, take, url};
 use crate::world::*;
@@ -46,4 +48,18 @@ async fn j_a_record_whose_lease_ran_out_is_not_sent() {
         take(&client, &queue, 2).await.iter().filter_map(|one| one.body().map(str::to_owned)).collect();
     bodies.sort();
     assert_eq!(bodies, ["1", "3"]);
+}
+
+/// The connection ends without an answer to the query about the queue: no record was sent.
+#[tokio::test]
+async fn g1_a_lost_query_for_a_queues_url_costs_nothing_while_the_service_is_away() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("sqs://a:b@us-east-1?endpoint=http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 65536]).await;
+        }
+    });
+    let outcomes = send(&sqs(&url), &[record("deals", None, "1", "1")]).await;
+    assert!(retryable(&outcomes[0]).unreachable, "{outcomes:?}");
 }
