@@ -122,6 +122,8 @@ struct Acks<'a> {
     deadline: Instant,
     /// Outcomes of subjects without an acknowledgement, from JetStream's answer.
     unacknowledged_outcomes: HashMap<&'a str, Outcome>,
+    /// Whether JetStream has not answered a query about a subject.
+    jetstream_silent: bool,
 }
 
 impl<'a> Acks<'a> {
@@ -133,6 +135,7 @@ impl<'a> Acks<'a> {
             until: lookup_start.min(now + ack_timeout),
             deadline,
             unacknowledged_outcomes: HashMap::new(),
+            jetstream_silent: false,
         }
     }
 
@@ -184,17 +187,13 @@ impl<'a> Acks<'a> {
         if let Some(outcome) = self.unacknowledged_outcomes.get(subject) {
             return outcome.clone();
         }
-        let stream = if self
-            .unacknowledged_outcomes
-            .values()
-            .any(|outcome| matches!(outcome, Outcome::Uncertain(_)))
-        {
+        let stream = if self.jetstream_silent {
             Err(())
         } else {
-            stream_with_subject(self.connection, subject, Instant::now() + STREAM_LOOKUP_TIMEOUT)
-                .await
-                .map_err(drop)
+            let until = self.deadline.min(Instant::now() + STREAM_LOOKUP_TIMEOUT);
+            stream_with_subject(self.connection, subject, until).await.map_err(drop)
         };
+        self.jetstream_silent = stream.is_err();
         let outcome = classify::unacknowledged(subject, &stream);
         self.unacknowledged_outcomes.insert(subject, outcome.clone());
         outcome

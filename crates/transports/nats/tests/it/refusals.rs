@@ -56,6 +56,27 @@ async fn a_subject_with_subscribers_but_no_stream_is_refused_after_the_ack_timeo
     delivered(&outcomes[3]);
 }
 
+/// A stream that never acknowledges is known to JetStream, so nothing is wrong with JetStream's answers.
+#[tokio::test]
+async fn a_stream_that_does_not_acknowledge_hides_no_subject_without_a_stream() {
+    let server = server::start("").await;
+    let silent = stream::Config {
+        name: "silent".to_owned(),
+        subjects: vec!["silent.>".to_owned()],
+        no_ack: true,
+        ..stream::Config::default()
+    };
+    context(&server).await.create_stream(silent).await.unwrap();
+    let plain = async_nats::connect(server.url()).await.unwrap();
+    let _heard = plain.subscribe("plain.>").await.unwrap();
+    plain.flush().await.unwrap();
+    let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    let outcomes =
+        send(&nats, &[record("silent.one", None, "1", "1"), record("plain.one", None, "2", "2")]).await;
+    uncertain(&outcomes[0]);
+    assert!(rejected(&outcomes[1]).reason.contains("no stream has the subject plain.one"), "{outcomes:?}");
+}
+
 #[tokio::test]
 async fn j_a_record_whose_lease_ran_out_is_not_published() {
     let server = server::start("").await;
