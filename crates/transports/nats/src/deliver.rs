@@ -4,14 +4,17 @@ use std::collections::HashMap;
 use std::future::IntoFuture as _;
 use std::time::Duration;
 
-use async_nats::client::RequestErrorKind;
-use async_nats::jetstream::context::{GetStreamByNameErrorKind, PublishAckFuture, PublishErrorKind};
+use async_nats::jetstream::context::{
+    GetStreamByNameErrorKind, PublishAckFuture, PublishErrorKind, RequestErrorKind,
+};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::publish::PublishAck;
+use async_nats::jetstream::response::Response;
 use async_trait::async_trait;
 use futures::future::join_all;
 use postrider_seams::outcome::{rejected, uncertain, unreachable};
 use postrider_seams::{Envelope, Failure, Outcome, Receipt, Record, Transport, transport};
+use serde::de::IgnoredAny;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::config::Settings;
@@ -250,13 +253,10 @@ impl Transport for Nats {
     async fn probe(&self) -> Result<(), transport::Error> {
         let until = Instant::now() + PROBE_TIMEOUT;
         let connection = self.connection.get(until).await?;
-        let subject = match &self.settings().domain {
-            Some(domain) => format!("$JS.{domain}.API.INFO"),
-            None => "$JS.API.INFO".to_owned(),
-        };
-        let client = connection.context.client();
-        let answer = match timeout_at(until, client.request(subject, "".into())).await {
-            Ok(Ok(_)) => return Ok(()),
+        let request = connection.context.request("INFO", b"");
+        let answer = match timeout_at(until, request).await {
+            Ok(Ok(Response::Ok(IgnoredAny))) => return Ok(()),
+            Ok(Ok(Response::Err { error })) => error.to_string(),
             Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => {
                 "it is not enabled".to_owned()
             }
@@ -264,7 +264,7 @@ impl Transport for Nats {
             Err(_) => "no answer in time".to_owned(),
         };
         Err(transport::Error::Unreachable(format!(
-            "JetStream of {} does not answer: {answer}",
+            "JetStream of {} is not available: {answer}",
             self.settings().target()
         )))
     }

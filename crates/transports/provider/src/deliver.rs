@@ -229,11 +229,10 @@ impl Transport for Provider {
         };
         match failure.kind {
             FailureKind::Refused => Err(transport::Error::Refused(failure.reason)),
-            _ if failure.status == 0 || failure.status >= 500 => {
-                Err(transport::Error::Unreachable(failure.reason))
-            }
-            // An error about the request itself shows that the provider is up and accepts our key.
-            _ => Ok(()),
+            // The probe is not a whole mail: an answer about its content shows that the provider accepts our key.
+            FailureKind::Rejected | FailureKind::SenderRefused => Ok(()),
+            _ if failure.code == ErrorCode::RateLimited => Ok(()),
+            _ => Err(transport::Error::Unreachable(failure.reason)),
         }
     }
 }

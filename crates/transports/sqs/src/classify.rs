@@ -42,11 +42,23 @@ where
     }
 }
 
+/// Whether the service accepts our credentials, and denies them this request.
+pub(crate) fn denies_access<E, R>(error: &SdkError<E, R>) -> bool
+where
+    E: ProvideErrorMetadata,
+{
+    let code = error.as_service_error().and_then(ProvideErrorMetadata::code).map(without_namespace);
+    matches!(code, Some("AccessDenied" | "AccessDeniedException"))
+}
+
+/// Returns the code of `AWS.SimpleQueueService.NonExistentQueue` or `com.amazonaws.sqs#QueueDoesNotExist`.
+fn without_namespace(code: &str) -> &str {
+    code.rsplit(['.', '#']).next().unwrap_or(code)
+}
+
 /// Returns the outcome of a code that means the same everywhere; `Err` returns the text if the code says nothing.
 fn by_code(code: &str, text: String) -> Result<Outcome, String> {
-    // Codes may come with a namespace: `AWS.SimpleQueueService.NonExistentQueue`, `com.amazonaws…#QueueDoesNotExist`.
-    let code = code.rsplit(['.', '#']).next().unwrap_or(code);
-    match code {
+    match without_namespace(code) {
         "QueueDoesNotExist"
         | "NonExistentQueue"
         | "InvalidAddress"

@@ -228,10 +228,12 @@ impl Transport for Sqs {
         match tokio::time::timeout(PROBE_TIMEOUT, request).await {
             Ok(Ok(_)) => Ok(()),
             Err(_) => Err(transport::Error::Unreachable(format!("{target} does not answer in time"))),
+            // Permissions for queues need not include listing them, and are checked after the credentials.
+            Ok(Err(error)) if classify::denies_access(&error) => Ok(()),
             Ok(Err(error)) => match classify::request(&error) {
-                Outcome::Refused(failure) => Err(transport::Error::Refused(failure.reason)),
-                // Permissions for queues need not include listing them.
-                Outcome::Rejected(_) => Ok(()),
+                Outcome::Refused(failure) | Outcome::Rejected(failure) => {
+                    Err(transport::Error::Refused(format!("{target}: {}", failure.reason)))
+                }
                 other => {
                     let reason = other.failure().map(|failure| failure.reason.clone()).unwrap_or_default();
                     Err(transport::Error::Unreachable(format!("{target}: {reason}")))

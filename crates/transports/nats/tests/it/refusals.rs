@@ -143,6 +143,26 @@ async fn g3_a_wrong_password_pauses_the_lane() {
     }
 }
 
+const ACCOUNTS: &str = r#"
+accounts {
+  SHOP: { users: [{ user: shop, password: shop }], jetstream: enabled }
+  MAIL: { users: [{ user: mail, password: mail }] }
+}
+"#;
+
+/// The server answers such an account, with an error: nothing that it publishes would be stored.
+#[tokio::test]
+async fn a_probe_of_an_account_without_jetstream_fails() {
+    let server = server::start(ACCOUNTS).await;
+    let of = |user: &str| Nats::from_url(&format!("nats://{user}:{user}@127.0.0.1:{}", server.port()), &[]);
+    of("shop").unwrap().probe().await.unwrap();
+    let error = of("mail").unwrap().probe().await.unwrap_err();
+    assert!(
+        matches!(&error, transport::Error::Unreachable(reason) if reason.contains("not enabled for account")),
+        "{error:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_denied_subject_is_rejected_and_others_delivered() {
     let server = server::start(USERS).await;

@@ -122,3 +122,22 @@ async fn every_mail_of_a_batch_has_its_own_request() {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Delivered(_))));
     assert_eq!(fake.seen().len(), 20);
 }
+
+/// A page in front of the provider, or a server that is something else, accepts no key.
+#[tokio::test]
+async fn g3_a_probe_succeeds_only_if_the_provider_has_accepted_the_key() {
+    for (words, succeeds) in [
+        ("HTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n", true),
+        ("HTTP/1.1 429 Slow\r\ncontent-length: 0\r\n\r\n", true),
+        ("HTTP/1.1 302 Elsewhere\r\ncontent-length: 0\r\n\r\n", false),
+        ("HTTP/1.1 408 Late\r\ncontent-length: 0\r\n\r\n", false),
+        ("HTTP/1.1 503 Down\r\ncontent-length: 0\r\n\r\n", false),
+    ] {
+        let answer = resend(&server(words, false).await, &[]).probe().await;
+        if succeeds {
+            answer.unwrap();
+        } else {
+            assert!(matches!(answer, Err(transport::Error::Unreachable(_))), "{words}: {answer:?}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Tests of records that the service refuses.
 
-use postrider_seams::{Content, Envelope};
-use tokio::io::AsyncReadExt as _;
+use postrider_seams::{Content, Envelope, Transport as _, transport};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::server::{client, create, sqs, take, url};
@@ -48,6 +48,39 @@ async fn j_a_record_whose_lease_ran_out_is_not_sent() {
         take(&client, &queue, 2).await.iter().filter_map(|one| one.body().map(str::to_owned)).collect();
     bodies.sort();
     assert_eq!(bodies, ["1", "3"]);
+}
+
+/// Starts a service that answers every request with this error; returns the URL of the transport.
+async fn answering(code: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("sqs://a:b@us-east-1?endpoint=http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut asked = vec![0; 65536];
+            let _ = stream.read(&mut asked).await;
+            let body = format!(r#"{{"__type":"com.amazonaws.sqs#{code}","message":"no"}}"#);
+            let answer = format!(
+                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\
+                 connection: close\r\n\r\n{body}",
+                body.len()
+            );
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    url
+}
+
+/// The right to list queues is not needed. It is checked after the credentials.
+#[tokio::test]
+async fn g3_a_probe_succeeds_only_if_the_service_has_accepted_the_credentials() {
+    sqs(&answering("AccessDeniedException").await).probe().await.unwrap();
+    for code in ["InvalidClientTokenId", "UnsupportedOperation", "InvalidAddress"] {
+        let answer = sqs(&answering(code).await).probe().await;
+        assert!(
+            matches!(&answer, Err(transport::Error::Refused(words)) if words.contains(code)),
+            "{answer:?}"
+        );
+    }
 }
 
 /// The connection ends without an answer to the query about the queue: no record was sent.
