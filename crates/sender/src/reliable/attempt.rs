@@ -136,8 +136,12 @@ fn after_tries(
     }
     match (uncertain, last) {
         // An earlier try may have been accepted, whatever the later ones returned.
-        (true, Outcome::Retryable(failure) | Outcome::Refused(failure) | Outcome::Deferred(failure)) => {
+        (true, Outcome::Retryable(failure) | Outcome::Refused(failure)) => {
             SenderResult::Final(Outcome::Uncertain(failure))
+        }
+        // The wait of a deferral is our own: recorded with an attempt, it would look like the provider's.
+        (true, Outcome::Deferred(failure)) => {
+            SenderResult::Final(Outcome::Uncertain(Failure { after: None, ..failure }))
         }
         (true, last) => SenderResult::Final(last),
         (false, last) => SenderResult::TryNext(last),

@@ -247,6 +247,23 @@ async fn n04_only_a_providers_retry_after_is_recorded() {
     assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.after.is_none()), "{outcome:?}");
 }
 
+/// A try that may have been accepted, then a deferral: the wait of the deferral is ours.
+#[tokio::test(start_paused = true)]
+async fn n04_our_own_wait_is_not_recorded_after_a_try_without_an_answer() {
+    let deferred = Answer::Say(Outcome::Deferred(Failure {
+        after: Some(Duration::from_secs(5)),
+        ..Failure::new("no descriptors left")
+    }));
+    let first = Scripted::idempotent([uncertain(), deferred]);
+    let outcome = send(&*reliable(&[("a", &first)]), "k").await;
+    assert!(matches!(&outcome, Outcome::Uncertain(failure) if failure.after.is_none()), "{outcome:?}");
+
+    let first = Scripted::idempotent([uncertain(), wait(600)]);
+    let outcome = send(&*reliable(&[("a", &first)]), "k").await;
+    let after = outcome.failure().unwrap().after;
+    assert_eq!(after, Some(Duration::from_mins(10)), "the provider's is kept: {outcome:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn n9_a_panic_is_an_uncertain_outcome() {
     for answer in [Answer::Panic, Answer::Nothing] {
