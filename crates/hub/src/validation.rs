@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use postrider_http::is_reserved_header;
+
 use crate::access::ClientId;
 use crate::{Error, Fault};
 
@@ -126,7 +128,7 @@ impl Faults {
             let at = format!("{field}.{name}");
             if name.len() > 100 || name.is_empty() || !name.bytes().all(is_token) {
                 self.add(&at, "is not a valid HTTP header name: 1 to 100 letters, digits and hyphens");
-            } else if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+            } else if is_reserved_header(name) {
                 self.add(&at, "is set by Postrider or by the connection and cannot be overridden");
             } else if has_account && name.eq_ignore_ascii_case("authorization") {
                 self.add(&at, "is set by the service account");
@@ -143,28 +145,6 @@ impl Faults {
 
 /// Maximum size of a job's headers in bytes, names and values together, as the delivery and most servers accept.
 const MAX_HEADER_BYTES: usize = 8 * 1024;
-
-/// Headers that callers cannot set: hop-by-hop headers (RFC 9110, 7.6.1), framing, and those of Standard Webhooks.
-const RESERVED: [&str; 18] = [
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "webhook-id",
-    "webhook-signature",
-    "webhook-timestamp",
-];
 
 /// Whether the byte may be part of a header name (RFC 9110, 5.6.2).
 fn is_token(byte: u8) -> bool {
@@ -196,7 +176,19 @@ fn is_retry_strategy(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_retry_strategy;
+    use super::*;
+
+    #[test]
+    fn j12_every_header_that_the_delivery_leaves_out_is_refused() {
+        for name in postrider_http::RESERVED_HEADERS {
+            for name in [name.to_owned(), name.to_uppercase()] {
+                let mut faults = Faults::default();
+                faults.headers("headers", &BTreeMap::from([(name.clone(), "forged".to_owned())]), false);
+                let Err(Error::Invalid(found)) = faults.finish() else { panic!("{name} is accepted") };
+                assert!(found[0].message.contains("cannot be overridden"), "{name}: {found:?}");
+            }
+        }
+    }
 
     #[test]
     fn j06_a_strategy_is_a_name_or_a_list_of_seconds() {

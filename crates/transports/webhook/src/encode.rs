@@ -2,7 +2,7 @@
 //!
 //! Invariant: a row cannot change the user agent, the length of the body, where a message ends, or its signature.
 
-use postrider_http::{HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, Target};
+use postrider_http::{HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, Target, is_reserved_header};
 use postrider_seams::Webhook;
 
 use crate::sign;
@@ -12,31 +12,6 @@ mod tests;
 
 /// Value of the `User-Agent` header of every webhook.
 pub const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
-
-/// Headers of the connection, the message or the signature, which a row cannot set (rule J12).
-const RESERVED: [&str; 16] = [
-    "connection",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "webhook-id",
-    "webhook-signature",
-    "webhook-timestamp",
-];
-
-/// Whether rows are forbidden to set this header; the comparison ignores case.
-pub fn is_reserved(name: &str) -> bool {
-    RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
-}
 
 /// The reason why a row cannot be encoded.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +31,7 @@ pub(crate) fn encode(
 ) -> Result<HttpRequest, EncodeError> {
     let mut headers = HeaderMap::with_capacity(webhook.headers.len() + 8);
     headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));
-    for (name, value) in webhook.headers.iter().filter(|(name, _)| !is_reserved(name)) {
+    for (name, value) in webhook.headers.iter().filter(|(name, _)| !is_reserved_header(name)) {
         let name = HeaderName::try_from(name.as_str())
             .map_err(|_| EncodeError::Row("headers: a name holds what no header name may".to_owned()))?;
         let value = HeaderValue::try_from(value.as_str()).map_err(|_| {

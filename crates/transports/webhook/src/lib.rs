@@ -20,5 +20,5 @@ pub mod sign;
 
 pub use config::Settings;
 pub use deliver::Webhooks;
-pub use encode::{USER_AGENT, is_reserved};
+pub use encode::USER_AGENT;
 pub use error::Error;
