@@ -89,9 +89,10 @@ impl Reliable {
         Self { inner: Arc::new(inner), in_progress: SendsInProgress::default() }
     }
 
-    /// Returns the same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it.
+    /// Returns the same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it, and
+    /// a row that no sender tried is deferred for one lease at most.
     pub fn within(self: &Arc<Self>, lease: Duration) -> Arc<dyn Transport> {
-        Arc::new(LeaseBounded { inner: Arc::clone(self), budget: lease * 3 / 4 })
+        Arc::new(LeaseBounded { inner: Arc::clone(self), lease })
     }
 
     async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
@@ -142,10 +143,11 @@ impl Transport for Reliable {
     }
 }
 
-/// The senders as seen by one lane, whose leases limit the duration of an attempt.
+/// The senders as seen by one lane, whose leases limit the duration of an attempt and of a deferral: a probe may end a
+/// cool-down early, and a table may store a deferral as a lock.
 struct LeaseBounded {
     inner: Arc<Reliable>,
-    budget: Duration,
+    lease: Duration,
 }
 
 #[async_trait]
@@ -155,7 +157,13 @@ impl Transport for LeaseBounded {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        self.inner.deliver(batch, deadline.min(Instant::now() + self.budget)).await
+        let mut outcomes = self.inner.deliver(batch, deadline.min(Instant::now() + self.lease * 3 / 4)).await;
+        for outcome in &mut outcomes {
+            if let Outcome::Deferred(failure) = outcome {
+                failure.after = failure.after.map(|after| after.min(self.lease));
+            }
+        }
+        outcomes
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {

@@ -72,7 +72,7 @@ async fn try_sender(
         let wait = planned
             .mul_f64((1.0 + plan.jitter * inner.dice.roll()).max(0.0))
             .max(requested.unwrap_or_default());
-        let begin = Instant::now() + wait;
+        let Some(begin) = Instant::now().checked_add(wait) else { break };
         let latest = deadline.checked_sub(MIN_TRY_TIME).unwrap_or(deadline);
         let usable = match &sender_state.bucket {
             _ if begin > latest => None,

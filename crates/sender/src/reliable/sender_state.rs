@@ -8,6 +8,9 @@ use tokio::time::Instant;
 use super::Sender;
 use super::token_bucket::TokenBucket;
 
+/// The longest cool-down, whatever the provider asks for.
+const LONGEST_COOL_DOWN: Duration = Duration::from_hours(24);
+
 pub(super) struct SenderState {
     pub sender: Sender,
     pub bucket: Option<TokenBucket>,
@@ -29,9 +32,10 @@ impl SenderState {
 
     /// Starts a cool-down of this length; one that ends later is kept.
     pub fn start_cool_down(&self, now: Instant, time: Duration, reason: &str) {
+        let end = now + time.min(LONGEST_COOL_DOWN);
         let mut until = self.cool_until.lock().unwrap_or_else(PoisonError::into_inner);
         let was_usable = until.is_none_or(|until| until <= now);
-        *until = Some(until.map_or(now + time, |until| until.max(now + time)));
+        *until = Some(until.map_or(end, |until| until.max(end)));
         if was_usable {
             tracing::warn!(
                 sender = self.sender.name,

@@ -264,6 +264,32 @@ async fn n04_our_own_wait_is_not_recorded_after_a_try_without_an_answer() {
     assert_eq!(after, Some(Duration::from_mins(10)), "the provider's is kept: {outcome:?}");
 }
 
+/// A table may store a deferral as a lock, which is no longer than a lease.
+#[tokio::test(start_paused = true)]
+async fn n04_rows_are_deferred_for_one_lease_at_most_while_the_only_sender_cools_down() {
+    let first = Scripted::new([wait(3600)]);
+    let lane = reliable(&[("a", &first)]).within(Duration::from_mins(2));
+    assert!(matches!(one(&*lane, mail("k1", &["ann@example.com"]), MINUTE).await, Outcome::Retryable(_)));
+    let outcome = one(&*lane, mail("k2", &["ann@example.com"]), MINUTE).await;
+    assert!(
+        matches!(&outcome, Outcome::Deferred(failure) if failure.after == Some(Duration::from_mins(2))),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_retry_after_that_no_clock_reaches_is_a_cool_down_of_a_day() {
+    let endless = Failure { after: Some(Duration::MAX), ..Failure::new("429") };
+    for answer in [Outcome::Retryable(endless.clone()), Outcome::Uncertain(endless)] {
+        let (first, second) = (Scripted::idempotent([Answer::Say(answer)]), Scripted::new([]));
+        let both = reliable(&[("a", &first), ("b", &second)]);
+        send(&*both, "k1").await;
+        assert_eq!(provider(&send(&*both, "k2").await), "b");
+        tokio::time::advance(Duration::from_hours(25)).await;
+        assert_eq!(provider(&send(&*both, "k3").await), "a");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn n9_a_panic_is_an_uncertain_outcome() {
     for answer in [Answer::Panic, Answer::Nothing] {

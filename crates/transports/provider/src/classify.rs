@@ -90,6 +90,11 @@ impl RequestFailure {
         }
     }
 
+    /// Returns the failure with a wait of at most `longest`.
+    pub fn with_longest_wait(self, longest: Duration) -> Self {
+        Self { after: self.after.map(|after| after.min(longest)), ..self }
+    }
+
     /// Classifies by the status alone.
     pub fn by_status(response: &ProviderResponse, reason: &str) -> Self {
         let (kind, code) = match response.status {
@@ -128,13 +133,13 @@ impl RequestFailure {
     }
 }
 
-/// Reads a requested wait in any of its forms. A point in time is compared with the response's Date: our clock may be
-/// wrong.
+/// Reads a requested wait in any of its forms, however long. A point in time is compared with the response's Date: our
+/// clock may be wrong.
 fn requested_wait(response: &ProviderResponse) -> Option<Duration> {
     let now = response.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
     if let Some(text) = response.header("retry-after") {
         if let Ok(seconds) = text.trim().parse::<f64>() {
-            return Duration::try_from_secs_f64(seconds).ok();
+            return (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         }
         return httpdate::parse_http_date(text).ok()?.duration_since(now?).ok();
     }
@@ -146,8 +151,7 @@ fn requested_wait(response: &ProviderResponse) -> Option<Duration> {
     }
     // The old form is a Unix time in seconds or milliseconds.
     let reset: u64 = response.header("x-ratelimit-reset")?.trim().parse().ok()?;
-    let reset =
-        Duration::from_millis(if reset > 100_000_000_000 { reset } else { reset.checked_mul(1000)? });
+    let reset = Duration::from_millis(if reset > 100_000_000_000 { reset } else { reset * 1000 });
     let now = now?.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(reset.saturating_sub(now))
 }

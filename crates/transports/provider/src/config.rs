@@ -75,6 +75,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// Time limit of one request, including the connect.
     pub timeout: Duration,
+    /// Longest `Retry-After` that is respected.
+    pub longest_retry_after: Duration,
     /// Maximum number of concurrent requests.
     pub concurrency: usize,
     /// Maximum size of a request in bytes.
@@ -96,6 +98,7 @@ impl Settings {
             allow_plaintext: false,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(30),
+            longest_retry_after: Duration::from_hours(1),
             concurrency: 8,
             max_size: kind.largest(),
         }
@@ -172,6 +175,7 @@ impl Settings {
         options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext);
         options.duration("connect_timeout", &mut self.connect_timeout);
         options.duration("timeout", &mut self.timeout);
+        options.duration("longest_retry_after", &mut self.longest_retry_after);
         options.read("concurrency", "a whole number", &mut self.concurrency);
         options.read("max_size", "a number of bytes", &mut self.max_size);
     }
@@ -199,6 +203,9 @@ impl Settings {
             if !sane.contains(&value) {
                 mistakes.push(format!("{name} must be between 100ms and 10m"));
             }
+        }
+        if !(Duration::from_millis(100)..=Duration::from_hours(24)).contains(&self.longest_retry_after) {
+            mistakes.push("longest_retry_after must be between 100ms and 24h".to_owned());
         }
         mistakes
     }

@@ -129,7 +129,9 @@ impl Provider {
                 omitted_recipients: self.api.omitted_recipients(&response, context),
             });
         }
-        Err(self.resolve_refused_sender(self.api.classify_failure(&response), context.mail))
+        let failure =
+            self.api.classify_failure(&response).with_longest_wait(self.settings.longest_retry_after);
+        Err(self.resolve_refused_sender(failure, context.mail))
     }
 
     /// Blames the mail for a refused sender if the provider accepted another sender before.

@@ -45,4 +45,6 @@ fn n9_a_requested_wait_is_read_in_every_form() {
     assert_eq!(wait_seconds(200, &[NOW, ("x-ratelimit-reset", "1794787260")]), None);
     assert_eq!(wait_seconds(429, &[("retry-after", "soon")]), None);
     assert_eq!(wait_seconds(429, &[("retry-after", "-1")]), None);
+    assert_eq!(wait_seconds(429, &[("retry-after", "1e19")]), Some(10_000_000_000_000_000_000));
+    assert_eq!(wait_seconds(429, &[("retry-after", "1e30")]), Some(u64::MAX), "longer than a wait can be");
 }

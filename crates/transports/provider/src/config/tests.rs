@@ -35,6 +35,10 @@ fn every_mistake_is_reported_and_no_key_is_shown() {
         ("ses://Mars!", vec!["not host:port"]),
         ("resend://?key=hush&endpoint=http://10.0.0.1", vec!["plain text"]),
         ("resend://?key=hush&endpoint=ftp://a&timeout=0s", vec!["http://", "timeout must be"]),
+        (
+            "resend://?key=hush&longest_retry_after=2d",
+            vec!["longest_retry_after must be between 100ms and 24h"],
+        ),
         ("resend://?key=hush&stream=x", vec!["unknown option stream"]),
         ("carrier-pigeon://?key=hush", vec!["the scheme must be"]),
     ];
@@ -45,6 +49,13 @@ fn every_mistake_is_reported_and_no_key_is_shown() {
         }
         assert!(!error.contains("hush"), "{error}");
     }
+}
+
+#[test]
+fn a_retry_after_of_an_hour_is_respected_by_default() {
+    let read = |url: &str| Settings::from_url(url, &pairs(&[("key", "k")])).unwrap().longest_retry_after;
+    assert_eq!(read("resend://"), Duration::from_hours(1));
+    assert_eq!(read("resend://?longest_retry_after=PT5M"), Duration::from_mins(5));
 }
 
 #[test]

@@ -123,6 +123,25 @@ async fn every_mail_of_a_batch_has_its_own_request() {
     assert_eq!(fake.seen().len(), 20);
 }
 
+#[tokio::test]
+async fn n9_a_retry_after_counts_for_an_hour_at_most() {
+    for (words, options, expected) in [
+        ("HTTP/1.1 429 Slow\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n", &[][..], 60),
+        ("HTTP/1.1 429 Slow\r\nretry-after: 2592000\r\ncontent-length: 0\r\n\r\n", &[], 3600),
+        ("HTTP/1.1 504 Late\r\nretry-after: 1e19\r\ncontent-length: 0\r\n\r\n", &[], 3600),
+        (
+            "HTTP/1.1 503 Down\r\nretry-after: 1e30\r\ncontent-length: 0\r\n\r\n",
+            &[("longest_retry_after", "5m")],
+            300,
+        ),
+    ] {
+        let provider = resend(&server(words, false).await, options);
+        let outcome = send(&provider, mail(&["ann@example.com"])).await;
+        let after = outcome.failure().unwrap().after;
+        assert_eq!(after, Some(Duration::from_secs(expected)), "{words}: {outcome:?}");
+    }
+}
+
 /// A page in front of the provider, or a server that is something else, accepts no key.
 #[tokio::test]
 async fn g3_a_probe_succeeds_only_if_the_provider_has_accepted_the_key() {
