@@ -32,21 +32,27 @@ impl Contract {
     /// Whether a retry stores the recipients' results (`$outcome.recipients`) in the column that the composer reads as
     /// `results`. If not, the store needs another place for them: see [`REMEMBERED`].
     pub fn keeps_recipient_results(&self) -> bool {
+        self.keeps_recipient_results_on(Transition::Retry)
+    }
+
+    /// Whether this transition stores the recipients' results in the column that the composer reads as `results`.
+    pub fn keeps_recipient_results_on(&self, transition: Transition) -> bool {
         let read = match self.message.get(RESULTS) {
             Some(MessageField::Column(column)) => &column.name,
             _ => return false,
         };
         self.writes.iter().any(|write| {
-            write.on.contains(&Transition::Retry)
+            write.on.contains(&transition)
                 && write.column.name == *read
                 && matches!(&write.value, Expr::Outcome { field, .. } if field == "recipients")
         })
     }
 
-    /// Whether a column of the row stores the recipients' results, by the contract or by the store.
-    pub fn remembers_recipients(&self) -> bool {
+    /// Whether a column of the row stores the recipients' results on this transition, by the contract or by the store.
+    pub fn remembers_recipients_on(&self, transition: Transition) -> bool {
         let remembered = |value: &Expr| matches!(value, Expr::Outcome { field, .. } if field == REMEMBERED);
-        self.keeps_recipient_results() || self.writes.iter().any(|write| remembered(&write.value))
+        self.keeps_recipient_results_on(transition)
+            || self.writes.iter().any(|write| write.on.contains(&transition) && remembered(&write.value))
     }
 
     /// Whether the store must keep the recipients' results of this stage itself, because the table has no column for
@@ -63,8 +69,7 @@ impl Contract {
         }
         let column = Column { name: column.to_owned(), optional: false };
         self.message.insert(RESULTS.to_owned(), MessageField::Column(column.clone()));
-        let tries = Transition::SETTLES.into_iter();
-        let on = tries.filter(|settles| *settles == Transition::Delivered || settles.is_failure()).collect();
+        let on = Transition::SETTLES.into_iter().filter(|settles| settles.may_record_recipients()).collect();
         let value = Expr::Outcome { field: REMEMBERED.to_owned(), absent: Absent::Keep };
         self.writes.push(Write { on, column, value });
         self

@@ -81,6 +81,12 @@ impl Transition {
         self == Self::Delivered || self.is_failure()
     }
 
+    /// Whether recipients of a mail may have accepted it before this transition: in an attempt, or in one that was
+    /// interrupted and deferred.
+    pub fn may_record_recipients(self) -> bool {
+        self.ends_attempt() || self == Self::Deferred
+    }
+
     /// Whether this transition ends an attempt without success.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Retry | Self::Dead | Self::Rejected | Self::Skipped)

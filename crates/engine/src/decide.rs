@@ -23,6 +23,7 @@ pub(crate) fn decided(
     envelope: Option<Envelope>,
     outcome: Outcome,
 ) -> DecidedRow {
+    let outcome = recipients::recordable(outcome, runner.store.capabilities().recipient_results_on_deferral);
     let decision = decision(runner, row, &outcome, runner.dice.roll());
     let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
     let (reason, receipt, mut detail) = contents(outcome);

@@ -6,7 +6,7 @@
 use postrider_contract::{REMEMBERED, RESULTS};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Value};
+use postrider_seams::{Claimed, Failure, Outcome, Value};
 
 /// The recipients of a mail that did not reach all of them.
 #[derive(Debug)]
@@ -56,6 +56,22 @@ impl Mixed {
             .collect();
         let have = self.are(RecipientResult::Accepted);
         format!("{have} of {} recipients have it; not {}", self.0.len(), lacking.join(", "))
+    }
+}
+
+/// Makes a deferral fit for the store. One that interrupted a mail after some recipients had accepted it costs nothing,
+/// as long as the store records these results with the deferral; otherwise it counts as an attempt. Any other deferral
+/// leaves what is recorded as it is.
+pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcome {
+    match outcome {
+        Outcome::Deferred(failure) if failure.accepted_now && !recorded_on_deferral => {
+            Outcome::Retryable(Failure { after: None, ..failure })
+        }
+        Outcome::Deferred(mut failure) if !failure.accepted_now => {
+            failure.detail.remove("recipients");
+            Outcome::Deferred(failure)
+        }
+        other => other,
     }
 }
 

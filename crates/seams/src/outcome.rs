@@ -20,7 +20,7 @@ pub enum Outcome {
     Rejected(Failure),
     /// Not sent, and there is nothing that an operator could do.
     Skipped(Failure),
-    /// Not tried: costs no attempt.
+    /// Not tried, or interrupted after some recipients had accepted the mail: costs no attempt.
     Deferred(Failure),
     /// The target refuses our credentials, not the row: the lane pauses (rule G3).
     Refused(Failure),
@@ -49,7 +49,8 @@ pub struct Failure {
     /// Whether some recipients have the mail already, from this attempt or an earlier one.
     pub partly: bool,
     /// Whether some recipients accepted the mail in this very attempt: it cannot be handed back as if nothing had been
-    /// sent, and must not be sent through another sender before the row records who has it.
+    /// sent, and must not be sent through another sender before the row records who has it. A `Deferred` mail costs
+    /// nothing then either, but its results are recorded.
     pub accepted_now: bool,
     pub detail: Detail,
 }

@@ -148,11 +148,11 @@ pub(crate) fn no_mail(subject: &Subject, _: TestedStore) -> Option<&'static str>
 }
 
 /// Returns a settlement with a result for each recipient.
-fn partly(lease: &Lease, second: &str) -> Settlement {
+fn partly(lease: &Lease, transition: Transition, second: &str) -> Settlement {
     let results = format!(
         r#"[{{"address":"a@x.test","result":"accepted"}},{{"address":"b@x.test","result":"{second}","reply":"it's \"busy\""}}]"#
     );
-    let mut partly = settlement(lease, Transition::Retry);
+    let mut partly = settlement(lease, transition);
     for name in ["recipients", REMEMBERED] {
         partly.outcome.insert(name.to_owned(), Value::Text(results.clone()));
     }
@@ -179,19 +179,25 @@ pub(crate) async fn recipients_are_remembered(case: &TestCase) {
             .map(|text| serde_json::from_str::<serde_json::Value>(text).expect("JSON"))
     };
     assert_eq!(remembered(&first), None);
-    assert_eq!(worker.settle_one(partly(&first.lease, "deferred")).await, Held::Held);
+    assert_eq!(worker.settle_one(partly(&first.lease, Transition::Retry, "deferred")).await, Held::Held);
     let second = worker.claim_one().await;
     let results = remembered(&second).expect("it comes with the claim");
     assert_eq!(results[1]["result"], "deferred", "{results}");
     assert_eq!(results[1]["reply"], "it's \"busy\"");
     let loaded = retry_transient(|| worker.store.load(std::slice::from_ref(&second.lease))).await;
     assert_ne!(loaded[0].as_ref().expect("it is there").get(RESULTS), &Value::Null, "a load has it too");
-    assert_eq!(worker.settle_one(partly(&first.lease, "accepted")).await, Held::Lost);
+    assert_eq!(worker.settle_one(partly(&first.lease, Transition::Retry, "accepted")).await, Held::Lost);
     let plain = settlement(&second.lease, Transition::Retry);
     assert_eq!(worker.settle_one(plain).await, Held::Held);
     let third = worker.claim_one().await;
     assert_eq!(remembered(&third), Some(results), "what says nothing of recipients forgets none");
-    assert_eq!(worker.settle_one(partly(&third.lease, "refused")).await, Held::Held);
+    // A mail that was interrupted: no attempt, but these recipients have it.
+    assert_eq!(worker.settle_one(partly(&third.lease, Transition::Deferred, "refused")).await, Held::Held);
+    let fourth = worker.claim_one().await;
+    assert_eq!(fourth.counters.attempts, third.counters.attempts, "a deferral costs nothing");
+    assert_eq!(remembered(&fourth).expect("remembered")[1]["result"], "refused");
+    let plain = settlement(&fourth.lease, Transition::Deferred);
+    assert_eq!(worker.settle_one(plain).await, Held::Held);
     let last = worker.claim_one().await;
-    assert_eq!(remembered(&last).expect("remembered")[1]["result"], "refused");
+    assert_eq!(remembered(&last), remembered(&fourth), "nor does a deferral without results");
 }

@@ -52,6 +52,15 @@ fn m03_m09_every_failure_counts_once_and_keeps_the_results_of_recipients() {
 }
 
 #[test]
+fn m09_an_interrupted_mail_costs_nothing_and_keeps_the_results_of_recipients() {
+    let contract = builtin("mail_outbox");
+    let step = settle(&contract, "dispatch", Transition::Deferred);
+    assert_eq!(set(&contract, &step, "retry_count"), None);
+    let kept = set(&contract, &step, "recipient_results");
+    assert!(matches!(kept, Some(Set::ExprOrKeep(Expr::Outcome { .. }))), "{kept:?}");
+}
+
+#[test]
 fn g1_what_was_never_tried_costs_nothing() {
     for name in Contract::builtin_names() {
         let contract = builtin(name);

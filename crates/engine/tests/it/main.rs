@@ -5,6 +5,7 @@ mod distance;
 mod early;
 mod faults;
 mod flow;
+mod interrupted;
 mod leases;
 mod lookups;
 mod maintenance;

@@ -1,5 +1,6 @@
 //! Rules M9 and E8: no recipient is lost, on tables without a column for the results of recipients.
 
+mod interrupted;
 mod on_dynamodb;
 
 use std::time::Duration;
@@ -10,6 +11,9 @@ use crate::support::installation::Installation;
 use crate::support::relay::Relay;
 use crate::support::sql::Sql;
 use crate::support::wait::{TIMEOUT, wait_until};
+
+/// Attempts of a lane's rows.
+const THREE_ATTEMPTS: &str = "attempts.max = 3\n";
 
 /// A mark that is unique to a test, as all tests share the relay and its journal.
 fn unique_mark(name: &str) -> String {
@@ -186,15 +190,19 @@ async fn e08_no_recipient_is_lost_on_sqlite() {
     emails(Kind::Sqlite, "vanish").await;
 }
 
-/// Creates a table as producers may have: without a column for the results of recipients.
-async fn without_results(installation: &Installation, url: &str, sql: &Sql, relay: &Relay) {
+/// Creates the table of `migrate`, and settings with `more` for the lane.
+fn installed(installation: &Installation, url: &str, relay: &str, more: &str) {
     installation.write_settings(&format!(
-        "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
+        "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{relay}\"\n\
          [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n\
-         retry.base = \"100ms\"\nretry.jitter = 0\nattempts.max = 3\n",
-        relay.address
+         retry.base = \"100ms\"\nretry.jitter = 0\n{more}"
     ));
     installation.sandbox.run(&["migrate"]).success();
+}
+
+/// Creates a table as producers may have: without a column for the results of recipients.
+async fn without_results(installation: &Installation, url: &str, sql: &Sql, relay: &str, more: &str) {
+    installed(installation, url, relay, more);
     sql.must("ALTER TABLE mail_outbox DROP COLUMN recipient_results").await;
 }
 
@@ -222,7 +230,7 @@ async fn mail_outbox(kind: Kind, name: &str) {
     let mut installation = Installation::new();
     let (url, sql) = database::fresh(kind, name, &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&installation, &url, &sql, &relay).await;
+    without_results(&installation, &url, &sql, &relay.address, THREE_ATTEMPTS).await;
     let three = ThreeRecipients::new(name);
     let worker = installation.start_worker();
     let [once, never, later] = three.mails().map(|(id, second)| send(&installation, &three, id, second));
@@ -267,7 +275,7 @@ async fn m09_a_reused_id_loses_no_recipient() {
     let mut installation = Installation::new();
     let (url, sql) = database::fresh(Kind::Sqlite, "reuse", &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&installation, &url, &sql, &relay).await;
+    without_results(&installation, &url, &sql, &relay.address, THREE_ATTEMPTS).await;
     let three = ThreeRecipients::new("reuse");
     let other = format!("other-{}@example.org", three.mark);
     let (good, never) = ((three.good.clone(), 1), &three.never);
@@ -299,7 +307,7 @@ async fn m09_without_recorded_results_a_partly_refused_mail_fails_and_names_who_
     let mut installation = Installation::new();
     let (url, sql) = database::fresh(Kind::Sqlite, "forgetful", &installation.sandbox).await;
     let relay = Relay::shared();
-    without_results(&installation, &url, &sql, &relay).await;
+    without_results(&installation, &url, &sql, &relay.address, THREE_ATTEMPTS).await;
     sql.must("DROP TABLE postrider_recipients").await;
     let output = installation.sandbox.run(&["check", "mail"]);
     assert!(

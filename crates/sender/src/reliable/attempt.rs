@@ -94,7 +94,9 @@ async fn try_sender(
             }
             Outcome::Uncertain(_) => return SenderResult::Final(outcome),
             // Some recipients have just accepted the mail: record them in the row before another sender is tried.
-            Outcome::Retryable(failure) if failure.accepted_now => return SenderResult::Final(outcome),
+            Outcome::Retryable(failure) | Outcome::Deferred(failure) if failure.accepted_now => {
+                return SenderResult::Final(outcome);
+            }
             Outcome::Retryable(failure) => {
                 if let Some(long) = failure.after.filter(|after| *after > plan.max_retry_after) {
                     sender_state.start_cool_down(Instant::now(), long, &failure.reason);

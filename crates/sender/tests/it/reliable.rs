@@ -85,11 +85,14 @@ async fn n9_a_rejected_mail_is_not_tried_at_another_sender() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partly_accepted_mail_is_recorded_before_another_sender() {
-    let partly = Failure { partly: true, accepted_now: true, ..Failure::new("some") };
-    let (first, second) = (Scripted::new([Answer::Say(Outcome::Retryable(partly))]), Scripted::new([]));
-    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
-    assert!(matches!(outcome, Outcome::Retryable(failure) if failure.partly));
-    assert_eq!((first.count(), second.count()), (1, 0));
+    let partly = || Failure { partly: true, accepted_now: true, ..Failure::new("some") };
+    for said in [Outcome::Retryable(partly()), Outcome::Deferred(partly())] {
+        let (first, second) = (Scripted::new([Answer::Say(said.clone())]), Scripted::new([]));
+        let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+        assert_eq!(outcome.verdict(), said.verdict());
+        assert!(outcome.failure().is_some_and(|failure| failure.accepted_now), "{outcome:?}");
+        assert_eq!((first.count(), second.count()), (1, 0));
+    }
 }
 
 /// Recipients that accepted the mail in an earlier attempt do not prevent fail-over to the next sender.

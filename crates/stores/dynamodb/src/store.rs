@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Contract, Stage};
+use postrider_contract::{Contract, Stage, Transition};
 use postrider_seams::inspect::Lag;
 use postrider_seams::row::REACHED;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
@@ -139,7 +139,8 @@ impl Store for DynamoStore {
             settle_batch: SETTLE_BATCH,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract.remembers_recipients(),
+            recipient_results: self.contract.remembers_recipients_on(Transition::Retry),
+            recipient_results_on_deferral: self.contract.remembers_recipients_on(Transition::Deferred),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
+use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId, Transition};
 use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
@@ -88,7 +88,8 @@ impl Store for MemoryStore {
             settle_batch: 500,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract().remembers_recipients(),
+            recipient_results: self.contract().remembers_recipients_on(Transition::Retry),
+            recipient_results_on_deferral: self.contract().remembers_recipients_on(Transition::Deferred),
         }
     }
 

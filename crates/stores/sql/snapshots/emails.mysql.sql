@@ -1880,6 +1880,61 @@ FROM `emails` AS t
   ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
+-- send: settle deferred, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle deferred, remembering, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'READY',
+  t.`claimed_by` = NULL,
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t

@@ -1606,6 +1606,38 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
+-- send: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "claimed_by" = NULL,
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
+WHERE t."id" = v."id"
+  AND t."id" = ANY (($1::text[])::varchar[])
+  AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
+    AND t."version" IS NOT DISTINCT FROM v."f0"
+  THEN true ELSE false END
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- send: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET

@@ -4310,6 +4310,104 @@ FROM "emails" AS t
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
+-- send: settle deferred, remembering, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "claimed_by" = NULL,
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle deferred, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle deferred, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
   "status" = 'READY',

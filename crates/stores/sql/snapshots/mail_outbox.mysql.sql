@@ -403,10 +403,11 @@ WHERE t.`id` IN ({ids})
   AND t.`last_attempt_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- dispatch: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+-- dispatch: settle deferred, uniform, step 2: [One(Outcome("recipients")), One(Delay), Held] -> Nothing
 UPDATE `mail_outbox` AS t SET
   t.`status` = 'queued',
   t.`lease_until` = NULL,
+  t.`recipient_results` = COALESCE(?, t.`recipient_results`),
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND
 WHERE t.`id` IN ({held});
@@ -421,13 +422,22 @@ WHERE t.`id` = v.`id`
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
--- dispatch: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+-- dispatch: settle deferred, each, step 2: [Rows([Outcome("recipients"), Delay, Id]), Held] -> Nothing
 UPDATE `mail_outbox` AS t
   JOIN (
-    SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_recipients` LONGTEXT PATH '$.o_recipients',
+              `delay` DOUBLE PATH '$.delay',
+              `id` BIGINT PATH '$.id'
+          )
+      ) AS j
   ) AS v ON t.`id` = v.`id` SET
   t.`status` = 'queued',
   t.`lease_until` = NULL,
+  t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
 WHERE t.`id` IN ({held});

@@ -364,24 +364,28 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::bigint;
 
--- dispatch: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
+-- dispatch: settle deferred, uniform: [One(Outcome("recipients")), One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "mail_outbox" AS t SET
   "status" = 'queued',
   "lease_until" = NULL,
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
   "claimed_by" = NULL,
-  "next_attempt_at" = now() + make_interval(secs => $1::float8)
-WHERE t."id" = ANY (($2::text[])::bigint[])
+  "next_attempt_at" = now() + make_interval(secs => $2::float8)
+WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM ($3::text)::timestamptz
+  AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
--- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
+-- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay)] -> Keys
 UPDATE "mail_outbox" AS t SET
   "status" = 'queued',
   "lease_until" = NULL,
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay")
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::float8[]) AS v("id", "f0", "delay")
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::float8[]
+) AS v("id", "f0", "o_recipients", "delay")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::bigint[])
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'

@@ -555,24 +555,25 @@ WHERE t."id" = v."id"
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER);
 
--- dispatch: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
+-- dispatch: settle deferred, uniform: [One(Outcome("recipients")), One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "mail_outbox" AS t SET
   "status" = 'queued',
   "lease_until" = NULL,
   "claimed_by" = NULL,
+  "recipient_results" = COALESCE(?1, t."recipient_results"),
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
       THEN CAST(
         round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
             CAST(
               round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+            ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
           ) / 1000.0,
           'unixepoch'
       )
@@ -581,21 +582,22 @@ UPDATE "mail_outbox" AS t SET
         (
           CAST(
             round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
         ) / 1000.0,
         'unixepoch'
     )
     END
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?3))
   AND +t."status" = 'dispatching'
-  AND CAST(t."last_attempt_at" AS TEXT) IS ?3
+  AND CAST(t."last_attempt_at" AS TEXT) IS ?4
 RETURNING CAST("id" AS INTEGER);
 
--- dispatch: settle deferred, each: [Rows([Id, Fence(0), Delay])] -> Keys
+-- dispatch: settle deferred, each: [Rows([Id, Fence(0), Outcome("recipients"), Delay])] -> Keys
 UPDATE "mail_outbox" AS t SET
   "status" = 'queued',
   "lease_until" = NULL,
   "claimed_by" = NULL,
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -629,6 +631,7 @@ FROM (
     value->>'delay' AS "delay" FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
+    value->>'o_recipients' AS "o_recipients",
   AND +t."status" = 'dispatching'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER);

@@ -650,6 +650,54 @@ UPDATE `Order` AS t
   t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
 WHERE t.`orderId` IN ({held});
 
+-- mail: settle deferred, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (
+  SELECT *
+    FROM JSON_TABLE(
+      ?,
+        '$[*]' COLUMNS (
+          `id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1'
+        )
+    ) AS j
+) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle deferred, remembering, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `Order` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`orderId` = v.`id` SET
+  t.`select` = 0,
+  t.`group` = NULL,
+  t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle deferred, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT
+  'Order',
+  CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `Order` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- mail: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t

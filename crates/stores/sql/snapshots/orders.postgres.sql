@@ -460,6 +460,30 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text;
 
+-- mail: settle deferred, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL,
+  "nextAttemptAt" = ((now() + make_interval(secs => v."delay")) AT TIME ZONE 'utc')
+FROM unnest(
+  ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::float8[]
+) AS v("id", "f0", "f1", "delay")
+WHERE t."orderId" = v."id"
+  AND t."orderId" = ANY (($1::text[])::uuid[])
+  AND CASE WHEN t."select" IS NOT DISTINCT FROM 1
+    AND t."group" IS NOT DISTINCT FROM v."f0"
+    AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  THEN true ELSE false END
+RETURNING (t."orderId")::text;
+
+-- mail: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t
+  JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL
 WHERE t."orderId" = ANY (($1::text[])::uuid[])

@@ -684,6 +684,61 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
 
+-- mail: settle deferred, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Delay])] -> Keys
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL,
+  "nextAttemptAt" = CASE
+    WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
+    OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    CAST(value->>'f1' AS TEXT) AS "f1",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle deferred, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))

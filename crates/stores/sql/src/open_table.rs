@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use postrider_contract::{Contract, Stage};
+use postrider_contract::{Contract, Stage, Transition};
 use postrider_seams::row::Value;
 
 use crate::begin::Crashed;
@@ -77,9 +77,9 @@ impl OpenTable {
         })
     }
 
-    /// Whether recipient results are kept, in the contract's table or in the internal one.
-    pub fn recipient_results(&self) -> bool {
-        self.contract.keeps_recipient_results() || self.remembers_recipients()
+    /// Whether recipient results are kept on this transition, in the contract's table or in the internal one.
+    pub fn recipient_results_on(&self, transition: Transition) -> bool {
+        self.contract.keeps_recipient_results_on(transition) || self.remembers_recipients()
     }
 
     pub(crate) fn remembers_recipients(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::Contract;
+use postrider_contract::{Contract, Transition};
 use postrider_seams::Produce;
 use postrider_seams::handoff::{Handoff, Offer, Taken};
 use postrider_seams::inspect::{
@@ -82,7 +82,8 @@ impl<T: SqlTable> Store for SqlStore<T> {
             settle_batch: self.opened().batch,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.opened().recipient_results(),
+            recipient_results: self.opened().recipient_results_on(Transition::Retry),
+            recipient_results_on_deferral: self.opened().recipient_results_on(Transition::Deferred),
         }
     }
 

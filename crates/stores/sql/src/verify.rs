@@ -7,7 +7,7 @@ pub(crate) mod missing;
 mod unknown_states;
 mod writable;
 
-use postrider_contract::{Columns, Hold, LeaseBy, MessageField, OnError, RESULTS, Role};
+use postrider_contract::{Columns, Hold, LeaseBy, MessageField, OnError, RESULTS, Role, Transition};
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use self::hazards::Hazards;
@@ -173,17 +173,31 @@ impl OpenTable {
                 return Some(Finding { level: Level::Warning, text: text.to_owned(), fix });
             }
         };
+        let uncounted = if self.recipient_results_on(Transition::Deferred) {
+            String::new()
+        } else {
+            format!(
+                "; a mail that is interrupted between two recipients costs an attempt, unless the contract has [write] \
+                 deferred.{} = \"$outcome.recipients or keep\"",
+                self.results_column()
+            )
+        };
         Some(ok(format!(
-            "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it"
+            "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it{uncounted}"
         )))
+    }
+
+    /// The column that the contract reads the results from.
+    fn results_column(&self) -> &str {
+        match self.contract.message.get(RESULTS) {
+            Some(MessageField::Column(column)) => column.name.as_str(),
+            _ => "COLUMN",
+        }
     }
 
     /// The contract names a column for the results and never writes it: an internal table cannot help.
     fn unwritten_results(&self) -> Finding {
-        let column = match self.contract.message.get(RESULTS) {
-            Some(MessageField::Column(column)) => column.name.as_str(),
-            _ => "COLUMN",
-        };
+        let column = self.results_column();
         let text = format!(
             "nothing remembers which recipients have a mail: the contract reads {RESULTS} from {column}, and no [write] fills it on \
              retry, so if some recipients refuse a mail for now, the row fails at once with a reason that names them; add [write] \

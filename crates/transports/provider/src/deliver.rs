@@ -89,6 +89,7 @@ impl Provider {
         };
         let mut sent = Vec::with_capacity(groups.len());
         let mut not_sent = Vec::new();
+        let mut slowest = Duration::ZERO;
         for group in &groups {
             let recipients: Vec<String> = group.addresses().map(str::to_owned).collect();
             // A failure that stopped one request would stop the next; a refusal of some recipients says nothing about
@@ -102,8 +103,15 @@ impl Provider {
             }
             let key = encode::idempotency_key(&envelope.dedupe, &mail.message_id, group, groups.len());
             let context = RequestContext { envelope, mail, parsed: &parsed, group, key };
-            let response = self.send_group(&context, deadline).await;
-            sent.push(RequestResult { recipients, result: response });
+            let begun = Instant::now();
+            // A request that is cut off is uncertain, so one that is likely to be is better sent in the next call.
+            let result = if begun + slowest < deadline {
+                self.send_group(&context, deadline).await
+            } else {
+                Err(no_time_left())
+            };
+            slowest = slowest.max(begun.elapsed());
+            sent.push(RequestResult { recipients, result });
         }
         outcome::outcome(name, mail, sent, not_sent)
     }
@@ -160,11 +168,7 @@ impl Provider {
         deadline: Instant,
     ) -> Result<ProviderResponse, RequestFailure> {
         if Instant::now() >= deadline {
-            return Err(RequestFailure::without_response(
-                FailureKind::NotSent,
-                false,
-                "no time left in this call".to_owned(),
-            ));
+            return Err(no_time_left());
         }
         let base = if self.settings.kind == Kind::Ses {
             let signing = tokio::time::timeout_at(deadline, self.sign(&mut request)).await;
@@ -206,6 +210,10 @@ impl Provider {
         signer.sign(&base, request).await?;
         Ok(base)
     }
+}
+
+fn no_time_left() -> RequestFailure {
+    RequestFailure::without_response(FailureKind::NotSent, false, "no time left in this call".to_owned())
 }
 
 fn stops_delivery(sent: &RequestResult) -> bool {

@@ -118,15 +118,12 @@ fn failed(
         FailureKind::Rejected => Outcome::Rejected(failure),
         // A mail that some recipients just got cannot be handed back as untried.
         FailureKind::Refused | FailureKind::SenderRefused if !accepted_now => Outcome::Refused(failure),
-        FailureKind::NotSent if !accepted_now => Outcome::Deferred(failure),
-        FailureKind::Exhausted if !accepted_now => {
-            Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure })
+        // Costs nothing, whoever accepted the mail before: each such call has delivered it to more recipients.
+        FailureKind::NotSent => Outcome::Deferred(failure),
+        FailureKind::Exhausted => Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure }),
+        FailureKind::Temporary | FailureKind::Refused | FailureKind::SenderRefused => {
+            Outcome::Retryable(failure)
         }
-        FailureKind::Temporary
-        | FailureKind::Refused
-        | FailureKind::SenderRefused
-        | FailureKind::NotSent
-        | FailureKind::Exhausted => Outcome::Retryable(failure),
         FailureKind::Uncertain => Outcome::Uncertain(failure),
     }
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome};
+use tokio::time::Instant;
 
 use crate::error::ConnectionError;
 use crate::outcome;
+use crate::transaction::Transaction;
 
 /// Consecutive new connections that broke in their first mail before the rest of the call is deferred.
 const MAX_CONNECTION_LOSSES: u32 = 2;
@@ -30,6 +32,8 @@ struct PartialMail {
     settled: Vec<Recipient>,
     /// Remaining recipients, as indexes into the mail's; never empty.
     remaining: Vec<usize>,
+    /// The duration of the slowest transaction so far.
+    slowest: Duration,
 }
 
 pub(crate) struct MailBatch<'a> {
@@ -106,9 +110,24 @@ impl<'a> MailBatch<'a> {
     }
 
     /// Records the recipients that a transaction settled; the others follow in the next one.
-    pub(crate) fn continue_later(&mut self, index: usize, settled: Vec<Recipient>, remaining: Vec<usize>) {
-        self.partial_mails.insert(index, PartialMail { settled, remaining });
+    pub(crate) fn continue_later(
+        &mut self,
+        transaction: &Transaction<'a>,
+        settled: Vec<Recipient>,
+        remaining: Vec<usize>,
+    ) {
+        let index = transaction.index;
+        let before = self.partial_mails.get(&index).map_or(Duration::ZERO, |partial| partial.slowest);
+        let slowest = before.max(transaction.begun.elapsed());
+        self.partial_mails.insert(index, PartialMail { settled, remaining, slowest });
         self.untried.push_front(index);
+    }
+
+    /// Whether a further transaction of this mail is likely to end by the deadline. One that is cut off after its final
+    /// dot is uncertain, so it is better begun in the next call.
+    pub(crate) fn has_time_for(&self, index: usize, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.partial_mails.get(&index).is_none_or(|partial| left > partial.slowest)
     }
 
     pub(crate) fn set_outcome(&mut self, index: usize, outcome: Outcome) {
@@ -219,17 +238,20 @@ impl<'a> MailBatch<'a> {
     }
 
     /// Returns the outcome of a mail of which some recipients were settled in this call and the rest could not be
-    /// asked for: it was attempted, and the settled recipients must be recorded.
+    /// asked for. If the call ended early for a reason outside the mail, it costs nothing. Such calls come to an end, as
+    /// each of them has delivered the mail to at least one more recipient.
     fn partial_outcome(&self, index: usize) -> Outcome {
-        let reason = match &self.stop_reason {
-            Some(StopReason::Deferred(failure) | StopReason::Refused(failure)) => failure.reason.as_str(),
-            None => "not tried",
+        let (reason, deferral) = match &self.stop_reason {
+            Some(StopReason::Deferred(failure)) => (failure.reason.as_str(), Some(failure.after)),
+            Some(StopReason::Refused(failure)) => (failure.reason.as_str(), None),
+            None => ("not tried", None),
         };
-        Outcome::Retryable(outcome::failure(
-            self.mail(index),
-            &self.all_recipients(index, reason),
-            reason.to_owned(),
-        ))
+        let recipients = self.all_recipients(index, reason);
+        let failure = outcome::failure(self.mail(index), &recipients, reason.to_owned());
+        match deferral {
+            Some(after) if failure.accepted_now => Outcome::Deferred(Failure { after, ..failure }),
+            _ => Outcome::Retryable(failure),
+        }
     }
 
     /// Decides who is at fault for refused senders: the mail, if the relay accepted another sender in the same call.

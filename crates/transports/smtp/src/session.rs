@@ -88,6 +88,10 @@ impl<'a> SmtpSession<'_, 'a> {
             if !self.wait_for_rate(text).await {
                 return None;
             }
+            if !self.mails.has_time_for(index, self.deadline) {
+                self.mails.out_of_time("no time left in this call for more of its recipients");
+                return None;
+            }
             self.mails.begin();
             if let Err(outcome) = self.mails.may_begin(index) {
                 self.mails.set_outcome(index, outcome);
@@ -170,7 +174,8 @@ impl<'a> SmtpSession<'_, 'a> {
         let last_reply = self.connection.last_reply(self.deadline).await;
         let outcome = match last_reply.map(|reply| (classify_reply(SmtpPhase::FinalDot, &reply), reply)) {
             Some((Ok(()), _)) if lost.dot_sent && !open.later.is_empty() => {
-                return self.mails.continue_later(open.index, outcome::results_so_far(&open), open.later);
+                let settled = outcome::results_so_far(&open);
+                return self.mails.continue_later(&open, settled, open.later.clone());
             }
             Some((Ok(()), reply)) if lost.dot_sent => outcome::delivered(&open, &reply),
             Some((Err(refusal), _)) => refused_text(&open, &refusal),
@@ -188,11 +193,7 @@ impl<'a> SmtpSession<'_, 'a> {
                 Ok(()) => {
                     self.mails.clear_losses();
                     if open.has_text_to_send() && !open.later.is_empty() {
-                        self.mails.continue_later(
-                            open.index,
-                            outcome::results_so_far(open),
-                            open.later.clone(),
-                        );
+                        self.mails.continue_later(open, outcome::results_so_far(open), open.later.clone());
                         return ConnectionState::Usable;
                     }
                     (outcome::delivered(open, &reply), ConnectionState::Usable)
@@ -264,7 +265,7 @@ impl<'a> SmtpSession<'_, 'a> {
         }
         let refused_us = mail.refused.iter().any(|(_, refusal)| refusal.kind() == ReplyKind::Refused);
         if mail.stopped.is_none() && !mail.later.is_empty() && !refused_us {
-            self.mails.continue_later(mail.index, outcome::results_so_far(&mail), mail.later.clone());
+            self.mails.continue_later(&mail, outcome::results_so_far(&mail), mail.later.clone());
             self.connection.dirty = true;
             return mail.data_accepted.then_some(mail);
         }
@@ -294,7 +295,7 @@ impl<'a> SmtpSession<'_, 'a> {
     fn halve_recipients(&mut self, mail: &Transaction<'a>) {
         self.recipient_limit.learn(mail.accepted / 2);
         let (settled, remaining) = outcome::after_refused_text(mail);
-        self.mails.continue_later(mail.index, settled, remaining);
+        self.mails.continue_later(mail, settled, remaining);
     }
 
     /// Applies a refusal to the mails after it.

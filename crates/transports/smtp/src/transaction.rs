@@ -8,6 +8,7 @@
 
 use postrider_seams::Mail;
 use postrider_seams::envelope::Recipient;
+use tokio::time::Instant;
 
 use crate::classify::{NegativeReply, ReplyKind, SmtpPhase, classify_reply};
 use crate::ehlo::Extensions;
@@ -20,6 +21,7 @@ const MAX_PIPELINED: usize = 100;
 pub(crate) struct Transaction<'a> {
     pub index: usize,
     pub mail: &'a Mail,
+    pub begun: Instant,
     /// Recipients settled before this transaction: by earlier attempts, or earlier in this one.
     pub settled: Vec<Recipient>,
     /// The recipients of this transaction, as indexes into the mail's.
@@ -74,6 +76,7 @@ impl<'a> Transaction<'a> {
         Self {
             index,
             mail,
+            begun: Instant::now(),
             settled,
             to,
             later,

@@ -44,10 +44,9 @@ impl Table<'_> {
         })
     }
 
-    /// Returns the settle script that also keeps recipient results; `None` for a transition without an attempt.
+    /// Returns the settle script that also keeps recipient results; `None` for a transition that has none.
     pub fn remembering(&self, transition: Transition, each: &Script) -> Option<Script> {
-        let tried = transition == Transition::Delivered || transition.is_failure();
-        (tried && self.remembers_recipients()).then(|| {
+        (transition.may_record_recipients() && self.remembers_recipients()).then(|| {
             let mut steps = each.steps.clone();
             steps.push(self.remember());
             // Once all recipients have the mail, results are only kept of those that refused it for good.

@@ -87,14 +87,22 @@ fn omitted_recipients_are_reported() {
     assert!(matches!(&none, Outcome::Rejected(failure) if failure.reason == "inactive"), "{none:?}");
 }
 
+/// Each such call delivers the mail to more recipients, so they come to an end.
 #[test]
-fn g1_exhausted_descriptors_cost_nothing_only_before_the_first_acceptance() {
-    let exhausted = || sent("b@x", Err(failure(FailureKind::Exhausted)));
-    let free = outcome("p", &mail(), vec![exhausted()], Vec::new());
-    assert!(matches!(free, Outcome::Deferred(failure) if failure.after.is_some()));
-    let after =
-        outcome("p", &mail(), vec![sent("a@x", Ok(AcceptedRequest::default())), exhausted()], Vec::new());
-    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly));
+fn g1_exhausted_descriptors_and_time_cost_nothing_whoever_accepted_the_mail_before() {
+    for kind in [FailureKind::Exhausted, FailureKind::NotSent] {
+        let waits = kind == FailureKind::Exhausted;
+        let unsent = || sent("b@x", Err(failure(kind)));
+        let free = outcome("p", &mail(), vec![unsent()], Vec::new());
+        assert!(
+            matches!(&free, Outcome::Deferred(failure) if failure.after.is_some() == waits && !failure.accepted_now),
+            "{free:?}"
+        );
+        let accepted = sent("a@x", Ok(AcceptedRequest::default()));
+        let after = outcome("p", &mail(), vec![accepted, unsent()], Vec::new());
+        assert!(matches!(&after, Outcome::Deferred(failure) if failure.accepted_now), "{after:?}");
+        assert!(results(&after).contains(r#""b@x","result":"deferred""#));
+    }
 }
 
 #[test]

@@ -2,12 +2,17 @@
 //! transactions of one attempt.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
+use postrider_seams::{Outcome, Transport as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
-use crate::fixtures::{delivered, envelope, mail, refused, results, retryable, send, smtp, to};
+use crate::fixtures::{
+    deferred, delivered, envelope, mail, recipients, refused, results, retryable, send, smtp, to,
+};
 use crate::relay::{Relay, commands, hello, say, script, text};
 use RecipientResult::{Accepted, Deferred};
 
@@ -27,6 +32,8 @@ struct LimitedRelay {
     pipelining: bool,
     /// Number of mails on a connection after which it closes (421).
     closes_after: usize,
+    /// Time to the reply after a final dot.
+    delay: Duration,
     /// The recipients of each accepted mail.
     mails: Arc<Mutex<Vec<Vec<String>>>>,
 }
@@ -57,6 +64,7 @@ impl LimitedRelay {
             let answer = match line {
                 "." if in_text => {
                     in_text = false;
+                    tokio::time::sleep(self.delay).await;
                     if too_many(LimitReply::Dot, to.len()) {
                         to.clear();
                         "452 4.5.3 too many recipients"
@@ -98,7 +106,8 @@ impl LimitedRelay {
 }
 
 fn limited_relay(limit: usize, limit_reply: LimitReply, pipelining: bool) -> LimitedRelay {
-    LimitedRelay { limit, limit_reply, pipelining, closes_after: usize::MAX, mails: Arc::default() }
+    let (closes_after, delay, mails) = (usize::MAX, Duration::ZERO, Arc::default());
+    LimitedRelay { limit, limit_reply, pipelining, closes_after, delay, mails }
 }
 
 /// Sends one mail to `count` recipients; returns the sizes of the transactions that the relay accepted.
@@ -139,6 +148,40 @@ async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_one_
 async fn m09_the_learnt_recipient_limit_outlives_the_connection() {
     let relay = LimitedRelay { closes_after: 2, ..limited_relay(100, LimitReply::Rcpt, true) };
     assert_eq!(transactions(&relay, 1000).await, [100; 10]);
+}
+
+/// A call that runs out of time between two transactions costs nothing, and the next one continues where it ended. None
+/// is begun that is likely to be cut off, as it could not be known whether that recipient has the mail.
+#[tokio::test]
+async fn m09_a_deadline_between_two_transactions_costs_no_attempt_and_repeats_no_recipient() {
+    for pipelining in [true, false] {
+        let delay = Duration::from_millis(200);
+        let relay = LimitedRelay { delay, ..limited_relay(1, LimitReply::Rcpt, pipelining) };
+        let smtp = smtp(relay.clone().start().await);
+        let names: Vec<String> = (0..8).map(|number| format!("u{number}@y.test")).collect();
+        let mut rest = mail(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut calls = 0;
+        loop {
+            calls += 1;
+            assert!(calls < names.len(), "each call settles more recipients");
+            let deadline = Instant::now() + Duration::from_millis(700);
+            let outcome = smtp.deliver(&[envelope(rest.clone())], deadline).await.remove(0);
+            if let Outcome::Delivered(receipt) = &outcome {
+                assert!(results(&receipt.detail).iter().all(|(_, result)| *result == Accepted));
+                break;
+            }
+            let failure = deferred(&outcome);
+            assert!(failure.accepted_now && failure.after.is_some(), "{failure:?}");
+            let all = recipients(&failure.detail);
+            assert_eq!(all.len(), names.len(), "every recipient has a result");
+            rest.served = all.into_iter().filter(|one| one.result == Accepted).collect();
+            rest.to.retain(|address| rest.served.iter().all(|served| served.address != *address));
+        }
+        assert!(calls > 1, "the time did not run out");
+        let sent = relay.mails.lock().unwrap().concat();
+        let expected: Vec<String> = names.iter().map(|name| format!("RCPT TO:<{name}>")).collect();
+        assert_eq!(sent, expected, "everybody once");
+    }
 }
 
 fn partly_sent() -> postrider_seams::Mail {
