@@ -20,6 +20,7 @@ mod jobs;
 mod json_checks;
 mod keys;
 mod lanes;
+mod large_bodies;
 mod moves;
 mod no_query;
 mod openapi;
@@ -51,6 +52,7 @@ pub use problem::Problem;
 use self::auth::{RecentCallers, authenticate};
 pub(crate) use self::auth::{refuse_method, refuse_unknown};
 use self::body_budget::Budget;
+use self::large_bodies::LargeBodies;
 use crate::console::{self, data_headers};
 use crate::guess_limit::{GuessLimit, client_address};
 use crate::overview::Sampler;
@@ -69,6 +71,7 @@ pub struct Api {
     guess_limit: Arc<GuessLimit>,
     limits: Limits,
     budget: Budget,
+    large_bodies: LargeBodies,
 }
 
 /// Size limits of requests.
@@ -104,6 +107,7 @@ impl Api {
             guess_limit: Arc::default(),
             limits,
             budget: Budget::new(limits.bodies.max(limits.batch_body).max(limits.body)),
+            large_bodies: LargeBodies::new(limits.batch_body.max(limits.body)),
         }
     }
 

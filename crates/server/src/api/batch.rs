@@ -4,6 +4,7 @@
 //! error, so that a client that checks only the status knows that nothing was stored.
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::auth::ProducerCaller;
-use super::body::{BatchBody, parse_json};
+use super::body::{BatchBody, parse_json, read_as};
 use super::cloudevents::add_trace;
 use super::idempotency::IdempotencyKey;
 use super::jobs::{idempotency_key, traceparent};
@@ -92,13 +93,27 @@ pub async fn create_jobs(
     State(api): State<Api>,
     ProducerCaller(caller): ProducerCaller,
     headers: HeaderMap,
-    BatchBody(NewJobs { jobs }): BatchBody<NewJobs>,
+    BatchBody(body): BatchBody,
 ) -> Result<Response, Problem> {
-    let actor = caller.at_least(Role::Producer)?;
+    let large_bodies = api.large_bodies.clone();
+    let work =
+        async move |bytes| create_job_batch(&api, caller.at_least(Role::Producer)?, &headers, bytes).await;
+    large_bodies.run(body, work).await
+}
+
+/// Creates the jobs of a body and returns the result of each.
+async fn create_job_batch(
+    api: &Api,
+    actor: &Actor,
+    headers: &HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Problem> {
+    let NewJobs { jobs } = read_as(&bytes)?;
+    drop(bytes);
     sized("jobs", jobs.len(), api.limits.batch)?;
-    let key = idempotency_key(&headers)?;
-    let trace = traceparent(&headers);
-    let (entries, read) = split(&jobs, |index, job: &mut NewJob| {
+    let key = idempotency_key(headers)?;
+    let trace = traceparent(headers);
+    let (entries, read) = split(jobs, |index, job: &mut NewJob| {
         job.traceparent.clone_from(&trace);
         if let Some(key) = &key {
             job.idempotency_key.get_or_insert_with(|| format!("{key}#{index}"));
@@ -137,9 +152,13 @@ pub async fn create_events(
     ProducerCaller(caller): ProducerCaller,
     key: IdempotencyKey,
     headers: HeaderMap,
-    BatchBody(events): BatchBody<Vec<Box<RawValue>>>,
+    BatchBody(body): BatchBody,
 ) -> Result<Json<EventBatchOutcome>, Problem> {
-    create_event_batch(&api, caller.at_least(Role::Producer)?, key, &headers, &events).await.map(Json)
+    let large_bodies = api.large_bodies.clone();
+    let work = async move |bytes| {
+        create_event_batch(&api, caller.at_least(Role::Producer)?, key, &headers, bytes).await
+    };
+    large_bodies.run(body, work).await.map(Json)
 }
 
 /// Creates the events of a list and returns the result of each.
@@ -148,10 +167,14 @@ pub(super) async fn create_event_batch(
     actor: &Actor,
     key: IdempotencyKey,
     headers: &HeaderMap,
-    events: &[Box<RawValue>],
+    bytes: Bytes,
 ) -> Result<EventBatchOutcome, Problem> {
+    let events: Vec<Box<RawValue>> = read_as(&bytes)?;
+    drop(bytes);
     sized("body", events.len(), api.limits.batch)?;
-    if let Some(request) = key.with_content(&serde_json::to_string(events).unwrap_or_default()) {
+    if key.0.is_some()
+        && let Some(request) = key.with_content(&serde_json::to_string(&events).unwrap_or_default())
+    {
         api.hub()?.find_created(actor, "events", &request).await?;
         api.hub()?.store_request(actor, "events", &request, "a batch").await?;
     }
@@ -179,14 +202,15 @@ fn sized(field: &str, count: usize, most: usize) -> Result<(), Problem> {
     if fits { Ok(()) } else { Err(Problem::invalid(field, format!("must have 1 to {most} entries"))) }
 }
 
-/// Parses the entries; returns the errors and the valid entries, each with its index.
+/// Parses the entries; returns the errors and the valid entries, each with its index. Each text is freed once it is
+/// parsed.
 fn split<T: DeserializeOwned>(
-    entries: &[Box<RawValue>],
+    entries: Vec<Box<RawValue>>,
     finish: impl Fn(usize, &mut T),
 ) -> (Vec<Option<Problem>>, Vec<T>) {
     let mut read = Vec::with_capacity(entries.len());
     let mistakes =
-        entries.iter().enumerate().map(|(index, raw)| match parse_json::<T>(raw.get().as_bytes()) {
+        entries.into_iter().enumerate().map(|(index, raw)| match parse_json::<T>(raw.get().as_bytes()) {
             Ok(mut entry) => {
                 finish(index, &mut entry);
                 read.push(entry);

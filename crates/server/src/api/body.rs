@@ -18,41 +18,45 @@ use super::{Api, Problem};
 /// A required JSON body.
 pub struct Body<T>(pub T);
 
-/// The JSON body of a batch, which may be larger.
-pub struct BatchBody<T>(pub T);
+/// The JSON body of a batch, which may be larger; not parsed yet.
+pub struct BatchBody(pub ReceivedBody);
 
 /// An optional JSON body; the default if it is empty.
 pub struct MaybeBody<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Api> for Body<T> {
+/// The bytes of a body, and their share of the byte budget.
+pub(crate) struct ReceivedBody {
+    pub bytes: Bytes,
+    pub share: Option<BodyShare>,
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Api> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        read(request, api.limits.body).await.and_then(|bytes| parse_json(&bytes)).map(Self)
+        api.large_bodies.parse(read(request, api.limits.body).await?).await.map(Self)
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<Api> for BatchBody<T> {
+impl FromRequest<Api> for BatchBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        // The entries are checked one by one.
-        read(request, api.limits.batch_body).await.and_then(|bytes| read_as(&bytes)).map(Self)
+        read(request, api.limits.batch_body).await.map(Self)
     }
 }
 
-impl<T: DeserializeOwned + Default> FromRequest<Api> for MaybeBody<T> {
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Api> for MaybeBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         let typed = request.headers().contains_key(header::CONTENT_TYPE);
         if typed {
-            let given: Option<T> =
-                read(request, api.limits.body).await.and_then(|bytes| parse_json(&bytes))?;
+            let given: Option<T> = api.large_bodies.parse(read(request, api.limits.body).await?).await?;
             return Ok(Self(given.unwrap_or_default()));
         }
-        let bytes = read_bytes(request, api.limits.body).await?;
-        if bytes.is_empty() { Ok(Self(T::default())) } else { Err(not_json()) }
+        let body = read_bytes(request, api.limits.body).await?;
+        if body.bytes.is_empty() { Ok(Self(T::default())) } else { Err(not_json()) }
     }
 }
 
@@ -68,11 +72,11 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-pub(crate) async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read(request: Request, limit: usize) -> Result<ReceivedBody, Problem> {
     if is_json(request.headers()) { read_bytes(request, limit).await } else { Err(not_json()) }
 }
 
-pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<ReceivedBody, Problem> {
     let too_large = || {
         let text = format!("must have at most {limit} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
@@ -118,7 +122,7 @@ pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Bytes, 
         }
         bytes.extend_from_slice(&part);
     }
-    Ok(bytes.into())
+    Ok(ReceivedBody { bytes: bytes.into(), share })
 }
 
 /// Reads the next part of a body, which must arrive within [`PART_TIMEOUT`], and fast enough overall.
@@ -168,7 +172,8 @@ pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem
     Ok(value)
 }
 
-fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses a body without the checks of [`parse_json`], for lists whose entries are checked one by one.
+pub(crate) fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
         // serde writes a question mark for a member without a name.
@@ -213,8 +218,8 @@ mod tests {
     async fn refused(parts: impl futures::Stream<Item = Part> + Send + 'static) -> Duration {
         let start = Instant::now();
         let request = Request::new(axum::body::Body::from_stream(parts));
-        let problem = read_bytes(request, 1 << 20).await.expect_err("it never ends");
-        assert_eq!(problem.status(), 408);
+        let read = read_bytes(request, 1 << 20).await;
+        assert_eq!(read.err().map(|problem| problem.status().as_u16()), Some(408));
         start.elapsed()
     }
 

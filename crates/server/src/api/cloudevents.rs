@@ -1,13 +1,14 @@
 //! Reads CloudEvents 1.0 in every mode of the HTTP binding: structured (in the body), binary (attributes as headers,
 //! data as the body), and batched.
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::Fault;
 use postrider_hub::event::NewEvent;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::body::{BatchBody, Body, parse_json, read_bytes};
+use super::body::{BatchBody, Body, ReceivedBody, parse_json, read_bytes};
 use super::jobs::traceparent;
 use super::json_checks::NO_NUL;
 use super::{Api, Problem};
@@ -21,7 +22,8 @@ const BATCH: &str = "application/cloudevents-batch+json";
 /// Events in any mode. In binary mode, and only then, there is a header `ce-specversion`.
 pub enum CloudEventBody {
     One(NewEvent),
-    Many(Vec<Box<RawValue>>),
+    /// A batch, not parsed yet.
+    Many(ReceivedBody),
 }
 
 impl FromRequest<Api> for CloudEventBody {
@@ -31,14 +33,15 @@ impl FromRequest<Api> for CloudEventBody {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
         if kind.eq_ignore_ascii_case(BATCH) {
-            return BatchBody::from_request(request, api).await.map(|BatchBody(events)| Self::Many(events));
+            return BatchBody::from_request(request, api).await.map(|BatchBody(body)| Self::Many(body));
         }
         if !request.headers().contains_key("ce-specversion") {
             return Body::from_request(request, api).await.map(|Body(event)| Self::One(event));
         }
         let headers = request.headers().clone();
         let body = read_bytes(request, api.limits.body).await?;
-        binary(&headers, &body).map(Self::One)
+        let work = async move |bytes: Bytes| binary(&headers, &bytes).map(Self::One);
+        api.large_bodies.run(body, work).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Route `/emails`: accepts e-mails for the pipeline, as a payload or as a finished message.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -153,20 +154,43 @@ pub async fn create(
     key: IdempotencyKey,
     request: Request,
 ) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
-    let actor = caller.of_all_clients(Role::Producer)?;
+    caller.of_all_clients(Role::Producer)?;
     let Some(intake) = api.email_intake.clone() else { return Err(no_lane("no lane accepts e-mails")) };
     let kind = kind_of(request.headers())?;
     let lane = intake.lane_for(params.lane.as_deref(), kind).map_err(refusal_problem)?;
     let trace = traceparent(request.headers());
-    let bytes = read_bytes(request, lane.limit).await?;
+    let body = read_bytes(request, lane.limit).await?;
+    let large_bodies = api.large_bodies.clone();
+    let email = NewEmailRequest { intake, lane, kind, id: params.id, key, trace };
+    large_bodies.run(body, async move |bytes| accept(&api, &caller, email, &bytes).await).await
+}
+
+/// A request for a new e-mail, without its body.
+struct NewEmailRequest {
+    intake: Arc<dyn EmailIntake>,
+    lane: IntakeLane,
+    kind: EmailKind,
+    id: Option<String>,
+    key: IdempotencyKey,
+    trace: Option<String>,
+}
+
+async fn accept(
+    api: &Api,
+    caller: &Caller,
+    email: NewEmailRequest,
+    bytes: &[u8],
+) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
+    let actor = caller.of_all_clients(Role::Producer)?;
+    let NewEmailRequest { intake, lane, kind, id, key, trace } = email;
     let id = match kind {
-        EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
+        EmailKind::Payload => chosen_id(id, payload_id(bytes)?)?,
         // RFC 5322 forbids NUL, and no relay would accept it.
         EmailKind::Eml if bytes.contains(&0) => return Err(Problem::invalid("body", NO_NUL)),
-        EmailKind::Eml => params.id,
+        EmailKind::Eml => id,
     };
     let hub = api.hub()?;
-    let request_key = key.with_content(&format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(&bytes)));
+    let request_key = key.with_content(&format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(bytes)));
     if let Some(request_key) = &request_key
         && let Some(made) = hub.find_created(actor, KIND, request_key).await?
     {
@@ -174,7 +198,7 @@ pub async fn create(
     }
     // The id is derived from the idempotency key: a crash before the key is stored creates no second e-mail.
     let id = id.or_else(|| request_key.as_ref().map(|request_key| request_key.uuid(actor, KIND)));
-    let id = match (intake.accept(&lane, kind, id, &bytes, trace).await, &request_key) {
+    let id = match (intake.accept(&lane, kind, id, bytes, trace).await, &request_key) {
         (Err(refusal @ Refusal::Duplicate(_)), Some(request_key)) => {
             let earlier =
                 wait_for_created(hub, actor, request_key).await?.ok_or_else(|| refusal_problem(refusal))?;

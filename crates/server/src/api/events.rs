@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::auth::{Caller, OperatorCaller, ProducerCaller};
-use super::batch::{EventBatchOutcome, create_event_batch};
-use super::body::MaybeBody;
+use super::batch::{EventBatchOutcome, create_events};
+use super::body::{BatchBody, MaybeBody};
 use super::cloudevents::{CloudEventBody, add_trace};
 use super::idempotency::IdempotencyKey;
 use super::params::{Form, Id, Params, check};
@@ -91,14 +91,15 @@ pub async fn create(
     headers: HeaderMap,
     body: CloudEventBody,
 ) -> Result<(StatusCode, Json<EventResult>), Problem> {
-    let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
     let mut event = match body {
         CloudEventBody::One(event) => event,
-        CloudEventBody::Many(events) => {
-            let taken = create_event_batch(&api, actor, key, &headers, &events).await?;
-            return Ok((StatusCode::OK, Json(EventResult::Many(taken))));
+        CloudEventBody::Many(body) => {
+            let Json(made) =
+                create_events(State(api), ProducerCaller(caller), key, headers, BatchBody(body)).await?;
+            return Ok((StatusCode::OK, Json(EventResult::Many(made))));
         }
     };
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
     let request = key.with_content(&serde_json::to_string(&event).unwrap_or_default());
     if let Some(request) = &request {
         hub.find_created(actor, "event", request).await?;

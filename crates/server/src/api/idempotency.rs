@@ -1,6 +1,7 @@
 //! `Idempotency-Key` of POST requests: a repetition returns what the first request created, and another request with
 //! the same key is a conflict. Jobs store their keys themselves.
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use postrider_hub::access::Actor;
@@ -36,16 +37,19 @@ pub struct IdempotentBody<T> {
     pub request: Option<IdempotentRequest>,
 }
 
-impl<T: DeserializeOwned> FromRequest<Api> for IdempotentBody<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Api> for IdempotentBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         let key = IdempotencyKey(idempotency_key(request.headers())?);
-        let bytes = read(request, api.limits.body).await?;
-        let new = parse_json(&bytes)?;
-        // Members are sorted, so that their order does not matter.
-        let content = serde_json::from_slice::<serde_json::Value>(&bytes).unwrap_or_default();
-        Ok(Self { new, request: key.with_content(&content.to_string()) })
+        let body = read(request, api.limits.body).await?;
+        let work = async move |bytes: Bytes| {
+            let new = parse_json(&bytes)?;
+            // Members are sorted, so that their order does not matter.
+            let content = serde_json::from_slice::<serde_json::Value>(&bytes).unwrap_or_default();
+            Ok(Self { new, request: key.with_content(&content.to_string()) })
+        };
+        api.large_bodies.run(body, work).await
     }
 }
 

@@ -77,7 +77,7 @@ pub async fn sign_in(State(console): State<Console>, request: Request) -> Respon
     let address = client_address(request.extensions());
     let headers = request.headers().clone();
     let entered = match timeout(BODY_TIMEOUT, read_bytes(request, MAX_BODY_BYTES)).await {
-        Ok(Ok(bytes)) => authenticate(&console, &headers, &bytes, address, by_form).await,
+        Ok(Ok(body)) => authenticate(&console, &headers, &body.bytes, address, by_form).await,
         Ok(Err(problem)) => Err(problem),
         Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the key came too slowly, or stopped")),
     };
