@@ -2,8 +2,8 @@
 //!
 //! Fields: `to`, `cc`, `bcc`, `from`, `reply_to` (addresses, see `postrider_mail::address::parse_list`); `subject`;
 //! `text` and `html`, or `template`, `variables` (JSON) and `locale` instead of them; `headers` and `attachments`
-//! (JSON); `dedupe` (a stable key; default: the row's id); `date` (when the mail was written; default: now); `results`
-//! (the result of each recipient in earlier attempts).
+//! (JSON); `dedupe` (a stable key; default: the row's id); `date` (when the mail was written; default: now); `created`
+//! (any value; part of the fingerprint); `results` (the result of each recipient in earlier attempts).
 //!
 //! A row that cannot be composed is rejected with a reason that names the field; the other rows are not affected.
 

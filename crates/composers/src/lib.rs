@@ -6,6 +6,7 @@ pub mod base_folder;
 pub mod callback;
 pub mod email;
 pub mod eml;
+mod fingerprint;
 pub mod mail_job;
 pub mod message;
 pub mod null;

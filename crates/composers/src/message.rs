@@ -32,6 +32,7 @@ const COMPOSERS: [Reads; 7] = [
             "attachments",
             "dedupe",
             "date",
+            "created",
             "results",
             "traceparent",
         ],

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::RESULTS;
+use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Address, message_id};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest};
+use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest, Value};
 
 use crate::base_folder::{BaseFolder, FileError};
 use crate::eml::UNAVAILABLE_DELAY;
+use crate::fingerprint::Fingerprint;
 use crate::recipients;
 
 mod headers;
@@ -174,6 +175,10 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
         return Err(Reason::UnsupportedBcc(name));
     }
     let found = headers::read(&message.header)?;
+    let mut fingerprint = Fingerprint::new();
+    fingerprint.add(path.as_bytes());
+    fingerprint.add(&message.header);
+    let fingerprint = fingerprint.finish();
     let limit = settings.recipient_limit;
     if found.to.len() > limit {
         return Err(Reason::ManyRecipients { found: found.to.len(), limit });
@@ -187,7 +192,8 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     }
     let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let earlier = fields.get(RESULTS).as_text().filter(|text| !text.is_empty());
-    let earlier = recipients::earlier_results(earlier, &found.to).map_err(Reason::EarlierResults)?;
+    let earlier =
+        recipients::earlier_results(earlier, &found.to, &fingerprint).map_err(Reason::EarlierResults)?;
     let recipients_chosen = recipients::choose(found.to, earlier);
     if recipients_chosen.pending.is_empty() {
         return Err(Reason::AllServed);
@@ -210,6 +216,6 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
             metadata: Vec::new(),
         }),
         row: id,
-        detail: Detail::new(),
+        detail: Detail::from([(FINGERPRINT.to_owned(), Value::Text(fingerprint))]),
     })
 }

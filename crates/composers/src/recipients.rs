@@ -46,26 +46,30 @@ pub(crate) fn needs_utf8(address: &str) -> bool {
 /// Recipient results that are stored outside the table.
 #[derive(serde::Deserialize)]
 struct StoredResults {
+    /// The fingerprint of their mail; records of earlier versions have none.
+    mail: Option<String>,
     recipients: Vec<Recipient>,
 }
 
 /// Reads the results of earlier attempts: a JSON list in the row, or an object stored outside the table. The object is
-/// used only if it lists the same recipients and leaves one of them to be tried: otherwise it belongs to a deleted row
-/// whose id was reused, or the row was changed, and the mail is sent to all recipients. A mail that leaves no recipient
-/// is sent, and is never claimed again.
+/// used only if it has the same fingerprint, lists the same recipients and leaves one of them to be tried: otherwise it
+/// belongs to a deleted row whose id was reused, or the row was changed, and the mail is sent to all recipients. A mail
+/// that leaves no recipient is sent, and is never claimed again.
 pub(crate) fn earlier_results(
     json: Option<&str>,
     all: &[String],
+    fingerprint: &str,
 ) -> Result<Vec<Recipient>, serde_json::Error> {
     match json {
         None => Ok(Vec::new()),
         Some(list) if !list.trim_start().starts_with('{') => serde_json::from_str(list),
         Some(object) => {
-            let stored = serde_json::from_str::<StoredResults>(object)?.recipients;
+            let StoredResults { mail, recipients: stored } = serde_json::from_str(object)?;
+            let same_mail = mail.is_none_or(|mail| mail == fingerprint);
             let stored_addresses: HashSet<&str> = stored.iter().map(|one| one.address.as_str()).collect();
             let same_recipients = stored_addresses == all.iter().map(String::as_str).collect();
             let has_deferred = stored.iter().any(|one| one.result == RecipientResult::Deferred);
-            Ok(if same_recipients && has_deferred { stored } else { Vec::new() })
+            Ok(if same_mail && same_recipients && has_deferred { stored } else { Vec::new() })
         }
     }
 }
@@ -80,6 +84,8 @@ mod tests {
         let list = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
         let stored = format!(r#"{{"recipients":{list}}}"#);
         let sent = stored.replace("deferred", "refused");
+        let of_this_mail = stored.replacen('{', r#"{"mail":"f-1","#, 1);
+        let of_another = of_this_mail.replace("f-1", "f-2");
         for (json, to, expected) in [
             (list, &["a@x", "b@x"][..], &["b@x"][..]),
             (list, &["a@x", "c@x"], &["c@x"]),
@@ -88,11 +94,14 @@ mod tests {
             (stored.as_str(), &["a@x", "b@x", "c@x"], &["a@x", "b@x", "c@x"]),
             (stored.as_str(), &["a@x"], &["a@x"]),
             (sent.as_str(), &["a@x", "b@x"], &["a@x", "b@x"]),
+            (of_this_mail.as_str(), &["a@x", "b@x"], &["b@x"]),
+            (of_this_mail.as_str(), &["a@x", "c@x"], &["a@x", "c@x"]),
+            (of_another.as_str(), &["a@x", "b@x"], &["a@x", "b@x"]),
         ] {
             let to = all(to);
-            let chosen = choose(to.clone(), earlier_results(Some(json), &to).unwrap());
+            let chosen = choose(to.clone(), earlier_results(Some(json), &to, "f-1").unwrap());
             assert_eq!(chosen.pending, expected, "{json} {to:?}");
         }
-        assert!(earlier_results(Some(r#"{"recipients":1}"#), &[]).is_err());
+        assert!(earlier_results(Some(r#"{"recipients":1}"#), &[], "f-1").is_err());
     }
 }

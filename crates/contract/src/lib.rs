@@ -30,7 +30,7 @@ pub use decide::{Counters, Decision, Got, LONGEST_RETRY_AFTER, Verdict};
 pub use graph::Edge;
 pub use handoff::Handoff;
 pub use layer::Layer;
-pub use message::{REMEMBERED, RESULTS};
+pub use message::{FINGERPRINT, REMEMBERED, RESULTS};
 pub use model::*;
 pub use moves::Move;
 pub use resolve::Missing;

@@ -11,6 +11,10 @@ pub const RESULTS: &str = "results";
 /// the move, and returns it with the next claim as the field [`RESULTS`].
 pub const REMEMBERED: &str = "remembered_recipients";
 
+/// The envelope field with a fingerprint of the mail, which tells it from another one that got its id. It is stored with
+/// the results of its recipients where these are kept outside the row's own columns.
+pub const FINGERPRINT: &str = "fingerprint";
+
 impl Contract {
     /// Returns every composer field with its column: `to`, `headers.deal_id`, … The order is fixed: `Fields` and the
     /// layout of a claimed row use it too.

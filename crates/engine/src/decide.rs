@@ -32,7 +32,7 @@ pub(crate) fn decided(
         Some(mixed) => mixed_reason(decision.transition, reason, mixed),
         None => reason,
     };
-    recipients::remember(row, mixed.as_ref(), &mut detail);
+    recipients::remember(row, mixed.as_ref(), &envelope, &mut detail);
     log(runner, row, decision.transition, reason.as_deref());
     // The log contains the whole list, however long.
     let reason =

@@ -3,7 +3,7 @@
 //! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
 //! lists every recipient who did not get the mail.
 
-use postrider_contract::{REMEMBERED, RESULTS};
+use postrider_contract::{FINGERPRINT, REMEMBERED, RESULTS};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Failure, Outcome, Value};
@@ -76,14 +76,16 @@ pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcom
 }
 
 /// Adds what the store must remember to the move's details: the result of each recipient, if they differ or if the
-/// store already remembers results of this row. It is a JSON object, so that it cannot be confused with a column of the
-/// row: results stored outside the table may belong to a deleted row whose id was reused.
-pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, detail: &mut Detail) {
+/// store already remembers results of this row. It is a JSON object with the mail's fingerprint, so that it cannot be
+/// confused with a column of the row: results stored outside the table may belong to a deleted row whose id was reused.
+pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, envelope: &Detail, detail: &mut Detail) {
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
     if (before || mixed.is_some_and(Mixed::differ))
         && let Some(recipients) = detail.get("recipients").and_then(Value::as_text)
     {
-        let kept = format!(r#"{{"recipients":{recipients}}}"#);
+        let mail = envelope.get(FINGERPRINT).and_then(Value::as_text);
+        let mail = mail.map(|mail| format!(r#""mail":{},"#, serde_json::json!(mail))).unwrap_or_default();
+        let kept = format!(r#"{{{mail}"recipients":{recipients}}}"#);
         detail.insert(REMEMBERED.to_owned(), Value::Text(kept));
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use postrider_contract::RESULTS;
+use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Mailbox, MessageParts, attachment, header, message_id};
 use postrider_seams::envelope::Recipient;
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
 
 use super::{Reason, Settings, bodies, fields};
+use crate::fingerprint::Fingerprint;
 use crate::recipients::{self, Recipients};
 
 /// Longest time, in seconds, for which a message keeps the row's date. Mail that waited longer (it was scheduled, or
@@ -43,7 +44,8 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<ComposedM
     let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
     let (to, cc) = (fields::mailboxes(fields, "to")?, fields::mailboxes(fields, "cc")?);
     let (bcc, reply_to) = (fields::mailboxes(fields, "bcc")?, fields::mailboxes(fields, "reply_to")?);
-    let recipients = choose_recipients(fields, [&to, &cc, &bcc], settings.recipient_limit)?;
+    let fingerprint = fingerprint(fields);
+    let recipients = choose_recipients(fields, [&to, &cc, &bcc], settings.recipient_limit, &fingerprint)?;
 
     let bodies = bodies::read(settings, fields)?;
     let headers = fields::json(fields, "headers")?.map(header::parse).transpose()?.unwrap_or_default();
@@ -89,12 +91,40 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<ComposedM
         to: recipients.pending,
         served: recipients.served,
         metadata: Vec::new(),
-        detail: Detail::new(),
+        detail: Detail::from([(FINGERPRINT.to_owned(), Value::Text(fingerprint))]),
     })
 }
 
+/// Returns the fingerprint of a row: of everything that makes its message, but not of its recipients, which are compared
+/// one by one.
+fn fingerprint(row: &Fields) -> String {
+    let mut fingerprint = Fingerprint::new();
+    fingerprint.add_fields(row, &FINGERPRINT_FIELDS);
+    fingerprint.finish()
+}
+
+const FINGERPRINT_FIELDS: [&str; 12] = [
+    "from",
+    "reply_to",
+    "subject",
+    "text",
+    "html",
+    "headers",
+    "attachments",
+    "template",
+    "variables",
+    "locale",
+    "dedupe",
+    "created",
+];
+
 /// Returns the recipients of this attempt.
-fn choose_recipients(fields: &Fields, lists: [&[Mailbox]; 3], limit: usize) -> Result<Recipients, Reason> {
+fn choose_recipients(
+    fields: &Fields,
+    lists: [&[Mailbox]; 3],
+    limit: usize,
+    fingerprint: &str,
+) -> Result<Recipients, Reason> {
     let mut unique = HashSet::new();
     let addresses = lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str());
     let all: Vec<String> = addresses.filter(|address| unique.insert(*address)).map(str::to_owned).collect();
@@ -104,7 +134,7 @@ fn choose_recipients(fields: &Fields, lists: [&[Mailbox]; 3], limit: usize) -> R
     if all.len() > limit {
         return Err(Reason::ManyRecipients { found: all.len(), limit });
     }
-    let earlier = recipients::earlier_results(fields::json(fields, RESULTS)?, &all)
+    let earlier = recipients::earlier_results(fields::json(fields, RESULTS)?, &all, fingerprint)
         .map_err(|error| Reason::Json { field: RESULTS, problem: error.to_string() })?;
     let recipients = recipients::choose(all, earlier);
     if recipients.pending.is_empty() { Err(Reason::AllServed) } else { Ok(recipients) }

@@ -104,6 +104,37 @@ async fn m08_a_row_becomes_an_envelope() {
     assert!(!message(&mail).contains("blind@") && !message(&mail).contains("Bcc"), "Bcc is never written");
 }
 
+async fn fingerprint(settings: Settings, now: fn() -> i64, row: Claimed) -> Value {
+    let composer = EmailComposer { now, ..EmailComposer::new(settings) };
+    composer.compose(&[row]).await.remove(0).unwrap().detail["fingerprint"].clone()
+}
+
+/// A row has the same fingerprint in every attempt, and another row another one, even with the same recipients.
+#[tokio::test]
+async fn m09_the_fingerprint_is_that_of_the_row_not_of_its_attempt() {
+    let of =
+        async |changes: &[(&str, Value)]| fingerprint(Settings::new("mails"), || NOW, row(42, changes)).await;
+    let first = of(&[]).await;
+    let mut later = row(42, &[("results", text("[]")), ("cc", Value::Null), ("created", Value::Null)]);
+    later.counters.attempts = 0;
+    let from = Settings { domain: Some("example.com".to_owned()), ..Settings::new("renamed") };
+    assert_eq!(fingerprint(from, || NOW + 5000, later).await, first);
+    for change in [
+        ("from", text("b@example.org")),
+        ("reply_to", text("b@example.org")),
+        ("subject", text("Hello, again")),
+        ("text", text("Hello")),
+        ("html", text("Hello.\n")),
+        ("headers", text(r#"{"X-A":"1"}"#)),
+        ("attachments", text("[]")),
+        ("locale", text("de")),
+        ("dedupe", text("order-7")),
+        ("created", text("2026-11-18 10:00:00")),
+    ] {
+        assert_ne!(of(std::slice::from_ref(&change)).await, first, "{}", change.0);
+    }
+}
+
 #[tokio::test]
 async fn m08_the_message_id_is_the_idempotency_key_s() {
     let dedupe = ("dedupe", text("order-7"));

@@ -70,6 +70,21 @@ async fn e08_recipients_of_files_are_known_before_composing() {
     assert_eq!(found, [composed.clone(), Vec::new(), composed, Vec::new()]);
 }
 
+/// A row has the same fingerprint in every attempt; another file, or another message in it, has another one.
+#[tokio::test]
+async fn m09_the_fingerprint_is_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = async |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        let composed = composer(folder.path(), None).compose(&[row(name)]).await.remove(0).unwrap();
+        composed.detail["fingerprint"].as_text().unwrap().to_owned()
+    };
+    let first = of("a.eml", MESSAGE).await;
+    assert_eq!(of("a.eml", MESSAGE).await, first);
+    assert_ne!(of("b.eml", MESSAGE).await, first);
+    assert_ne!(of("a.eml", &MESSAGE.replace("m-1@", "m-2@")).await, first);
+}
+
 #[tokio::test]
 async fn e08_the_settings_define_the_bounce_address() {
     let mail = compose(MESSAGE.as_bytes(), Some("bounces@example.org")).await.unwrap();

@@ -301,6 +301,33 @@ async fn m09_a_reused_id_loses_no_recipient() {
     sql.close().await;
 }
 
+/// The same for a row that an application deletes before it is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_a_reused_id_of_a_row_that_was_never_sent_loses_no_recipient() {
+    let mut installation = Installation::new();
+    let (url, sql) = database::fresh(Kind::Sqlite, "withdrawn", &installation.sandbox).await;
+    let relay = Relay::shared();
+    let more = "attempts.max = 9\nretry.base = \"10m\"\n";
+    without_results(&installation, &url, &sql, &relay.address, more).await;
+    let three = ThreeRecipients::new("withdrawn");
+    let mut ids = Vec::new();
+    for subject in ["withdrawn", "second"] {
+        ids.push(send(&installation, &three, subject, &three.later));
+        let worker = installation.start_worker();
+        wait_until("one recipient has it", TIMEOUT, || async {
+            (sql.count("mail_outbox WHERE status = 'queued' AND retry_count = 1").await == Some(1))
+                .then_some(())
+        })
+        .await;
+        installation.stop(worker).await;
+        assert_eq!(deliveries(&relay, &three.subject(subject)), [(three.good.clone(), 1)], "{subject}");
+        sql.must("DELETE FROM mail_outbox").await;
+        sql.must("DELETE FROM sqlite_sequence").await;
+    }
+    assert_eq!(ids[0], ids[1]);
+    sql.close().await;
+}
+
 /// Without a column for the results, the mail is neither marked sent nor sent twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn m09_without_recorded_results_a_partly_refused_mail_fails_and_names_who_has_it() {

@@ -39,8 +39,8 @@ CREATE INDEX `mail_outbox_dispatch_claim` ON `mail_outbox` (`status`, `next_atte
 CREATE INDEX `mail_outbox_dispatch_lease` ON `mail_outbox` (`status`, `lease_until`);
 
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: Some(0), pool: 7, fields:
---   ["attachments", "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results",
---   "subject", "template", "text", "to", "traceparent", "variables"], joined: [] }
+--   ["attachments", "bcc", "cc", "created", "dedupe", "from", "headers", "html", "locale", "reply_to",
+--   "results", "subject", "template", "text", "to", "traceparent", "variables"], joined: [] }
 
 -- dispatch: claim 1, step 1: [Limit] -> Rows
 SELECT
@@ -88,6 +88,7 @@ SELECT
   CASE WHEN LENGTH(t.`attachments`) <= 65536 THEN t.`attachments` END,
   CASE WHEN LENGTH(t.`bcc_addresses`) <= 65536 THEN t.`bcc_addresses` END,
   CASE WHEN LENGTH(t.`cc_addresses`) <= 65536 THEN t.`cc_addresses` END,
+  CAST(t.`created_at` AS CHAR),
   CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END,
   CASE WHEN LENGTH(t.`from_address`) <= 65536 THEN t.`from_address` END,
   CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END,
@@ -129,6 +130,7 @@ SELECT
   t.`attachments`,
   t.`bcc_addresses`,
   t.`cc_addresses`,
+  CAST(t.`created_at` AS CHAR),
   t.`idempotency_key`,
   t.`from_address`,
   t.`headers`,
@@ -405,9 +407,9 @@ FOR UPDATE;
 
 -- dispatch: settle deferred, uniform, step 2: [One(Outcome("recipients")), One(Delay), Held] -> Nothing
 UPDATE `mail_outbox` AS t SET
+  t.`recipient_results` = COALESCE(?, t.`recipient_results`),
   t.`status` = 'queued',
   t.`lease_until` = NULL,
-  t.`recipient_results` = COALESCE(?, t.`recipient_results`),
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND
 WHERE t.`id` IN ({held});
@@ -435,9 +437,9 @@ UPDATE `mail_outbox` AS t
           )
       ) AS j
   ) AS v ON t.`id` = v.`id` SET
+  t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`status` = 'queued',
   t.`lease_until` = NULL,
-  t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`),
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
 WHERE t.`id` IN ({held});

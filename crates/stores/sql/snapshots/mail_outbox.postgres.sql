@@ -74,8 +74,8 @@ END
 $postrider$;
 
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments",
---   "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject", "template",
---   "text", "to", "traceparent", "variables"], joined: [] }
+--   "bcc", "cc", "created", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject",
+--   "template", "text", "to", "traceparent", "variables"], joined: [] }
 
 -- dispatch: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -167,6 +167,7 @@ SELECT
   CASE WHEN octet_length(t."attachments") <= 65536 THEN (t."attachments")::text END,
   CASE WHEN octet_length(t."bcc_addresses") <= 65536 THEN (t."bcc_addresses")::text END,
   CASE WHEN octet_length(t."cc_addresses") <= 65536 THEN (t."cc_addresses")::text END,
+  (t."created_at")::text,
   CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END,
   CASE WHEN octet_length(t."from_address") <= 65536 THEN (t."from_address")::text END,
   CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END,
@@ -189,6 +190,7 @@ SELECT
   (t."attachments")::text,
   (t."bcc_addresses")::text,
   (t."cc_addresses")::text,
+  (t."created_at")::text,
   (t."idempotency_key")::text,
   (t."from_address")::text,
   (t."headers")::text,
@@ -366,9 +368,9 @@ RETURNING (t."id")::bigint;
 
 -- dispatch: settle deferred, uniform: [One(Outcome("recipients")), One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
   "status" = 'queued',
   "lease_until" = NULL,
-  "recipient_results" = COALESCE($1::text, t."recipient_results"),
   "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => $2::float8)
 WHERE t."id" = ANY (($3::text[])::bigint[])
@@ -378,9 +380,9 @@ RETURNING (t."id")::bigint;
 
 -- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay)] -> Keys
 UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'queued',
   "lease_until" = NULL,
-  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "claimed_by" = NULL,
   "next_attempt_at" = now() + make_interval(secs => v."delay")
 FROM unnest(

@@ -72,8 +72,8 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_sent_state" ON "mail_outbox" ("id") WHER
 CREATE INDEX IF NOT EXISTS "mail_outbox_failed_state" ON "mail_outbox" ("id") WHERE "status" = 'failed';
 
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments",
---   "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject", "template",
---   "text", "to", "traceparent", "variables"], joined: [] }
+--   "bcc", "cc", "created", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject",
+--   "template", "text", "to", "traceparent", "variables"], joined: [] }
 
 -- dispatch: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS INTEGER)
@@ -252,6 +252,7 @@ RETURNING
     COALESCE(length(CAST("attachments" AS BLOB)), 0)
       + COALESCE(length(CAST("bcc_addresses" AS BLOB)), 0)
       + COALESCE(length(CAST("cc_addresses" AS BLOB)), 0)
+      + COALESCE(length(CAST("created_at" AS BLOB)), 0)
       + COALESCE(length(CAST("idempotency_key" AS BLOB)), 0)
       + COALESCE(length(CAST("from_address" AS BLOB)), 0)
       + COALESCE(length(CAST("headers" AS BLOB)), 0)
@@ -269,6 +270,7 @@ RETURNING
   CASE WHEN length(CAST("attachments" AS BLOB)) <= 65536 THEN "attachments" END,
   CASE WHEN length(CAST("bcc_addresses" AS BLOB)) <= 65536 THEN "bcc_addresses" END,
   CASE WHEN length(CAST("cc_addresses" AS BLOB)) <= 65536 THEN "cc_addresses" END,
+  CASE WHEN length(CAST("created_at" AS BLOB)) <= 65536 THEN "created_at" END,
   CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END,
   CASE WHEN length(CAST("from_address" AS BLOB)) <= 65536 THEN "from_address" END,
   CASE WHEN length(CAST("headers" AS BLOB)) <= 65536 THEN "headers" END,
@@ -289,6 +291,7 @@ SELECT
   t."attachments",
   t."bcc_addresses",
   t."cc_addresses",
+  t."created_at",
   t."idempotency_key",
   t."from_address",
   t."headers",
@@ -557,10 +560,10 @@ RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: settle deferred, uniform: [One(Outcome("recipients")), One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(?1, t."recipient_results"),
   "status" = 'queued',
   "lease_until" = NULL,
   "claimed_by" = NULL,
-  "recipient_results" = COALESCE(?1, t."recipient_results"),
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -594,10 +597,10 @@ RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: settle deferred, each: [Rows([Id, Fence(0), Outcome("recipients"), Delay])] -> Keys
 UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "status" = 'queued',
   "lease_until" = NULL,
   "claimed_by" = NULL,
-  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -628,10 +631,10 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_recipients' AS "o_recipients",
     value->>'delay' AS "delay" FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
-    value->>'o_recipients' AS "o_recipients",
   AND +t."status" = 'dispatching'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER);
