@@ -139,6 +139,7 @@ laws! {
     pools::pool_limit_over_workers [pools::no_pools] [J9] "The rows of a pool in flight never exceed its limit, however many workers claim at once.";
     pools::paused_pool_waits [pools::no_pools] [J9] "Rows of a paused pool wait unchanged, and are claimed after it is resumed.";
     pools::rate_over_workers [pools::no_pools] [J9] "A pool's rate holds for all workers together, determines the next due time, and counts only attempts.";
+    pools::postponed_row_counts [pools::no_pools] [J5 J9] "A row that its receiver postpones counts against the pool's rate; one that was never sent does not.";
     pools::clients_are_served_round_robin [pools::no_fairness] [J9] "A claim includes rows of every client, however many rows of one client wait.";
     pools::ordered_rows_need_permits [pools::no_ordered_pools] [J9] "Ordered rows need permits of their pool and stay in order; a full pool holds back only its own groups.";
     pools::run_ends_at_its_pools_limit [pools::no_ordered_pools] [J9] "A row that its pool holds back is not overtaken by rows of its group that need no pool.";

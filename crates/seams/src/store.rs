@@ -110,6 +110,16 @@ impl Settlement {
             hands_back: Vec::new(),
         }
     }
+
+    /// Whether the row comes back without a request to its target: a rate does not count it. A receiver that postpones
+    /// a row has answered, with a status.
+    pub fn is_untried(&self) -> bool {
+        match self.transition {
+            Transition::Released => true,
+            Transition::Deferred => !self.outcome.contains_key("status"),
+            _ => false,
+        }
+    }
 }
 
 /// Whether the fence allowed a write.

@@ -8,7 +8,7 @@ use postrider_seams::Claimed;
 use crate::cell::{Cell, Row};
 use crate::row;
 use crate::subject::Subject;
-use crate::test_case::{TestCase, Worker, retry_transient};
+use crate::test_case::{TestCase, Worker, retry_transient, settlement};
 use crate::test_table::{TestPoolLimits, TestedStore};
 
 use super::group_rows::modes;
@@ -166,6 +166,24 @@ pub(crate) async fn rate_over_workers(case: &TestCase) {
     case.table.set_pool("slow", TestPoolLimits { rate: Some(6000), ..TestPoolLimits::default() }).await;
     assert!(!claim_soon(&two, 10).await.is_empty(), "a new rate applies at once");
     rates_of_others(case, &one).await;
+}
+
+pub(crate) async fn postponed_row_counts(case: &TestCase) {
+    // One per minute is longer than this test waits.
+    case.table.set_pool("slow", TestPoolLimits { rate: Some(1), ..TestPoolLimits::default() }).await;
+    case.put_pooled(1, 2, Some("slow"), "a").await;
+    let worker = case.worker("one").await;
+    let first = worker.claim(10).await;
+    assert_eq!(first.len(), 1);
+    let mut untried = settlement(&first[0].lease, Transition::Deferred);
+    untried.outcome.remove("status");
+    worker.settle_one(untried).await;
+    let again = claim_soon(&worker, 10).await;
+    assert_eq!(again.len(), 1, "no request was made: the permit is refunded");
+    worker.settle_one(settlement(&again[0].lease, Transition::Deferred)).await;
+    assert!(worker.claim(10).await.is_empty(), "the receiver answered: the request counts");
+    let wait = retry_transient(|| worker.store.next_due()).await.expect("rows wait");
+    assert!(wait > Duration::from_secs(15), "{wait:?}");
 }
 
 /// Checks that each pool has its own rate, that a rate of zero allows nothing, and that a burst of one second is

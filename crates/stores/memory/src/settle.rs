@@ -1,6 +1,5 @@
 //! Settles rows: transitions guarded by the fence.
 
-use postrider_contract::Transition;
 use postrider_rows::TransitionInput;
 use postrider_seams::store::{Held, Settlement};
 
@@ -34,7 +33,7 @@ impl MemoryStore {
             envelope: &settlement.envelope,
             outcome: &settlement.outcome,
         };
-        if matches!(settlement.transition, Transition::Deferred | Transition::Released) {
+        if settlement.is_untried() {
             self.charge_pool(table, &settlement.lease.id, now, true);
         }
         if settlement.transition.ends_attempt() {

@@ -6,7 +6,6 @@ mod statements;
 
 use std::collections::{HashMap, HashSet};
 
-use postrider_contract::Transition;
 use postrider_seams::row::{Lease, RowId};
 use postrider_seams::store::{Class, Error, Held, Settlement};
 
@@ -35,12 +34,10 @@ impl OpenTable {
         }
         self.record_late(on, moves, &answers).await?;
         self.forgive(on, moves, &answers).await;
-        let untried = |settlement: &&Settlement| {
-            matches!(settlement.transition, Transition::Deferred | Transition::Released)
-        };
         let back =
             moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
-        let own = moves.iter().filter(untried).map(|settlement| settlement.lease.id.clone());
+        let own = moves.iter().filter(|settlement| settlement.is_untried());
+        let own = own.map(|settlement| settlement.lease.id.clone());
         self.refund(on, own.chain(back).collect()).await;
         Ok(answers)
     }
