@@ -1,19 +1,16 @@
-//! Claims rows, loads their content and extends leases.
+//! Claims rows and loads their content.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use postrider_contract::{Role, StateId, Transition};
-use postrider_rows::{
-    counters, due_at, extend_lease, has_attempts_left, is_blocked_by_sweep, matches_filter, state_of,
-};
+use postrider_rows::{counters, due_at, has_attempts_left, is_blocked_by_sweep, matches_filter, state_of};
 use postrider_seams::row::Detail;
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Claimed, Fields, Lease, RowId, Value};
 use rand::seq::SliceRandom as _;
 
 use crate::record::Record;
-use crate::requests::WriteResult;
 use crate::store::DynamoStore;
 
 impl DynamoStore {
@@ -104,7 +101,7 @@ impl DynamoStore {
             due => due,
         };
         let claimed = Claimed {
-            lease: lease(&after),
+            lease: lease_of(&after),
             counters: counters(&self.contract, self.stage(), &after.row),
             from: state_of(&self.contract, &before.row),
             group: None,
@@ -116,6 +113,7 @@ impl DynamoStore {
             size: 0,
             fields: Some(self.fields(&after)),
         };
+        self.unknown_fences.forget(&after.id);
         self.held.insert(after);
         Ok(Some(claimed))
     }
@@ -165,9 +163,14 @@ impl DynamoStore {
     /// Returns the record of a lease if the lease still holds.
     pub(crate) async fn record_of_lease(&self, lease: &Lease) -> Result<Option<Record>, Error> {
         let RowId::Text(id) = &lease.id else { return Ok(None) };
+        let given = lease.fence.first().and_then(Value::as_text);
         let holds = |record: &Record| {
             let state = state_of(&self.contract, &record.row);
-            record.fence() == lease.fence.first().and_then(Value::as_text)
+            let fence = record.fence();
+            let is_extended = || {
+                given.zip(fence).is_some_and(|(given, fence)| self.unknown_fences.may_be(id, given, fence))
+            };
+            (fence == given || is_extended())
                 && self.claimed_states().iter().any(|claimed| state == Some(*claimed))
         };
         if let Some(held_record) = self.held.get(id).filter(holds) {
@@ -181,25 +184,6 @@ impl DynamoStore {
         Ok(self.current(id).await?.map(|record| self.fields(&record)))
     }
 
-    pub(crate) async fn extend_one(&self, held: &Lease) -> Result<Option<Lease>, Error> {
-        let Some(before) = self.record_of_lease(held).await? else { return Ok(None) };
-        let no_detail = Detail::new();
-        let input = self.transition_input(&no_detail, None);
-        let mut row = extend_lease(&self.contract, self.stage(), &before.row, &input);
-        self.advance_updated_at(&before.row, &mut row, input.now);
-        let statement = self.target.update_meta(&self.layout, &before, &row, before.ttl);
-        let within = self.stage().lease.duration / 4;
-        match self.database.write("extend a lease", &[statement], within).await? {
-            WriteResult::Done => {
-                let after = self.after(&before, row, before.ttl);
-                let extended_lease = lease(&after);
-                self.held.insert(after);
-                Ok(Some(extended_lease))
-            }
-            WriteResult::Refused(_) => Ok(None),
-        }
-    }
-
     pub(crate) fn fields(&self, record: &Record) -> Fields {
         let value = |column: &String| record.row.get(column).cloned().unwrap_or_default();
         let values = self.field_columns.iter().map(value).chain(self.reached(record));
@@ -207,7 +191,7 @@ impl DynamoStore {
     }
 }
 
-fn lease(record: &Record) -> Lease {
+pub(crate) fn lease_of(record: &Record) -> Lease {
     let fence = record.fence().map_or(Value::Null, |text| Value::Text(text.to_owned()));
     Lease { id: RowId::Text(record.id.as_str().into()), fence: Box::new([fence]) }
 }

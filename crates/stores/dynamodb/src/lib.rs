@@ -12,6 +12,7 @@ mod clock;
 mod config;
 mod connect;
 mod error;
+mod extend;
 mod index_scan;
 mod inspect;
 mod layout;

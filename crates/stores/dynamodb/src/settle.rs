@@ -64,6 +64,7 @@ impl DynamoStore {
         let step = self.contract.lease_move(self.stage(), settlement.transition);
         let made = self.apply_move(&step, &before, &input).await?;
         self.held.remove(&before.id);
+        self.unknown_fences.forget(&before.id);
         if made.is_some() {
             self.clear_crashes(&before.id, settlement.transition).await?;
         }

@@ -14,6 +14,7 @@ use postrider_seams::{Claimed, Fields, Lease, Store, Want};
 use tokio::time::Instant;
 
 use crate::connect::Database;
+use crate::extend::UnknownFences;
 use crate::index_scan::ScanPositions;
 use crate::layout::{RECIPIENTS, RecordLayout};
 use crate::record::Record;
@@ -23,7 +24,7 @@ use crate::statement::TableTarget;
 /// The number of records per settle; each is its own transaction.
 const SETTLE_BATCH: usize = 100;
 /// Maximum of records in memory, even if many leases were lost.
-const HELD_LIMIT: usize = 10_000;
+pub(crate) const HELD_LIMIT: usize = 10_000;
 /// Time for which the last claim's result is used for the next due time.
 const VALID_FOR: Duration = Duration::from_secs(1);
 
@@ -38,6 +39,7 @@ pub struct DynamoStore {
     pub(crate) field_columns: Vec<String>,
     pub(crate) scan_positions: ScanPositions,
     pub(crate) held: HeldRecords,
+    pub(crate) unknown_fences: UnknownFences,
     /// Whether other workers claimed what the last claim wanted.
     pub(crate) contended: AtomicBool,
     pub(crate) settled_before: SettledBefore,
@@ -65,6 +67,7 @@ impl DynamoStore {
             field_columns: columns,
             scan_positions: ScanPositions::default(),
             held: HeldRecords::default(),
+            unknown_fences: UnknownFences::default(),
             contended: AtomicBool::new(false),
             settled_before: SettledBefore::default(),
             worker: format!("{:016x}", rand::random::<u64>()),
@@ -162,8 +165,7 @@ impl Store for DynamoStore {
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
-        let extensions = leases.iter().map(|lease| self.extend_one(lease)).collect();
-        self.database.in_parallel(extensions).await.into_iter().collect()
+        self.extend_all(leases).await
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {

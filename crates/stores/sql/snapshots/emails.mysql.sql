@@ -550,6 +550,13 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
+-- intake: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`claimed_by` = ?;
+
 -- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM (
@@ -2014,6 +2021,13 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
+-- send: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?;
+
 -- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM (
@@ -2870,6 +2884,13 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
+
+-- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`claimed_by` = ?;
 
 -- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -3782,6 +3803,13 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
+
+-- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`claimed_by` = ?;
 
 -- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)

@@ -547,6 +547,13 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
+-- intake: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."id")::text, (t."version")::text
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."claimed_by" = $2::text;
+
 -- intake: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
@@ -1693,6 +1700,13 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
 
+-- send: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."id")::text, (t."version")::text
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_by" = $2::text;
+
 -- send: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
 FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
@@ -2465,6 +2479,13 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
+
+-- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."id")::text, (t."version")::text
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = $2::text;
 
 -- sent_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text
@@ -3285,6 +3306,13 @@ WHERE t."id" = v."id"
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
 RETURNING (t."id")::text, (t."version")::text;
+
+-- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."id")::text, (t."version")::text
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = $2::text;
 
 -- failed_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::text

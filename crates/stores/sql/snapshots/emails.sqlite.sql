@@ -1437,6 +1437,13 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
+-- intake: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND t."claimed_by" = ?2;
+
 -- intake: stamp: [Limit] -> Keys
 UPDATE "emails" AS t SET "updated_at" = CASE
   WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -4584,6 +4591,13 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
+-- send: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?2;
+
 -- send: stamp: [Limit] -> Keys
 UPDATE "emails" AS t SET "updated_at" = CASE
   WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -6583,6 +6597,13 @@ WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND t."claimed_by" = ?2;
 
 -- sent_callback: stamp: [Limit] -> Keys
 UPDATE "emails" AS t SET "updated_at" = CASE
@@ -8757,6 +8778,13 @@ WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND t."claimed_by" = ?2;
 
 -- failed_callback: stamp: [Limit] -> Keys
 UPDATE "emails" AS t SET "updated_at" = CASE

@@ -760,6 +760,13 @@ SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held});
 
+-- notify: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.`locked_at` AS CHAR)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_by` = ?;
+
 -- notify: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
 FROM (

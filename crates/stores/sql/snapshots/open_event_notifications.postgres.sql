@@ -686,6 +686,13 @@ WHERE t."notification_id" = v."id"
   THEN true ELSE false END
 RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text;
 
+-- notify: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = $2::text;
+
 -- notify: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
 SELECT (t."notification_id")::bigint
 FROM "open_event_notifications" AS t,

@@ -1055,6 +1055,13 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER), CAST("locked_by" AS TEXT), CAST("locked_at" AS TEXT);
 
+-- notify: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."notification_id" AS INTEGER), CAST(t."locked_by" AS TEXT), CAST(t."locked_at" AS TEXT)
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" = ?2;
+
 -- notify: stamp: [Limit] -> Keys
 UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
   WHEN typeof(COALESCE(t."locked_at", t."created_at")) IN ('integer', 'real')

@@ -764,6 +764,13 @@ SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt
 FROM `Order` AS t
 WHERE t.`orderId` IN ({held});
 
+-- mail: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` = ?;
+
 -- mail: stamp, step 1: [Limit] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t

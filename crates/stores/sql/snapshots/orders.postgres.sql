@@ -522,6 +522,13 @@ WHERE t."orderId" = v."id"
   THEN true ELSE false END
 RETURNING (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text;
 
+-- mail: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" = $2::text;
+
 -- mail: stamp: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k

@@ -835,6 +835,13 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT);
 
+-- mail: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."orderId" AS TEXT), CAST(t."group" AS TEXT), CAST(t."lastAttemptAt" AS TEXT)
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND t."group" = ?2;
+
 -- mail: stamp: [Limit] -> Keys
 UPDATE "Order" AS t SET "lastAttemptAt" = CASE
   WHEN typeof(COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')

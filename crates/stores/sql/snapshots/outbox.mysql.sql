@@ -634,6 +634,13 @@ SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` IN ({held});
 
+-- publish: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_by` = ?;
+
 -- publish: stamp, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t

@@ -734,6 +734,13 @@ WHERE t."id" = v."id"
   THEN true ELSE false END
 RETURNING (t."id")::bigint, (t."version")::text;
 
+-- publish: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT (t."id")::bigint, (t."version")::text
+FROM "outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_by" = $2::text;
+
 -- publish: stamp: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k

@@ -1206,6 +1206,13 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT);
 
+-- publish: leases after a lost extension: [Ids, Owner] -> Leases
+SELECT CAST(t."id" AS INTEGER), CAST(t."version" AS TEXT)
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND t."claimed_by" = ?2;
+
 -- publish: stamp: [Limit] -> Keys
 UPDATE "outbox" AS t SET "claimed_at" = CASE
   WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')

@@ -74,9 +74,16 @@ impl OpenTable {
         let (written, standing) =
             tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
         written?;
-        let standing = standing?;
+        let mut standing = standing?;
         if begun.iter().any(|lease| !standing.contains(&lease.id)) {
+            let lost = begun.iter().filter(|lease| !standing.contains(&lease.id));
+            let renewed = self.renewed(on, lost).await?;
+            let again: Vec<Lease> = renewed.values().cloned().collect();
+            if !again.is_empty() {
+                standing.extend(self.still_held(on, &again).await?);
+            }
             let stand = begun.iter().filter(|lease| standing.contains(&lease.id));
+            let stand = stand.map(|lease| renewed.get(&lease.id).unwrap_or(lease));
             let marks: Vec<Mark> = stand.chain(others).map(mark).collect();
             self.write_marks(on, &marks).await?;
         }

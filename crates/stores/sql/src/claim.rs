@@ -126,6 +126,7 @@ impl OpenTable {
             }
             claimed.extend(read);
         }
+        self.unanswered.forget(claimed.iter().map(|row| &row.lease.id));
         if order.is_empty() { claimed } else { bind::in_order(claimed, &order) }
     }
 

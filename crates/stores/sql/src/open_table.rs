@@ -11,6 +11,7 @@ use crate::claim::join;
 use crate::claim::lost::KeptError;
 use crate::groups::cursor::GroupCursor;
 use crate::pools::cache::PoolCache;
+use crate::settle::unanswered::Unanswered;
 use crate::verify::missing;
 use crate::{Dialect, Shape, Statements, render};
 
@@ -36,6 +37,8 @@ pub struct OpenTable {
     pub(crate) crashed: Arc<Crashed>,
     /// The error of a claim that still returned rows.
     pub(crate) kept_error: Arc<KeptError>,
+    /// The leases whose last extension has no answer.
+    pub(crate) unanswered: Arc<Unanswered>,
 }
 
 impl OpenTable {
@@ -74,6 +77,7 @@ impl OpenTable {
             marks: crate::bind::instance_id().into(),
             crashed: Arc::default(),
             kept_error: Arc::default(),
+            unanswered: Arc::default(),
         })
     }
 

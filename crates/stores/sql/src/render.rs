@@ -43,6 +43,7 @@ pub fn render(
             .collect(),
         late: table.late(),
         extend: table.extend(),
+        renewed: table.renewed(),
         stamp: table.stamp(),
         place: table.place(),
         standing_leases: table.standing_leases(),

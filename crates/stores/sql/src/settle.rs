@@ -3,6 +3,7 @@
 pub(crate) mod batches;
 pub(crate) mod recipients;
 mod statements;
+pub(crate) mod unanswered;
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +19,19 @@ use crate::open_table::OpenTable;
 impl OpenTable {
     /// Settles rows, and returns for each whether its lease still held.
     pub async fn settle(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let mut answers = self.settle_once(on, moves).await?;
+        self.settle_renewed(on, moves, &mut answers).await?;
+        self.record_late(on, moves, &answers).await?;
+        self.forgive(on, moves, &answers).await;
+        let back =
+            moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
+        let own = moves.iter().filter(|settlement| settlement.is_untried());
+        let own = own.map(|settlement| settlement.lease.id.clone());
+        self.refund(on, own.chain(back).collect()).await;
+        Ok(answers)
+    }
+
+    async fn settle_once(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].hands_back.is_empty()).collect();
         let groups = self.grouped(moves, |at| moves[at].hands_back.is_empty())?;
         let mut answers = vec![Held::Lost; moves.len()];
@@ -32,13 +46,6 @@ impl OpenTable {
                 }
             }
         }
-        self.record_late(on, moves, &answers).await?;
-        self.forgive(on, moves, &answers).await;
-        let back =
-            moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
-        let own = moves.iter().filter(|settlement| settlement.is_untried());
-        let own = own.map(|settlement| settlement.lease.id.clone());
-        self.refund(on, own.chain(back).collect()).await;
         Ok(answers)
     }
 
@@ -106,14 +113,47 @@ impl OpenTable {
     }
 
     /// Extends leases and returns them with new fences; `None` for a lease that was lost.
+    ///
+    /// After an error the fences that were written are found again by the next call with these leases, of any verb.
     pub async fn extend(&self, on: &impl Driver, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         // A lease that cannot expire needs no extension.
         let Some(script) = &self.statements.extend else {
             return Ok(leases.iter().cloned().map(Some).collect());
         };
-        let mut sorted: Vec<&Lease> = leases.iter().collect();
+        match self.extend_all(on, script, leases).await {
+            Ok(mut extended) => {
+                self.unanswered.forget(leases.iter().map(|lease| &lease.id));
+                Ok(leases.iter().map(|lease| extended.remove(&lease.id)).collect())
+            }
+            Err(error) => {
+                self.note_unanswered(leases);
+                Err(error)
+            }
+        }
+    }
+
+    async fn extend_all(
+        &self,
+        on: &impl Driver,
+        script: &Script,
+        leases: &[Lease],
+    ) -> Result<HashMap<RowId, Lease>, Error> {
+        let mut extended = self.extend_once(on, script, leases.iter()).await?;
+        let lost = leases.iter().filter(|lease| !extended.contains_key(&lease.id));
+        let renewed = self.renewed(on, lost).await?;
+        extended.extend(self.extend_once(on, script, renewed.values()).await?);
+        Ok(extended)
+    }
+
+    async fn extend_once(
+        &self,
+        on: &impl Driver,
+        script: &Script,
+        leases: impl Iterator<Item = &Lease>,
+    ) -> Result<HashMap<RowId, Lease>, Error> {
+        let mut sorted: Vec<&Lease> = leases.collect();
         sorted.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        let mut extended: HashMap<RowId, Lease> = HashMap::with_capacity(leases.len());
+        let mut extended: HashMap<RowId, Lease> = HashMap::with_capacity(sorted.len());
         for part in sorted.chunks(self.batch) {
             let given = Values::leases(on.owner(), part.to_vec());
             let rows = on.run("extend leases", script, &given).await?.into_rows();
@@ -123,7 +163,7 @@ impl OpenTable {
                 }
             }
         }
-        Ok(leases.iter().map(|lease| extended.remove(&lease.id)).collect())
+        Ok(extended)
     }
 }
 

@@ -31,6 +31,9 @@ pub struct Statements {
     pub late: BTreeMap<Transition, Settle>,
     /// Yields `Leases`. Absent if a lease is kept without a write.
     pub extend: Option<Script>,
+    /// Yields those of [`Param::Ids`](crate::Param::Ids) that this worker holds. `Leases`. Only reads. Absent if it
+    /// cannot be known whether an extension without an answer has changed their fence, or if none does.
+    pub renewed: Option<Script>,
     /// Gives claimed rows without a claim time one, so that their lease can expire. `Keys`.
     pub stamp: Option<Script>,
     /// The name of this stage of this table in internal tables.

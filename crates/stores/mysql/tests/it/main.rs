@@ -4,6 +4,7 @@ mod collision;
 mod emails;
 mod groups;
 mod lane;
+mod lost_extensions;
 mod migrate;
 mod network;
 mod outage;

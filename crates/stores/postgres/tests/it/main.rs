@@ -3,6 +3,7 @@
 mod claim;
 mod groups;
 mod inspect;
+mod lost_extensions;
 mod migrate;
 mod network;
 mod outage;

@@ -17,7 +17,7 @@ use crate::server::{Server, contract, settlement, with_database};
 const GOES_ON: Duration = Duration::from_secs(10);
 
 /// A proxy to the test's server, and the URL through it.
-fn proxied(server: &Server) -> (Proxy, String) {
+pub fn proxied(server: &Server) -> (Proxy, String) {
     let (before, rest) = server.url.split_once("127.0.0.1:").expect("the server is on this host");
     let (port, after) = rest.split_once('/').expect("the URL names a database");
     let target = ([127, 0, 0, 1], port.parse::<u16>().expect("a port")).into();

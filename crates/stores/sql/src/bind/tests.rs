@@ -44,6 +44,7 @@ fn program() -> Statements {
         ]),
         late: BTreeMap::new(),
         extend: None,
+        renewed: None,
         stamp: None,
         place: "mail_outbox/dispatch".to_owned(),
         standing_leases: Script { steps: Vec::new() },

@@ -166,11 +166,7 @@ impl Table<'_> {
         // Its rows are those that a settle would find.
         let step = self.contract.lease_move(self.stage, Transition::Released);
         let writes = Writes { step, assignments };
-        let fences: Vec<String> =
-            self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column))).collect();
-        let mut columns = vec![self.key()];
-        columns.extend(fences);
-        let columns = columns.join(", ");
+        let columns = self.lease_columns();
         let steps = match self.dialect {
             Dialect::Postgres => {
                 let builder = StepBuilder::new(self, Source::Each);
@@ -197,5 +193,29 @@ impl Table<'_> {
             }
         };
         Some(Script { steps })
+    }
+
+    fn lease_columns(&self) -> String {
+        let fences = self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column)));
+        std::iter::once(self.key()).chain(fences).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the script that reads leases whose extension got no answer; `None` if an extension does not change the
+    /// fence, or if the table shows neither by its owner nor by a version who changed it.
+    pub fn renewed(&self) -> Option<Script> {
+        let fence = self.fence();
+        let extension = self.contract.extension(self.stage);
+        let changes = extension.iter().any(|one| fence.iter().any(|(_, column)| *column == one.column));
+        let owner = self.role(Role::Owner);
+        if !changes || (owner.is_none() && !self.stage.lease.fence.contains(&Role::Version)) {
+            return None;
+        }
+        let step = self.contract.lease_move(self.stage, Transition::Released);
+        let builder = StepBuilder::plain(self);
+        let mut parts = vec![builder.among(&self.id(), Param::Ids), self.in_states(step.from, Lookup::Check)];
+        parts.extend(owner.map(|owner| format!("{owner} = {}", builder.worker())));
+        let (columns, name) = (self.lease_columns(), self.name());
+        let text = format!("SELECT {columns}\nFROM {name} AS t\nWHERE {}", parts.join("\n  AND "));
+        Some(Script { steps: vec![builder.finish(&text, Yields::Leases)] })
     }
 }

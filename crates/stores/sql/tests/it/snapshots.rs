@@ -269,6 +269,7 @@ fn scripts(program: &Statements) -> Vec<(String, &Script)> {
         all.extend(remembering.map(|script| (format!("settle {transition}, remembering"), script)));
     }
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
+    all.extend(program.renewed.as_ref().map(|script| ("leases after a lost extension".to_owned(), script)));
     all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
     all.push(("leases that still hold".to_owned(), &program.standing_leases));
     if let Some(lost) = &program.lost_claims {
