@@ -12,6 +12,7 @@ mod databases;
 mod demo;
 mod emails;
 mod foreign_worker;
+mod half_open;
 mod help;
 mod json;
 mod lost_answers;

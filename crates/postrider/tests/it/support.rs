@@ -9,6 +9,7 @@ pub mod guardian;
 pub mod installation;
 pub mod journal;
 pub mod relay;
+pub mod slow_relay;
 pub mod sql;
 pub mod wait;
 pub mod webhook_receiver;

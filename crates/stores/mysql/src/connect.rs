@@ -93,6 +93,7 @@ impl Database {
         let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
         let limits = Limits {
             connections,
+            hurried: deadline,
             acquire: settings.acquire_timeout,
             connect: CONNECT,
             lifetime: Some(Duration::from_mins(30)),

@@ -105,6 +105,7 @@ impl Database {
         let connections = settings.connections.max(1);
         let limits = Limits {
             connections,
+            hurried: deadline,
             acquire: settings.acquire_timeout,
             connect: CONNECT,
             lifetime: Some(Duration::from_mins(30)),

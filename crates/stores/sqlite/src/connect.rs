@@ -82,7 +82,14 @@ impl Database {
         let pool = |connections: u32, options: SqliteConnectOptions| {
             Pool::new(
                 Connector(options),
-                Limits { connections, acquire: wait, connect: wait, lifetime: None, idle: None },
+                Limits {
+                    connections,
+                    hurried: Duration::ZERO,
+                    acquire: wait,
+                    connect: wait,
+                    lifetime: None,
+                    idle: None,
+                },
             )
         };
         Ok(Self {

@@ -7,8 +7,9 @@
 //!
 //! After a missed deadline the peer may be gone, and every other open connection may be dead as well. All of them are
 //! *suspect* from then on: idle ones are dropped instead of tried one after the other, and those in use no longer count
-//! against the pool's size. The same applies when a server has become read-only: after a fail-over all sessions on the
-//! old primary are read-only.
+//! against the pool's size. Calls that move rows get a last second for their answer, so that a lane does not wait for
+//! the full deadline of one dead connection after the other. The same applies when a server has become read-only: after
+//! a fail-over all sessions on the old primary are read-only.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// Milliseconds between attempts to connect to a server that refuses connections or is starting.
 const PAUSES: [u64; 5] = [10, 30, 100, 250, 500];
+/// Maximum wait for the answer to a hurried call whose connection has become suspect.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 /// Maximum wait for the peer during an orderly close.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -58,6 +61,9 @@ pub trait Connect: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub connections: u32,
+    /// Time limit of hurried calls, those that move rows. Calls with a longer one (maintenance) may keep it although their
+    /// connection is suspect. Zero if no call is hurried, because no peer can vanish.
+    pub hurried: Duration,
     /// Maximum wait for a connection.
     pub acquire: Duration,
     /// Time limit of one attempt to connect.
@@ -280,7 +286,7 @@ pub struct Bound<C: Connect> {
 impl<C: Connect> Bound<C> {
     /// Runs a call; errs if it gets no answer before the deadline.
     pub async fn run<T>(self, work: impl Future<Output = Result<T, C::Error>> + Send) -> Result<T, C::Error> {
-        let end = Instant::now() + self.within;
+        let mut end = Instant::now() + self.within;
         let mut suspicion = self.pool.0.suspicion.subscribe();
         tokio::pin!(work);
         tokio::select! {
@@ -289,6 +295,9 @@ impl<C: Connect> Bound<C> {
             // The sender lives as long as the pool, which `self` keeps alive.
             _ = suspicion.wait_for(|now| *now != self.generation) => {
                 drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+                if self.within <= self.pool.0.limits.hurried {
+                    end = end.min(Instant::now() + LAST_WAIT);
+                }
             }
             () = tokio::time::sleep_until(end) => return self.missed(),
         }

@@ -80,7 +80,8 @@ impl Connect for Fake {
 }
 
 fn pool(connections: u32) -> Pool<Fake> {
-    let limits = Limits { connections, acquire: SHORT, connect: SHORT, lifetime: None, idle: None };
+    let limits =
+        Limits { connections, hurried: SHORT, acquire: SHORT, connect: SHORT, lifetime: None, idle: None };
     Pool::new(Fake::default(), limits)
 }
 
@@ -172,6 +173,26 @@ async fn long_calls_that_hang_leave_room_for_others() {
     assert_eq!(long.await.expect("it does not panic"), Err(Failure::NoAnswer));
     drop((first, second));
     assert_eq!(call(&pool, Ok(())).await.1, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hurried_call_on_a_suspect_connection_ends_within_a_second() {
+    let pool = pool(4);
+    let first = tokio::spawn({
+        let pool = pool.clone();
+        async move { hang(&pool, SHORT).await }
+    });
+    tokio::time::sleep(SHORT.mul_f64(0.8)).await;
+    let late = Instant::now();
+    let call = |within| {
+        let pool = pool.clone();
+        async move { (hang(&pool, within).await, late.elapsed()) }
+    };
+    // The first call reports that the server is gone one second after these two began.
+    let ((hurried, end), (patient, patient_end)) = tokio::join!(call(SHORT), call(LONG));
+    assert_eq!(first.await.expect("it does not panic"), Err(Failure::NoAnswer));
+    assert_eq!((hurried, end), (Err(Failure::NoAnswer), Duration::from_secs(2)));
+    assert_eq!((patient, patient_end), (Err(Failure::NoAnswer), LONG), "maintenance keeps its own limit");
 }
 
 #[tokio::test(start_paused = true)]
