@@ -44,6 +44,9 @@ pub struct Settings {
 /// Time limit of one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(3);
 
+/// Maximum idle time of a connection. The server closes sessions that stay silent for longer (`session.rs`).
+pub(crate) const IDLE: Duration = Duration::from_mins(1);
+
 /// Factor of the time limit for calls that may take long.
 const PATIENT: u32 = 4;
 
@@ -97,7 +100,7 @@ impl Database {
             acquire: settings.acquire_timeout,
             connect: CONNECT,
             lifetime: Some(Duration::from_mins(30)),
-            idle: Some(Duration::from_mins(10)),
+            idle: Some(IDLE),
         };
         let pool = Pool::new(Connector::new(options, deadline, long_deadline), limits);
         let instance = bind::instance_id().into();

@@ -195,7 +195,8 @@ impl Connect for Connector {
 /// Returns the settings of a session. Custom plans: the literals must match the partial indexes, and a generic plan
 /// made on an empty table would be kept when it is full. No bitmap scans: our statements read an index in order and
 /// stop early, while a bitmap scan of a long group reads and sorts all of it. No JIT: the statements are short. The
-/// idle timeout ends transactions of workers that are gone, which releases their row locks.
+/// idle timeout ends transactions of workers that are gone, which releases their row locks; the TCP settings end
+/// sessions whose peer is gone, in the middle of an answer too.
 fn session_settings(timeout: Duration, most: Duration) -> Vec<(&'static str, String)> {
     let millis = |duration: Duration| duration.as_millis().max(1).to_string();
     vec![
@@ -208,6 +209,7 @@ fn session_settings(timeout: Duration, most: Duration) -> Vec<(&'static str, Str
         ("tcp_keepalives_idle", "30".to_owned()),
         ("tcp_keepalives_interval", "10".to_owned()),
         ("tcp_keepalives_count", "3".to_owned()),
+        ("tcp_user_timeout", "30000".to_owned()),
     ]
 }
 

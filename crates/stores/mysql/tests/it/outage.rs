@@ -1,6 +1,8 @@
 use std::time::Duration;
 
+use postrider_seams::row::Value;
 use postrider_seams::store::{Class, Store as _, Want};
+use postrider_sql::driver::execute::{Execute as _, Statement};
 use postrider_store_mysql::{Database, Settings};
 
 use crate::server::{contract, with_database};
@@ -77,6 +79,22 @@ async fn g5_a_session_is_utc_and_read_committed_whatever_the_server_says() {
         let off =
             "SELECT ABS(TIMESTAMPDIFF(SECOND, last_attempt_at, UTC_TIMESTAMP(6))) <= 5 FROM mail_outbox";
         assert_eq!(server.text(off).await.as_deref(), Some("1"));
+    })
+    .await;
+}
+
+/// The server's own limit is hours, for which it would keep the row locks of a worker that vanished.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_stays_silent_is_ended_by_the_server() {
+    with_database(|server| async move {
+        let settings = Settings { timeout: Duration::from_mins(5), ..Settings::new(&server.url) };
+        for (database, expected) in
+            [(server.database(), 90), (Database::connect(&settings).expect("settings"), 330)]
+        {
+            let sql = "SELECT CAST(@@SESSION.wait_timeout AS SIGNED)".to_owned();
+            let answers = database.transact("read", &[Statement { sql, args: Vec::new() }]).await;
+            assert_eq!(answers.expect("an answer")[0].rows[0], [Value::Int(expected)]);
+        }
     })
     .await;
 }

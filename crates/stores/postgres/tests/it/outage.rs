@@ -1,6 +1,8 @@
 use std::time::Duration;
 
+use postrider_seams::row::Value;
 use postrider_seams::store::{Class, Store as _, Want};
+use postrider_sql::driver::execute::{Execute as _, Statement};
 use postrider_store_postgres::{Database, Settings};
 
 use crate::server::{contract, with_database};
@@ -73,6 +75,19 @@ async fn what_an_operator_must_fix_is_misconfigured() {
             error.class == Class::Misconfigured && !format!("{error:?}").contains("hunter2"),
             "{error:?}"
         );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_when_its_peer_is_gone() {
+    with_database(|server| async move {
+        let sql = "SELECT current_setting('tcp_user_timeout'), current_setting('tcp_keepalives_idle'), \
+                   current_setting('idle_in_transaction_session_timeout')"
+            .to_owned();
+        let answers = server.database().transact("read", &[Statement { sql, args: Vec::new() }]).await;
+        let expected = ["30000", "30", "8s"].map(|text| Value::Text(text.to_owned()));
+        assert_eq!(answers.expect("an answer")[0].rows[0], expected);
     })
     .await;
 }
