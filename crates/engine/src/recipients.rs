@@ -1,12 +1,17 @@
 //! The result of each recipient of a mail: what the store must remember, and how a row's reason describes it.
 //!
 //! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
-//! lists every recipient who did not get the mail.
+//! lists every recipient who did not get the mail, and what is stored fits into one column or attribute.
 
 use postrider_contract::{FINGERPRINT, REMEMBERED, RESULTS};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Failure, Outcome, Value};
+
+use crate::decide::compact;
+
+/// The longest results that are stored, in bytes: a TEXT column of MySQL holds 65,535, and an item of DynamoDB 400 KB.
+const STORED_LIMIT: usize = 64_000;
 
 /// The recipients of a mail that did not reach all of them.
 #[derive(Debug)]
@@ -79,6 +84,9 @@ pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcom
 /// store already remembers results of this row. It is a JSON object with the mail's fingerprint, so that it cannot be
 /// confused with a column of the row: results stored outside the table may belong to a deleted row whose id was reused.
 pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, envelope: &Detail, detail: &mut Detail) {
+    if let Some(shorter) = detail.get("recipients").and_then(Value::as_text).and_then(shortened) {
+        detail.insert("recipients".to_owned(), Value::Text(shorter));
+    }
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
     if (before || mixed.is_some_and(Mixed::differ))
         && let Some(recipients) = detail.get("recipients").and_then(Value::as_text)
@@ -89,3 +97,30 @@ pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, envelope: &Detail, 
         detail.insert(REMEMBERED.to_owned(), Value::Text(kept));
     }
 }
+
+/// Returns results that are too long to be stored with shorter replies, never with other addresses or results; `None` if
+/// they fit.
+fn shortened(text: &str) -> Option<String> {
+    if text.len() <= STORED_LIMIT {
+        return None;
+    }
+    let mut recipients: Vec<Recipient> = serde_json::from_str(text).ok()?;
+    let mut longest = recipients.iter().map(|one| one.reply.len()).max()?;
+    loop {
+        longest /= 2;
+        for one in &mut recipients {
+            if longest == 0 {
+                one.reply.clear();
+            } else if one.reply.len() > longest {
+                one.reply = compact(&one.reply, longest);
+            }
+        }
+        let shorter = serde_json::to_string(&recipients).ok()?;
+        if shorter.len() <= STORED_LIMIT || longest == 0 {
+            return Some(shorter);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
