@@ -1,5 +1,7 @@
 //! Ordered groups on a real server: query plans, indexes for each mode, and rows that another session has locked.
 
+use std::sync::{Arc, Mutex};
+
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Finding, Inspect as _, Level};
@@ -34,16 +36,16 @@ fn missing<'a>(findings: &'a [Finding], index: &str) -> Option<&'a Finding> {
     findings.iter().find(|finding| finding.level == Level::Warning && finding.text.contains(&text))
 }
 
-/// The plan that the server chooses without hints.
-async fn plan(server: &Server, step: &Step) -> String {
+/// The statement with literals for its parameters.
+fn with_values(step: &Step, cursor: &str, groups: &str) -> String {
     let mut sql = step.sql.clone();
     for (index, bind) in step.params.iter().enumerate().rev() {
         let value = match bind {
-            Param::Cursor => "'k-00500'",
+            Param::Cursor => cursor,
             Param::Fresh => "200",
             Param::GroupsWanted => "10",
             Param::Jumps => "2000",
-            Param::Groups => "ARRAY['k-00001', 'k-00002', 'k-00003']",
+            Param::Groups => groups,
             Param::Run => "50",
             Param::Limit => "500",
             Param::Owner => "'worker'",
@@ -51,6 +53,12 @@ async fn plan(server: &Server, step: &Step) -> String {
         };
         sql = sql.replace(&format!("${}", index + 1), value);
     }
+    sql
+}
+
+/// The plan that the server chooses without hints.
+async fn plan(server: &Server, step: &Step) -> String {
+    let sql = with_values(step, "'k-00500'", "ARRAY['k-00001', 'k-00002', 'k-00003']");
     let lines: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!("EXPLAIN {sql}")))
         .fetch_all(&server.sql)
         .await
@@ -80,6 +88,88 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
         }
     })
     .await;
+}
+
+/// Delivers half of a backlog of 1,000 keys, and returns the buffers that the two statements of the next claim read.
+/// With `pinned` a transaction that is older than the drain keeps every version of the delivered rows.
+async fn buffers_of_the_next_claim(server: Server, pinned: bool) -> [u64; 2] {
+    let store = server.open("outbox", "publish").await;
+    insert(&server, 1000, 10).await;
+    server.run("VACUUM ANALYZE outbox").await;
+    let mut old = server.sql.begin().await.expect("a transaction");
+    let _old = if pinned {
+        old.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.expect("a level");
+        old.execute("SELECT count(*) FROM outbox").await.expect("a snapshot");
+        Some(old)
+    } else {
+        old.rollback().await.expect("no snapshot");
+        None
+    };
+    for _ in 0..10 {
+        let rows = claim(&store, 500).await;
+        assert_eq!(rows.len(), 500);
+        let moves: Vec<_> = rows.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+        assert_eq!(store.settle(&moves).await.expect("settle"), vec![Held::Held; 500]);
+    }
+    server.run("VACUUM outbox").await;
+    // Keys are claimed in their order: the cursor is at the last one that was delivered.
+    let last = "SELECT max(partition_key) FROM outbox WHERE status = 'DELIVERED'";
+    let cursor = format!("'{}'", server.text(last).await.expect("a key"));
+    let next = format!(
+        "ARRAY(SELECT DISTINCT partition_key FROM outbox WHERE partition_key > {cursor} ORDER BY 1 LIMIT 10)"
+    );
+    let groups = store.opened().statements.groups.as_ref().expect("outbox has groups");
+    let [look, take] = &*groups.after[0].steps else { panic!("two statements") };
+    let mut buffers = [0; 2];
+    for (step, read) in [look, take].into_iter().zip(&mut buffers) {
+        let sql = with_values(step, &cursor, &next);
+        // The first run marks index entries of rows that nobody sees any more.
+        for _ in 0..2 {
+            *read = buffers_of(&server, &sql).await;
+        }
+    }
+    buffers
+}
+
+/// Runs a statement as the store does, rolls it back, and returns the number of buffers that it read.
+async fn buffers_of(server: &Server, sql: &str) -> u64 {
+    let mut transaction = server.sql.begin().await.expect("a transaction");
+    for setting in ["enable_bitmapscan = off", "jit = off"] {
+        transaction
+            .execute(AssertSqlSafe(format!("SET LOCAL {setting}")))
+            .await
+            .expect("as the store has it");
+    }
+    let explain = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) {sql}");
+    let lines: Vec<String> =
+        sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut *transaction).await.expect("it explains");
+    transaction.rollback().await.expect("nothing is kept");
+    // The first line is that of the whole plan: "Buffers: shared hit=33 read=2".
+    let line = lines.iter().find_map(|line| line.split_once("Buffers: shared ")).expect("it counts buffers");
+    let counts = line.1.split(' ').filter(|part| part.starts_with("hit=") || part.starts_with("read="));
+    counts.filter_map(|part| part.split_once('=')?.1.parse::<u64>().ok()).sum()
+}
+
+/// A transaction that is open for hours keeps all versions of delivered rows, and their index entries. Claims of a
+/// backlog continue behind them.
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_claims_of_a_backlog_read_no_delivered_rows_that_an_old_transaction_keeps() {
+    let measured = Arc::new(Mutex::new(Vec::new()));
+    for pinned in [false, true] {
+        let measured = Arc::clone(&measured);
+        with_database(move |server| async move {
+            let buffers = buffers_of_the_next_claim(server, pinned).await;
+            measured.lock().unwrap().push(buffers);
+        })
+        .await;
+    }
+    let measured = measured.lock().unwrap();
+    for (free, pinned) in measured[0].iter().zip(&measured[1]) {
+        assert!(
+            *pinned <= 2 * free + 100,
+            "each claim reads {pinned} buffers instead of {free}: {measured:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
