@@ -125,7 +125,7 @@ pub async fn dispatch_jobs() -> Case {
     .await;
     let counted = Counted {
         table: "dispatch_jobs",
-        dead: "status IN ('DEAD', 'BLOCKED', 'CANCELLED')",
+        dead: "status = 'ERROR' AND next_attempt_at IS NULL",
         delivered: "status = 'COMPLETED'",
         attempts: "attempt_count",
     };
