@@ -15,7 +15,7 @@ use crate::audit::Change;
 use crate::job::GroupCommit;
 use crate::schema::Validators;
 use crate::sql::{
-    Answer, Dialect, Insert, NewRow, Plain, RowReader, SqlBuilder, Statement, Table, now, time_text,
+    Answer, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table, now, time_text,
 };
 use crate::target::TargetDns;
 use crate::validation::is_id;
@@ -38,7 +38,7 @@ impl Default for Settings {
 
 /// The webhook domain on one database.
 pub struct Hub {
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     pub(crate) settings: Settings,
     pub(crate) encryption: Option<Arc<dyn EncryptSecret>>,
     pub(crate) cursor_key: hmac::Key,
@@ -53,7 +53,7 @@ impl Hub {
     /// Opens the hub on a database whose tables exist. `encryption` encrypts generated secrets; without it none can be
     /// generated.
     pub async fn open(
-        database: Arc<dyn Plain>,
+        database: Arc<dyn Execute>,
         settings: Settings,
         encryption: Option<Arc<dyn EncryptSecret>>,
     ) -> Result<Self, Error> {
@@ -100,7 +100,7 @@ impl Hub {
         })
     }
 
-    pub(crate) fn database(&self) -> &dyn Plain {
+    pub(crate) fn database(&self) -> &dyn Execute {
         &*self.database
     }
 
@@ -212,7 +212,7 @@ impl Hub {
     }
 }
 
-async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
+async fn clock(database: &dyn Execute) -> Result<Moment, Error> {
     let dialect = database.dialect();
     let query = SqlBuilder::new(dialect, format!("SELECT {}", time_text(dialect, now(dialect))));
     let answers = database.transact("read the clock", &[query.finish()]).await?;
@@ -223,7 +223,7 @@ async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
 /// Returns the microseconds by which the database's clock is ahead of this machine's; negative if it is behind.
 ///
 /// The error is at most half the duration of the query.
-pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
+pub async fn clock_offset(database: &dyn Execute) -> Result<i64, Error> {
     let before = Moment::now().micros();
     let database_time = clock(database).await?.micros();
     let after = Moment::now().micros();
@@ -231,7 +231,7 @@ pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
 }
 
 /// Returns the key that signs cursors. All instances share it; the first one creates it.
-async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
+async fn cursor_key(database: &dyn Execute) -> Result<String, Error> {
     let dialect = database.dialect();
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the system has randomness");

@@ -7,7 +7,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use url::Url;
 
-use crate::sql::{Dialect, NEWEST, Plain, RowReader, SqlBuilder, Statement, quoted, status_for_lists};
+use crate::sql::{Dialect, Execute, NEWEST, RowReader, SqlBuilder, Statement, quoted, status_for_lists};
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
@@ -20,7 +20,7 @@ const API_COLUMNS: [(&str, &str); 4] = [
 ];
 
 /// Returns the missing statements in order. The table of jobs must exist; the migration of its contract creates it.
-pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
+pub async fn plan(database: &dyn Execute) -> Result<Vec<String>, Error> {
     let dialect = database.dialect();
     let existing = ExistingSchema::read(database).await?;
     let mut statements: Vec<String> = API_COLUMNS
@@ -46,7 +46,7 @@ pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
 ///
 /// Idempotent, and safe while another instance does the same. A unique index that existing duplicates prevent is
 /// reported in the result and is no error.
-pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
+pub async fn apply(database: &dyn Execute) -> Result<Vec<String>, Error> {
     let statements = plan(database).await?;
     let mut executed = Vec::new();
     for text in statements {
@@ -58,7 +58,7 @@ pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
             Err(_) if !plan(database).await?.contains(&text) => {}
             // Existing duplicates prevent the index: report it, but do not fail.
             Err(_) if text.starts_with("CREATE UNIQUE INDEX") => {
-                executed.push(postrider_sql::run::migrate::not_made(&text));
+                executed.push(postrider_sql::ddl::migrate::not_made(&text));
             }
             Err(error) => return Err(error),
         }
@@ -68,7 +68,7 @@ pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
 }
 
 /// Sets the allowed hosts of accounts created before that column: the hosts of their subscriptions, or any host.
-async fn set_missing_allowed_hosts(database: &dyn Plain) -> Result<(), Error> {
+async fn set_missing_allowed_hosts(database: &dyn Execute) -> Result<(), Error> {
     let dialect = database.dialect();
     let query = "SELECT a.id, s.target_url FROM service_accounts AS a LEFT JOIN dispatch_subscriptions AS s \
                  ON s.service_account_id = a.id WHERE a.allowed_hosts IS NULL";
@@ -159,7 +159,7 @@ struct ExistingSchema {
 }
 
 impl ExistingSchema {
-    async fn read(database: &dyn Plain) -> Result<Self, Error> {
+    async fn read(database: &dyn Execute) -> Result<Self, Error> {
         let statements = catalog_queries(database.dialect())
             .map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
         let mut answers =

@@ -9,7 +9,7 @@ mod table;
 
 pub use postrider_sql::Dialect;
 pub use postrider_sql::bind::tsid;
-pub use postrider_sql::plain::{Answer, Plain, Statement};
+pub use postrider_sql::driver::execute::{Answer, Execute, Statement};
 
 pub use builder::SqlBuilder;
 pub use dialect::{NEWEST, client_key, now, now_plus, quoted, status_for_lists, time_text};

@@ -11,7 +11,7 @@ use postrider_hub::access::{Actor, NewKey, Role, Scope};
 use postrider_hub::{EncryptSecret, Hub, Settings, migrate};
 use postrider_seams::Backend;
 use postrider_seams::migrate::{Migrate, Options};
-use postrider_sql::plain::Plain;
+use postrider_sql::driver::execute::Execute;
 use sqlx::{
     AssertSqlSafe, Connection as _, Executor as _, MySqlConnection, MySqlPool, PgConnection, PgPool,
     SqlitePool,
@@ -44,7 +44,7 @@ enum Sql {
 
 /// A database with an open hub, for one test.
 pub struct Fixture {
-    pub database: Arc<dyn Plain>,
+    pub database: Arc<dyn Execute>,
     pub hub: Arc<Hub>,
     /// The store of a lane that delivers jobs.
     pub lane: Option<Arc<dyn Backend>>,
@@ -89,7 +89,7 @@ impl Resolve for Book {
 }
 
 impl Fixture {
-    async fn new(database: Arc<dyn Plain>, jobs: Arc<dyn Migrate>, sql: Sql) -> Self {
+    async fn new(database: Arc<dyn Execute>, jobs: Arc<dyn Migrate>, sql: Sql) -> Self {
         jobs.apply(Options::default()).await.expect("the jobs' table");
         migrate::apply(&*database).await.expect("the hub's tables");
         let hub = Hub::open(Arc::clone(&database), Settings::default(), Some(Arc::new(Reversed))).await;

@@ -13,7 +13,7 @@ use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Backend, ClockOffset, Migrate, Produce, Queue, Secrets, Transport};
 use postrider_sender::Reliable;
-use postrider_sql::plain::Plain;
+use postrider_sql::driver::execute::Execute;
 use tempfile::TempDir;
 use {
     postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql,
@@ -175,7 +175,7 @@ impl Wiring {
     }
 
     /// Opens a store for internal tables.
-    pub fn internal_tables(&self, store: &str) -> Result<Arc<dyn Plain>, Error> {
+    pub fn internal_tables(&self, store: &str) -> Result<Arc<dyn Execute>, Error> {
         match self.database_named(store) {
             Database::Postgres(database) => Ok(Arc::new((**database).clone())),
             Database::Mysql(database) => Ok(Arc::new(database.clone())),

@@ -6,7 +6,7 @@ use super::{DispatchJob, DispatchStatus, JobDraft, NewJob, enum_name};
 use crate::access::Actor;
 use crate::audit;
 use crate::sql::{
-    Answer, ColumnType, Dialect, Insert, NewRow, Plain, RowReader, SqlBuilder, Statement, client_key, now,
+    Answer, ColumnType, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, client_key, now,
     source_column, source_value, tsid,
 };
 use crate::{Error, Hub};
@@ -92,7 +92,7 @@ impl Hub {
 
 /// Writes jobs, their metadata and their audit entries, and runs the queries `reads` at the end of the transaction.
 pub(super) async fn write(
-    database: &dyn Plain,
+    database: &dyn Execute,
     jobs: &[(&Actor, &JobDraft)],
     reads: Vec<Statement>,
 ) -> Result<(JobsByKey, Vec<Answer>), Error> {

@@ -17,7 +17,7 @@ use super::view::{job_queries, read_jobs};
 use super::{DispatchJob, JobDraft};
 use crate::Error;
 use crate::access::Actor;
-use crate::sql::Plain;
+use crate::sql::Execute;
 
 /// Number of concurrent transactions: while one waits for the disk, the next one fills.
 const WRITERS: usize = 2;
@@ -35,14 +35,14 @@ struct PendingJob {
 }
 
 pub(crate) struct GroupCommit {
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     pending: Mutex<VecDeque<PendingJob>>,
     writers: Arc<Semaphore>,
 }
 
 impl GroupCommit {
     /// Creates the group commit for jobs on this database.
-    pub fn new(database: Arc<dyn Plain>) -> Arc<Self> {
+    pub fn new(database: Arc<dyn Execute>) -> Arc<Self> {
         let writers = Arc::new(Semaphore::new(WRITERS));
         Arc::new(Self { database, pending: Mutex::default(), writers })
     }

@@ -1,6 +1,6 @@
 //! SQL builder: keeps the text of a statement and the values of its placeholders in step.
 
-use postrider_sql::plain::Arg;
+use postrider_sql::driver::execute::Arg;
 
 use super::dialect::{now, now_plus, quoted};
 use super::{ColumnType, Dialect, NewRow, Statement, Table};

@@ -7,7 +7,7 @@ use postrider_hub::access::Role;
 use postrider_hub::job::{Created, DispatchStatus, Filter};
 use postrider_hub::{Error, Hub, Settings};
 use postrider_sql::Dialect;
-use postrider_sql::plain::{Answers, Plain, Statement};
+use postrider_sql::driver::execute::{Answers, Execute, Statement};
 use serde_json::json;
 
 use crate::fixture::{Fixture, on_every_database, root};
@@ -112,12 +112,12 @@ async fn j06_a_retry_removes_only_an_expiry_that_has_passed(fixture: &Fixture) {
 
 /// A database on which another statement is executed just before the hub's own.
 struct Overtaken {
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     doing: &'static str,
     first: Statement,
 }
 
-impl Plain for Overtaken {
+impl Execute for Overtaken {
     fn dialect(&self) -> Dialect {
         self.database.dialect()
     }
@@ -141,11 +141,11 @@ async fn late(fixture: &Fixture, doing: &'static str, sql: String) -> Hub {
 
 /// A database on which another process has just inserted the same ids; this happens once.
 struct Twin {
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     came: AtomicBool,
 }
 
-impl Plain for Twin {
+impl Execute for Twin {
     fn dialect(&self) -> Dialect {
         self.database.dialect()
     }

@@ -7,17 +7,17 @@ use postrider_hub::page::PageQuery;
 use postrider_hub::{Hub, Moment, Settings};
 use postrider_seams::row::Value;
 use postrider_sql::Dialect;
-use postrider_sql::plain::{Answers, Arg, Plain, Statement};
+use postrider_sql::driver::execute::{Answers, Arg, Execute, Statement};
 
 use crate::fixture::{self, Fixture, root};
 
 /// A database that records the statements executed on it.
 struct RecordingDatabase {
-    inner: Arc<dyn Plain>,
+    inner: Arc<dyn Execute>,
     statements: Mutex<Vec<Statement>>,
 }
 
-impl Plain for RecordingDatabase {
+impl Execute for RecordingDatabase {
     fn dialect(&self) -> Dialect {
         self.inner.dialect()
     }
@@ -39,7 +39,7 @@ impl RecordingDatabase {
 }
 
 /// Returns the query plan of a statement, one line per step: the last column of each row.
-async fn explain(database: &dyn Plain, sql: &str, args: Vec<Arg>) -> String {
+async fn explain(database: &dyn Execute, sql: &str, args: Vec<Arg>) -> String {
     let words = if database.dialect() == Dialect::Sqlite { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
     let statement = Statement { sql: format!("{words} {sql}"), args };
     let answer = database.transact("explain", &[statement]).await.expect("a plan").remove(0);

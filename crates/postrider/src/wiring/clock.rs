@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use postrider_sql::plain::Plain;
+use postrider_sql::driver::execute::Execute;
 use postrider_store_dynamodb as dynamodb;
 
 /// A clock other than this machine's: that of a database server or a service.
 pub enum StoreClock {
-    Sql(Arc<dyn Plain>),
+    Sql(Arc<dyn Execute>),
     DynamoDb(Box<dynamodb::Database>),
 }
 

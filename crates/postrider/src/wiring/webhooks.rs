@@ -14,7 +14,7 @@ use postrider_hub::account::WebhookAuthType;
 use postrider_hub::{Credentials, EncryptSecret, Hub, SubscriptionState};
 use postrider_seams::store::Error;
 use postrider_secrets::SecretResolver;
-use postrider_sql::plain::Plain;
+use postrider_sql::driver::execute::Execute;
 use postrider_transport_webhook::Settings;
 use tokio::sync::OnceCell;
 
@@ -26,13 +26,13 @@ const GONE: &str = "its receiver answered 410 Gone";
 
 /// The hub of a lane's store, opened at first use.
 pub struct HubDirectory {
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     hub: OnceCell<Hub>,
 }
 
 impl HubDirectory {
     /// Wraps the database; the hub is not opened yet.
-    pub fn new(database: Arc<dyn Plain>) -> Self {
+    pub fn new(database: Arc<dyn Execute>) -> Self {
         Self { database, hub: OnceCell::new() }
     }
 

@@ -38,13 +38,3 @@ pub use render::render;
 pub use script::{Dialect, Field, Layout, Param, Script, Step, Yields};
 pub use shape::{Shape, ShapeColumn};
 pub use statements::*;
-
-/// The names of [`driver::execute`] before `Run` and `Plain` became one trait; kept for callers.
-pub mod plain {
-    pub use crate::driver::execute::{Answer, Answers, Arg, Execute as Plain, Statement};
-}
-
-/// The path of some items before the folders of verbs; kept for callers.
-pub mod run {
-    pub use crate::ddl::migrate;
-}

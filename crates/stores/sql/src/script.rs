@@ -18,7 +18,7 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One statement, with the dialect's placeholders in the order of `binds`.
+/// One statement, with the dialect's placeholders in the order of `params`.
 ///
 /// They are `$1…` on PostgreSQL and `?1…` on SQLite (each bind once, even if used repeatedly), and `?` on MySQL (a bind
 /// for every use). On MySQL a [`Param::Held`] or [`Param::Ids`] is the marker `{held}` or `{ids}`, which the store
@@ -52,7 +52,7 @@ pub enum Yields {
     Other,
 }
 
-/// A value that a step params.
+/// A value that a step binds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Param {
     Limit,

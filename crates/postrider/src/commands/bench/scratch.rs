@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use postrider_contract::Contract;
 use postrider_seams::Value;
 use postrider_seams::migrate::Options;
-use postrider_sql::plain::{Plain, Statement};
+use postrider_sql::driver::execute::{Execute, Statement};
 
 use super::rate;
 use crate::commands::CommandContext;
@@ -24,7 +24,7 @@ const COMMITS: Duration = Duration::from_secs(1);
 /// Two scratch tables on the store of one lane; [`ScratchTables::drop_all`] removes them.
 pub struct ScratchTables<'a> {
     context: &'a CommandContext,
-    database: Arc<dyn Plain>,
+    database: Arc<dyn Execute>,
     lanes: [LaneSettings; 2],
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum Source {
     Contract { reason: Option<String> },
 }
 
-/// A statement under construction, with its params.
+/// A statement under construction, with what it binds.
 pub(crate) struct StepBuilder<'a> {
     pub table: &'a Table<'a>,
     pub source: Source,

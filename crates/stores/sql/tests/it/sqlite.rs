@@ -36,7 +36,7 @@ async fn open(name: &str, stage: usize, time: Option<&str>) -> Bench {
     bench
 }
 
-/// The values that a test params; a list of keys is a JSON array.
+/// The values that a test binds; a list of keys is a JSON array.
 #[derive(Default)]
 struct Values {
     keys: String,
