@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 use crate::access::Actor;
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{Dialect, Insert, NewRow, RowReader, Statement, Table, columns, source_column, tsid};
+use crate::sql::{
+    Clauses as _, Dialect, Insert, NewRow, RowReader, Statement, Table, columns, source_column, tsid,
+};
 use crate::{Error, Hub, Moment};
 
 const TABLE: Table = Table {

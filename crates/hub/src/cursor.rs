@@ -7,7 +7,7 @@ use ring::hmac;
 
 use crate::access::Actor;
 use crate::page::{MAX_PAGE_SIZE, Page, PageQuery};
-use crate::sql::{Dialect, NEWEST, RowReader, SqlBuilder};
+use crate::sql::{Clauses as _, Dialect, NEWEST, RowReader, SqlBuilder};
 use crate::{Error, Hub, Moment};
 
 /// The position where a page ended.
@@ -59,9 +59,9 @@ impl ListOrder {
             Some(PagePosition { created, id }) => query
                 // An index can start from this condition.
                 .push(" AND t.created_at <= ")
-                .time(created)
+                .moment(created)
                 .push(" AND (t.created_at < ")
-                .time(created)
+                .moment(created)
                 .push(" OR t.id < ")
                 .text(&id)
                 .push(")"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::account::WebhookAuthType;
 use crate::audit::Change;
-use crate::sql::{NewRow, SqlBuilder};
+use crate::sql::{self, Clauses as _, NewRow, SqlBuilder};
 use crate::validation::is_id;
 use crate::{Error, Hub};
 
@@ -86,7 +86,7 @@ impl Hub {
     /// Pauses a subscription whose receiver answered 410 Gone, until an operator resumes it (J5).
     pub async fn pause_gone_subscription(&self, subscription: &str, reason: &str) -> Result<(), Error> {
         let row = NewRow::new().flag("paused", true).text("paused_reason", reason.to_owned());
-        let update = SqlBuilder::update(self.dialect(), "dispatch_subscriptions", row);
+        let update = sql::update(self.dialect(), "dispatch_subscriptions", row);
         let change = Change::new("pause", "subscription", subscription).detail("reason", reason);
         self.update_by_id("pause a subscription", subscription, update, change.system_entry(self.dialect()))
             .await

@@ -15,7 +15,8 @@ use crate::audit::Change;
 use crate::job::GroupCommit;
 use crate::schema::Validators;
 use crate::sql::{
-    Answer, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table, now, time_text,
+    self, Answer, Clauses as _, Dialect, Execute, Insert, NewRow, RowReader, SqlBuilder, Statement, Table,
+    now, time_text,
 };
 use crate::target::TargetDns;
 use crate::validation::is_id;
@@ -152,12 +153,12 @@ impl Hub {
 
     /// Starts a query for all columns of a table, to which conditions can be appended with ` AND …`.
     pub(crate) fn select(&self, table: &Table) -> SqlBuilder {
-        SqlBuilder::select(self.dialect(), table)
+        sql::select(self.dialect(), table)
     }
 
     /// Starts `UPDATE … SET …` with the values of the row.
     pub(crate) fn update(&self, table: &Table, row: NewRow) -> SqlBuilder {
-        SqlBuilder::update(self.dialect(), table.name, row)
+        sql::update(self.dialect(), table.name, row)
     }
 
     /// Returns the row of a table with this id; `None` if there is none or the id does not have the form of one.

@@ -6,7 +6,7 @@
 use ring::digest::{SHA256, digest};
 
 use crate::access::{Actor, hex};
-use crate::sql::{Insert, NewRow, SqlBuilder, Statement};
+use crate::sql::{Clauses as _, Insert, NewRow, SqlBuilder, Statement};
 use crate::{Error, Hub};
 
 /// How long a key is stored, in seconds.

@@ -7,7 +7,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use url::Url;
 
-use crate::sql::{Dialect, Execute, NEWEST, RowReader, SqlBuilder, Statement, quoted, status_for_lists};
+use crate::sql::{Dialect, Execute, NEWEST, RowReader, SqlBuilder, Statement, status_for_lists};
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
@@ -139,7 +139,7 @@ fn for_dialect(dialect: Dialect, text: &str) -> String {
         sql = sql.replace(placeholder, forms[at]);
     }
     for name in ["key", "value", "status", "code", "source", "mode", "sequence", "role", "at", "action"] {
-        sql = sql.replace(&format!("{{{name}}}"), &quoted(dialect, name));
+        sql = sql.replace(&format!("{{{name}}}"), &dialect.quoted(name));
     }
     for column in ["client_id", "event_id", "subscription_id", "idempotency_key"] {
         let partial = format!(" WHERE {column} IS NOT NULL");

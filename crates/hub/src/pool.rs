@@ -7,7 +7,7 @@ use crate::access::Actor;
 use crate::audit::Change;
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{NewRow, RowReader, Table, columns, tsid};
+use crate::sql::{Clauses as _, NewRow, RowReader, Table, columns, tsid};
 use crate::validation::Faults;
 use crate::{Error, Hub, Moment};
 

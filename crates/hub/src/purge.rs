@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sql::{Dialect, SqlBuilder, now_plus, quoted};
+use crate::sql::{Dialect, SqlBuilder, now_plus};
 use crate::{Error, Hub};
 
 /// Maximum number of entries per statement, so that a purge does not block writers of the log.
@@ -31,7 +31,7 @@ impl Hub {
     fn delete_oldest_entries(&self, retention: Duration) -> SqlBuilder {
         let dialect = self.dialect();
         let seconds = i64::try_from(retention.as_secs()).unwrap_or(i64::MAX);
-        let old = format!("{} < {}", quoted(dialect, "at"), now_plus(dialect, -seconds));
+        let old = format!("{} < {}", dialect.quoted("at"), now_plus(dialect, -seconds));
         match dialect {
             Dialect::Mysql => {
                 self.sql(format!("DELETE FROM postrider_audit WHERE {old} ORDER BY id LIMIT "))

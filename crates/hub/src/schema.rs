@@ -14,7 +14,7 @@ use self::validators::try_compile;
 pub(crate) use self::validators::{Payload, Validators};
 use crate::access::Actor;
 use crate::audit::Change;
-use crate::sql::{Insert, NewRow, RowReader, Table, columns};
+use crate::sql::{Clauses as _, Insert, NewRow, RowReader, Table, columns};
 use crate::validation::Faults;
 use crate::{Error, Fault, Hub, Moment};
 

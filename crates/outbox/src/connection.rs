@@ -1,35 +1,15 @@
-//! The traits for the three databases: their SQL dialects, and an insert that tolerates an existing idempotency key.
+//! The traits for the three databases: an insert that tolerates an existing idempotency key.
 
 use std::future::Future;
 
 use crate::insert::Insert;
-use crate::{Enqueued, Error, Times};
+use crate::{Enqueued, Error};
 
 /// A connection or an open transaction of sqlx: `&mut *transaction`.
 ///
 /// The trait is sealed. It is implemented for sqlx's `PgConnection`, `MySqlConnection` and `SqliteConnection`, each
 /// with its feature.
 pub trait Connection: InsertRow {}
-
-/// The SQL dialect of a database, as far as an insert needs it.
-pub trait Dialect {
-    const QUOTE: char;
-    /// The type of time columns in the reference tables.
-    const TIMES: Times;
-    /// Whether the casts of a table apply. Other databases assign text to columns of any type.
-    const CASTS: bool;
-
-    /// The placeholder of the `n`th bound value, counted from 1.
-    fn placeholder(n: usize) -> String;
-    /// The expression for the current time of the database, in UTC.
-    fn now(times: Times) -> String;
-    /// The expression for the current time plus a number of microseconds.
-    fn after(times: Times, micros: &str) -> String;
-    /// The expression for a time given in microseconds since 1970.
-    fn at(times: Times, micros: &str) -> String;
-    /// The expression for a column as text.
-    fn as_text(column: &str) -> String;
-}
 
 /// The supertrait that seals [`Connection`].
 pub trait InsertRow: Send {
@@ -43,7 +23,7 @@ pub trait InsertRow: Send {
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "sqlite"))]
 macro_rules! bind_values {
     ($query:expr, $statement:expr) => {
-        $statement.bound.iter().fold($query, |query, value| match value {
+        $statement.args.iter().fold($query, |query, value| match value {
             $crate::insert::BoundValue::Borrowed(text) => query.bind(*text),
             $crate::insert::BoundValue::Owned(text) => query.bind(text.as_str()),
             $crate::insert::BoundValue::Int(number) => query.bind(*number),
@@ -61,15 +41,15 @@ pub const TRIES: usize = 5;
 /// Implements the insert of a database whose INSERT can do nothing if the key exists.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 macro_rules! insert_or_find {
-    ($connection:ty) => {
+    ($connection:ty, $dialect:expr) => {
         impl $crate::connection::Connection for $connection {}
 
         impl $crate::connection::InsertRow for $connection {
             async fn insert(&mut self, insert: &Insert<'_>) -> Result<Enqueued, Error> {
-                let statement = insert.render_idempotent::<Self>()?;
-                let existing = insert.select_existing::<Self>();
+                let statement = insert.render_idempotent($dialect)?;
+                let existing = insert.select_existing($dialect);
                 for _ in 0..$crate::connection::TRIES {
-                    let query = sqlx::query_scalar::<_, String>(AssertSqlSafe(statement.text.as_str()));
+                    let query = sqlx::query_scalar::<_, String>(AssertSqlSafe(statement.sql.as_str()));
                     let query = $crate::connection::bind_values!(query, statement);
                     // Fetches all rows, not only the first: on SQLite an unfinished statement keeps its lock.
                     let mut ids = query.fetch_all(&mut *self).await.map_err(|cause| insert.failed(cause))?;

@@ -1,12 +1,12 @@
 //! A new row as an INSERT statement: its fields, its values and its SQL. Pure; the modules of the databases execute it.
-//!
-//! The library renders its few statements itself: applications must not depend on the crates of the engine.
 
-use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use crate::connection::Dialect;
-use crate::{Error, Table};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use postrider_sql_builder::Statement;
+use postrider_sql_builder::{Dialect, SqlBuilder};
+
+use crate::{Error, Table, Times};
 
 /// The earliest time at which the row may be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,12 +39,6 @@ pub struct Insert<'a> {
     pub dedupe: Option<&'a str>,
     pub id: Option<&'a str>,
     values: Vec<(String, Value<'a>)>,
-}
-
-/// The SQL of a statement and its bound values.
-pub struct Statement<'a> {
-    pub text: String,
-    pub bound: Vec<BoundValue<'a>>,
 }
 
 impl<'a> Insert<'a> {
@@ -106,40 +100,61 @@ impl<'a> Insert<'a> {
     }
 
     /// Renders `INSERT INTO … VALUES (…)`; an error if a time is before 1970 or after the year 9999.
-    pub fn render<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
-        let mut list = ValueList { text: String::new(), bound: Vec::new() };
-        for (field, value) in &self.values {
-            let separator = if list.text.is_empty() { "" } else { ", " };
-            let rendered = list.render::<D>(self.table, field, value)?;
-            write!(list.text, "{separator}{rendered}").expect("writing to a String never fails");
+    pub fn render(&self, dialect: Dialect) -> Result<SqlBuilder<BoundValue<'a>>, Error> {
+        let names: Vec<String> = self.values.iter().map(|(field, _)| self.column(dialect, field)).collect();
+        let start = format!("INSERT INTO {} ({}) VALUES (", self.table_name(dialect), names.join(", "));
+        let mut insert = SqlBuilder::new(dialect, start);
+        for (index, (field, value)) in self.values.iter().enumerate() {
+            let rendered = self.value(&mut insert, field, value)?;
+            insert = insert.push(if index == 0 { "" } else { ", " }).push(&rendered);
         }
-        let names: Vec<String> = self.values.iter().map(|(field, _)| self.column::<D>(field)).collect();
-        let text =
-            format!("INSERT INTO {} ({}) VALUES ({})", self.table_name::<D>(), names.join(", "), list.text);
-        Ok(Statement { text, bound: list.bound })
+        Ok(insert.push(")"))
+    }
+
+    fn value(
+        &self,
+        insert: &mut SqlBuilder<BoundValue<'a>>,
+        field: &str,
+        value: &Value<'a>,
+    ) -> Result<String, Error> {
+        let dialect = insert.dialect();
+        let times = self.table.chosen_times().unwrap_or_else(|| Times::of_reference_tables(dialect));
+        Ok(match value {
+            Value::Bound(bound) => {
+                let placeholder = insert.bind_bare(bound.clone());
+                self.cast(dialect, field, placeholder)
+            }
+            Value::Sql(text) => text.clone(),
+            Value::Now | Value::Due(Due::Now) => times.now(dialect),
+            Value::Due(Due::After(delay)) => {
+                times.after(dialect, &insert.bind_bare(BoundValue::Int(micros(*delay)?)))
+            }
+            Value::Due(Due::At(moment)) => {
+                let since = moment.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| Error::Time)?;
+                times.at(dialect, &insert.bind_bare(BoundValue::Int(micros(since)?)))
+            }
+        })
     }
 
     /// Renders an INSERT that does nothing if the idempotency key exists, and otherwise returns the id.
     ///
     /// It names the unique index of the key, so that other conflicts remain errors.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub fn render_idempotent<D: Dialect>(&self) -> Result<Statement<'a>, Error> {
-        let Statement { text, bound } = self.render::<D>()?;
-        let ending = match self.dedupe {
-            Some(_) => format!(" ON CONFLICT ({}) DO NOTHING", self.column::<D>("dedupe")),
-            None => String::new(),
-        };
-        let id = D::as_text(&self.column::<D>("id"));
-        Ok(Statement { text: format!("{text}{ending} RETURNING {id}"), bound })
+    pub fn render_idempotent(&self, dialect: Dialect) -> Result<Statement<BoundValue<'a>>, Error> {
+        let mut insert = self.render(dialect)?;
+        if self.dedupe.is_some() {
+            insert = insert.push(&format!(" ON CONFLICT ({}) DO NOTHING", self.column(dialect, "dedupe")));
+        }
+        let id = as_text(dialect, &self.column(dialect, "id"));
+        Ok(insert.push(&format!(" RETURNING {id}")).finish())
     }
 
     /// Renders the query for the id and key of the existing row with this idempotency key.
-    pub fn select_existing<D: Dialect>(&self) -> String {
-        let key = self.column::<D>("dedupe");
-        let wanted = cast::<D>(self.table, "dedupe", D::placeholder(1));
-        let (id, found, place) =
-            (D::as_text(&self.column::<D>("id")), D::as_text(&key), self.table_name::<D>());
-        format!("SELECT {id}, {found} FROM {place} WHERE {key} = {wanted}")
+    pub fn select_existing(&self, dialect: Dialect) -> String {
+        let key = self.column(dialect, "dedupe");
+        let wanted = self.cast(dialect, "dedupe", dialect.placeholder(1));
+        let (id, found) = (as_text(dialect, &self.column(dialect, "id")), as_text(dialect, &key));
+        format!("SELECT {id}, {found} FROM {} WHERE {key} = {wanted}", self.table_name(dialect))
     }
 
     /// Checks that `found`, which the database considers equal, is exactly the given key.
@@ -153,12 +168,21 @@ impl<'a> Insert<'a> {
     }
 
     /// Returns the quoted column of a field.
-    pub fn column<D: Dialect>(&self, field: &str) -> String {
-        quote::<D>(self.table.column_of(field).unwrap_or(field))
+    fn column(&self, dialect: Dialect, field: &str) -> String {
+        dialect.quoted(self.table.column_of(field).unwrap_or(field))
     }
 
-    fn table_name<D: Dialect>(&self) -> String {
-        self.table.name().split('.').map(quote::<D>).collect::<Vec<_>>().join(".")
+    fn table_name(&self, dialect: Dialect) -> String {
+        dialect.quoted_path(self.table.name())
+    }
+
+    /// Casts a value to the type that the table names for the field. Only PostgreSQL needs it: other databases assign
+    /// text to columns of any type.
+    fn cast(&self, dialect: Dialect, field: &str, value: String) -> String {
+        match self.table.cast_of(field) {
+            Some(sql_type) if dialect == Dialect::Postgres => format!("CAST({value} AS {sql_type})"),
+            _ => value,
+        }
     }
 
     /// Wraps an error of the database with the name of the table.
@@ -172,49 +196,10 @@ impl<'a> Insert<'a> {
     }
 }
 
-fn quote<D: Dialect>(name: &str) -> String {
-    format!("{}{name}{}", D::QUOTE, D::QUOTE)
-}
-
-fn cast<D: Dialect>(table: &Table, field: &str, value: String) -> String {
-    match table.cast_of(field) {
-        Some(sql_type) if D::CASTS => format!("CAST({value} AS {sql_type})"),
-        _ => value,
-    }
-}
-
-/// The values of an INSERT, as rendered so far.
-struct ValueList<'a> {
-    text: String,
-    bound: Vec<BoundValue<'a>>,
-}
-
-impl<'a> ValueList<'a> {
-    fn render<D: Dialect>(&mut self, table: &Table, field: &str, value: &Value<'a>) -> Result<String, Error> {
-        let times = table.chosen_times().unwrap_or(D::TIMES);
-        Ok(match value {
-            Value::Bound(bound) => {
-                let place = self.bind::<D>(bound.clone());
-                cast::<D>(table, field, place)
-            }
-            Value::Sql(text) => text.clone(),
-            Value::Now | Value::Due(Due::Now) => D::now(times),
-            Value::Due(Due::After(delay)) => {
-                let place = self.bind::<D>(BoundValue::Int(micros(*delay)?));
-                D::after(times, &place)
-            }
-            Value::Due(Due::At(moment)) => {
-                let since = moment.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| Error::Time)?;
-                let place = self.bind::<D>(BoundValue::Int(micros(since)?));
-                D::at(times, &place)
-            }
-        })
-    }
-
-    fn bind<D: Dialect>(&mut self, bound: BoundValue<'a>) -> String {
-        self.bound.push(bound);
-        D::placeholder(self.bound.len())
-    }
+/// Returns the expression for a column as text.
+fn as_text(dialect: Dialect, column: &str) -> String {
+    let text = if dialect == Dialect::Mysql { "CHAR" } else { "text" };
+    format!("CAST({column} AS {text})")
 }
 
 /// Converts to microseconds; an error after the year 9999, which no database supports.

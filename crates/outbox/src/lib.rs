@@ -33,6 +33,7 @@ mod insert;
 mod mail;
 mod record;
 mod table;
+mod times;
 
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -45,7 +46,8 @@ pub use connection::Connection;
 pub use error::Error;
 pub use mail::{Attachment, Mail, Mailbox};
 pub use record::Record;
-pub use table::{Table, Times};
+pub use table::Table;
+pub use times::Times;
 
 /// A row that is in the table; other transactions see it after the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

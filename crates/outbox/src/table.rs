@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Error, check};
+use crate::{Error, Times, check};
 
 /// Fields of both tables that the library fills itself, and their columns.
 const ROW: [(&str, &str); 5] = [
@@ -39,15 +39,6 @@ const MAIL: [(&str, &str); 15] = [
     ("dedupe", "idempotency_key"),
     ("priority", "priority"),
 ];
-
-/// The type of the table's time columns, which hold UTC. SQLite always stores ISO 8601 text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Times {
-    /// Columns with a time zone: `timestamptz`, or MySQL's `TIMESTAMP`. Default on PostgreSQL.
-    Zoned,
-    /// Columns without a time zone that hold UTC: `timestamp`, or `DATETIME`. Default on MySQL.
-    Utc,
-}
 
 /// A table with its columns. Fields have the names that Postrider's contracts give them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,8 @@ pub struct Member {
 enum Kind {
     /// How configuration is read, which depends on none of our crates.
     Config,
+    /// The SQL builder, which depends on no crate at all, because applications compile it.
+    SqlBuilder,
     Contract,
     Seams,
     Engine,
@@ -34,7 +36,7 @@ enum Kind {
     Composers,
     Mail,
     Server,
-    /// The producer library for applications, which depends on none of our crates.
+    /// The producer library for applications, which depends on none of our crates but the SQL builder.
     Producer,
     /// The binary, the bench and the conformance suite, which may use every backend.
     Everything,
@@ -49,6 +51,7 @@ impl Kind {
             "contract" => Self::Contract,
             "seams" => Self::Seams,
             "engine" => Self::Engine,
+            "sql-builder" => Self::SqlBuilder,
             "stores/sql" => Self::Sql,
             "queues" => Self::Queues,
             "composers" => Self::Composers,
@@ -63,72 +66,28 @@ impl Kind {
         }
     }
 
-    /// The kinds of our crates that it must not depend on.
-    fn forbidden(self) -> &'static [Self] {
-        use Kind::{
-            Composers, Contract, Engine, Everything, Mail, Queues, Server, Sql, Store, Tooling, Transport,
+    /// Whether it may depend on our crates of this kind.
+    fn may_use(self, needed: Self) -> bool {
+        let allowed: &[Self] = match self {
+            Self::Config | Self::SqlBuilder | Self::Mail => &[],
+            Self::Contract => &[Self::Config],
+            Self::Producer => &[Self::SqlBuilder],
+            Self::Seams => &[Self::Config, Self::Contract],
+            Self::Engine | Self::Composers | Self::Sql | Self::Store | Self::Server | Self::Other => {
+                &[Self::Config, Self::Contract, Self::Seams]
+            }
+            Self::Transport | Self::Queues => &[Self::Config, Self::Seams, Self::Other],
+            Self::Everything | Self::Tooling => return true,
         };
-        match self {
-            Self::Config => &[
-                Contract,
-                Self::Seams,
-                Engine,
-                Sql,
-                Store,
-                Transport,
-                Queues,
-                Composers,
-                Mail,
-                Server,
-                Self::Producer,
-                Everything,
-                Tooling,
-                Self::Other,
-            ],
-            Self::Contract => &[
-                Self::Seams,
-                Engine,
-                Sql,
-                Store,
-                Transport,
-                Queues,
-                Composers,
-                Mail,
-                Server,
-                Self::Producer,
-                Everything,
-                Tooling,
-                Self::Other,
-            ],
-            Self::Producer => &[
-                Self::Config,
-                Contract,
-                Self::Seams,
-                Engine,
-                Sql,
-                Store,
-                Transport,
-                Queues,
-                Composers,
-                Mail,
-                Server,
-                Everything,
-                Tooling,
-                Self::Other,
-            ],
-            Self::Seams | Self::Sql | Self::Mail => {
-                &[Engine, Store, Transport, Queues, Composers, Server, Everything, Tooling]
-            }
-            Self::Engine => &[Sql, Store, Transport, Queues, Composers, Mail, Server, Everything, Tooling],
-            Self::Store => &[Engine, Store, Transport, Queues, Composers, Mail, Server, Everything, Tooling],
-            Self::Transport => {
-                &[Contract, Engine, Sql, Store, Transport, Queues, Composers, Server, Everything, Tooling]
-            }
-            Queues => &[Contract, Engine, Sql, Store, Composers, Server, Everything, Tooling],
-            Self::Composers => &[Engine, Sql, Store, Transport, Queues, Server, Everything, Tooling],
-            Self::Server | Self::Other => &[Store, Transport, Queues, Everything, Tooling],
-            Self::Everything | Self::Tooling => &[],
-        }
+        let further: &[Self] = match self {
+            Self::Composers => &[Self::Mail],
+            Self::Sql => &[Self::SqlBuilder],
+            Self::Store | Self::Other => &[Self::SqlBuilder, Self::Sql, Self::Other],
+            Self::Queues => &[Self::Transport],
+            Self::Server => &[Self::Engine, Self::Other],
+            _ => &[],
+        };
+        allowed.contains(&needed) || further.contains(&needed)
     }
 
     /// Whether indirect dependencies count as well. A transport may reach a contract through the types of the seams.
@@ -136,8 +95,9 @@ impl Kind {
         matches!(self, Self::Config | Self::Contract | Self::Seams | Self::Engine | Self::Sql)
     }
 
-    fn forbidden_third_party(self) -> &'static [&'static str] {
-        match self {
+    fn forbids_third_party(self, name: &str) -> bool {
+        let forbidden: &[&str] = match self {
+            Self::SqlBuilder => return true,
             Self::Config | Self::Contract => {
                 &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"]
             }
@@ -151,7 +111,8 @@ impl Kind {
                 &["tokio", "async-trait", "axum", "hyper", "reqwest", "rustls", "clap", "tracing"]
             }
             Self::Everything | Self::Tooling | Self::Other => &[],
-        }
+        };
+        forbidden.contains(&name)
     }
 }
 
@@ -188,8 +149,10 @@ pub fn check(members: &[Member]) -> Vec<Violation> {
         let kind = Kind::of(&member.folder);
         for needed in dependencies(member, kind, &ours) {
             let forbidden = match ours.get(needed.as_str()) {
-                Some(other) => kind.forbidden().contains(&Kind::of(&other.folder)),
-                None => kind.forbidden_third_party().contains(&needed.as_str()),
+                // Reached again through the kinds that it may use.
+                Some(other) if other.name == member.name => false,
+                Some(other) => !kind.may_use(Kind::of(&other.folder)),
+                None => kind.forbids_third_party(&needed),
             };
             if forbidden {
                 let path = format!("{}/Cargo.toml", member.folder);

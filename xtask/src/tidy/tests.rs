@@ -257,13 +257,14 @@ fn with_dependency(name: &str, dependency: &str) -> Vec<String> {
         member("contract", "crates/contract", &["config", "serde"]),
         member("seams", "crates/seams", &["contract", "tokio"]),
         member("engine", "crates/engine", &["contract", "seams", "tokio"]),
-        member("sql", "crates/stores/sql", &["contract"]),
+        member("sql-builder", "crates/sql-builder", &[]),
+        member("sql", "crates/stores/sql", &["contract", "sql-builder"]),
         member("postgres", "crates/stores/postgres", &["contract", "seams", "sql", "sqlx", "tokio"]),
         member("memory", "crates/stores/memory", &["contract", "seams"]),
         member("smtp", "crates/transports/smtp", &["seams", "tokio"]),
         member("file", "crates/transports/file", &["seams"]),
         member("server", "crates/server", &["seams", "axum"]),
-        member("outbox", "crates/outbox", &["sqlx"]),
+        member("outbox", "crates/outbox", &["sql-builder", "sqlx"]),
         member("conformance", "crates/conformance", &["engine", "memory"]),
         member("postrider", "crates/postrider", &["engine", "postgres", "memory", "smtp", "file", "server"]),
     ];
@@ -300,6 +301,9 @@ fn crates_depend_only_on_what_the_architecture_allows() {
         ("outbox", "contract"),
         ("outbox", "sql"),
         ("outbox", "tokio"),
+        ("sql-builder", "config"),
+        ("sql-builder", "serde"),
+        ("engine", "sql-builder"),
         ("file", "postrider"),
     ] {
         assert_eq!(with_dependency(name, dependency), [format!("{name} must not depend on {dependency}")]);

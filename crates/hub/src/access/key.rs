@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{Actor, Role, Scope};
 use crate::audit::Change;
 use crate::idempotency::IdempotentRequest;
-use crate::sql::{Dialect, Insert, NewRow, RowReader, Statement, Table, columns, now, tsid};
+use crate::sql::{Clauses as _, Dialect, Insert, NewRow, RowReader, Statement, Table, columns, now, tsid};
 use crate::validation::Faults;
 use crate::{Error, Hub, Moment};
 

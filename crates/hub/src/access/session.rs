@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq as _;
 use super::Actor;
 use super::key::{self, hashed, hex};
 use crate::audit::Change;
-use crate::sql::{Insert, NewRow, Table, columns, now_plus, tsid};
+use crate::sql::{Clauses as _, Insert, NewRow, Table, columns, now_plus, tsid};
 use crate::{Error, Hub, Moment};
 
 /// Lifetime of a session, in seconds. Activity does not extend it.

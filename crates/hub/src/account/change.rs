@@ -14,7 +14,7 @@ use super::{SignatureAlgorithm, WebhookAuthType};
 use crate::access::{Actor, Scope};
 use crate::audit::Change;
 use crate::job::enum_name;
-use crate::sql::{NewRow, SqlBuilder, tsid};
+use crate::sql::{Clauses as _, NewRow, SqlBuilder, tsid};
 use crate::validation::Faults;
 use crate::{Error, Hub, Moment};
 

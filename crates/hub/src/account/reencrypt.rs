@@ -4,7 +4,7 @@
 
 use crate::access::Actor;
 use crate::audit::Change;
-use crate::sql::SqlBuilder;
+use crate::sql::{Clauses as _, SqlBuilder};
 use crate::{Error, Hub};
 
 /// The columns of an account that hold references to secrets.

@@ -7,7 +7,7 @@ use super::{SignatureAlgorithm, WebhookAuthType};
 use crate::access::{Actor, Scope};
 use crate::cursor::PagePosition;
 use crate::page::{Page, PageQuery};
-use crate::sql::{RowReader, Table, columns};
+use crate::sql::{Clauses as _, RowReader, Table, columns};
 use crate::{Error, Hub, Moment};
 
 pub(super) const TABLE: Table = Table {

@@ -11,9 +11,7 @@ use crate::access::Actor;
 use crate::audit::{self, Change};
 use crate::idempotency::IdempotentRequest;
 use crate::job::{self, Created, DispatchKind, JobDraft, JobsByKey, NewJob, Origin, insert_jobs};
-use crate::sql::{
-    Dialect, Insert, NewRow, RowReader, SqlBuilder, Statement, client_key, quoted, source_column,
-};
+use crate::sql::{Dialect, Insert, NewRow, RowReader, SqlBuilder, Statement, client_key, source_column};
 use crate::subscription::{self, Subscription, matches_code};
 use crate::{Error, Hub, Moment};
 
@@ -271,7 +269,7 @@ fn lookups(dialect: Dialect, events: &[&Event]) -> Vec<Statement> {
         ids.entry((client, &event.source)).or_default().insert(&event.event_id);
     }
     let client = client_key(dialect);
-    let source = quoted(dialect, "source");
+    let source = dialect.quoted("source");
     let lookup = |((id, from), ids): ((&str, &str), BTreeSet<&str>)| {
         let text = format!("SELECT id, client_id, {source}, event_id FROM dispatch_events WHERE {client} = ");
         let query = SqlBuilder::new(dialect, text).text(id).push(&format!(" AND {source} = ")).text(from);

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::access::Actor;
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{RowReader, Table, columns};
+use crate::sql::{Clauses as _, RowReader, Table, columns};
 use crate::{Error, Hub, Moment};
 
 pub(super) const TABLE: Table = Table {

@@ -5,7 +5,7 @@ use super::{DispatchJob, DispatchStatus, enum_name};
 use crate::access::Actor;
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::page::{Page, PageQuery};
-use crate::sql::{Dialect, SqlBuilder, now, status_for_lists};
+use crate::sql::{Clauses as _, Dialect, SqlBuilder, now, status_for_lists};
 use crate::{Error, Hub, Moment, mask};
 
 /// A filter for jobs. `None` and `false` members match every job.

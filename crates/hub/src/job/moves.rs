@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{DispatchJob, DispatchStatus, Filter};
 use crate::access::Actor;
 use crate::audit::{self, Change};
-use crate::sql::{SqlBuilder, now};
+use crate::sql::{Clauses as _, SqlBuilder, now};
 use crate::{Error, Hub};
 
 /// Maximum number of jobs of one bulk retry.

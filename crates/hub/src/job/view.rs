@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::attempt::{self, DispatchAttempt};
 use super::{DispatchKind, DispatchMode, DispatchProtocol, DispatchStatus};
 use crate::access::Actor;
-use crate::sql::{Answer, Dialect, RowReader, SqlBuilder, Statement, Table, columns};
+use crate::sql::{Answer, Clauses as _, Dialect, RowReader, SqlBuilder, Statement, Table, columns};
 use crate::validation::is_id;
 use crate::{Error, Hub, Moment, mask};
 

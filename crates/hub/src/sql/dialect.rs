@@ -1,14 +1,6 @@
-//! Expressions and names that the dialects write differently.
+//! Expressions that the dialects write differently.
 
 use super::Dialect;
-
-/// Returns a name quoted for the dialect. The name must be one of ours: it is not escaped.
-pub fn quoted(dialect: Dialect, name: &str) -> String {
-    match dialect {
-        Dialect::Mysql => format!("`{name}`"),
-        Dialect::Postgres | Dialect::Sqlite => format!("\"{name}\""),
-    }
-}
 
 /// Returns the expression for the client of a row in unique indexes; empty for a row without a client.
 pub fn client_key(dialect: Dialect) -> &'static str {

@@ -3,11 +3,11 @@
 //! Rows are passed as one JSON array, so that the text of a statement does not depend on their number. The columns of
 //! a statement are those of its first row: all rows of a statement must set the same columns.
 
+use postrider_sql::driver::execute::Arg;
 use serde_json::{Map, Value};
 
-use super::builder::{Cell, SqlBuilder};
-use super::dialect::quoted;
-use super::{Column, ColumnType, Dialect, Statement};
+use super::clauses::Cell;
+use super::{Column, ColumnType, Dialect, SqlBuilder, Statement};
 use crate::Moment;
 
 /// The values of a row to write, each with its column and type.
@@ -109,15 +109,17 @@ impl<'a> Insert<'a> {
             .iter()
             .map(|column| (column.0, source_value(dialect, *column)))
             .chain(self.computed)
-            .map(|(name, value)| (quoted(dialect, name), value))
+            .map(|(name, value)| (dialect.quoted(name), value))
             .unzip();
         let rows: Value = rows.into_iter().map(|row| row.into_json(dialect)).collect();
         let condition = self.condition.as_deref().unwrap_or("1 = 1");
         let start =
             format!("INSERT INTO {} ({}) SELECT {} FROM ", self.table, names.join(", "), values.join(", "));
         let (before, after) = source_rows(dialect, &columns);
-        SqlBuilder::new(dialect, start + before)
-            .bare(Cell::Text(Some(rows.to_string())))
+        let mut insert = SqlBuilder::new(dialect, start + before);
+        let placeholder = insert.bind_bare(Arg::Text(Some(rows.to_string())));
+        insert
+            .push(&placeholder)
             .push(&after)
             .push(&format!(" WHERE {condition}"))
             .push(&if self.skip_duplicates { on_duplicate(dialect, self.table) } else { String::new() })
@@ -153,7 +155,7 @@ fn source_rows(dialect: Dialect, columns: &[Column]) -> (&'static str, String) {
     let typed = |types: [&str; 4], path: bool| -> String {
         let column = |(name, kind): &Column| {
             let path = if path { format!(" PATH '$.{name}'") } else { String::new() };
-            format!("{} {}{path}", quoted(dialect, name), types[*kind as usize])
+            format!("{} {}{path}", dialect.quoted(name), types[*kind as usize])
         };
         columns.iter().map(column).collect::<Vec<_>>().join(", ")
     };

@@ -4,7 +4,7 @@ use postrider_seams::row::Value;
 use serde::de::DeserializeOwned;
 
 use super::Dialect;
-use super::dialect::{quoted, time_text};
+use super::dialect::time_text;
 use crate::Moment;
 
 /// The type of a column.
@@ -38,7 +38,7 @@ impl Table {
     /// Returns the columns of a SELECT in the order in which [`RowReader`] reads them, for an alias of the table.
     pub fn select_list(&self, dialect: Dialect, alias: &str) -> String {
         let column = |(name, kind): &Column| {
-            let column = format!("{alias}.{}", quoted(dialect, name));
+            let column = format!("{alias}.{}", dialect.quoted(name));
             if *kind == ColumnType::Time { time_text(dialect, &column) } else { column }
         };
         self.columns.iter().map(column).collect::<Vec<_>>().join(", ")

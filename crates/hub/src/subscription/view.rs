@@ -10,7 +10,7 @@ use crate::access::Actor;
 use crate::cursor::{List, ListOrder, PagePosition};
 use crate::job::DispatchMode;
 use crate::page::{Page, PageQuery};
-use crate::sql::{RowReader, Table, columns};
+use crate::sql::{Clauses as _, RowReader, Table, columns};
 use crate::{Error, Hub, Moment, mask};
 
 pub(crate) const TABLE: Table = Table {

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use postrider_sql_builder::Dialect;
+
 use super::*;
 
 fn refused(record: &Record) -> String {
@@ -58,9 +60,9 @@ fn other_names_and_types_are_quoted_and_cast() {
         .expect("all of it is fine");
     let record = Record::topic("orders").payload("{}").delay(Duration::from_secs(2));
     let insert = record.insert(&table).expect("it is fine");
-    let statement = insert.render::<sqlx::PgConnection>().expect("it renders");
+    let statement = insert.render(Dialect::Postgres).expect("it renders").finish();
     assert_eq!(
-        statement.text,
+        statement.sql,
         "INSERT INTO \"shop\".\"Event Log\" (\"status\", \"retry_count\", \"topic\", \"select\", \
          \"next_attempt_at\") VALUES ('NEW', 0, $1, CAST($2 AS jsonb), \
          (clock_timestamp() + $3 * interval '1 microsecond'))"
@@ -74,7 +76,7 @@ fn times_out_of_range_are_refused() {
         let table = Table::outbox();
         let record = record.payload("{}");
         let insert = record.insert(&table).expect("it is fine so far");
-        insert.render::<sqlx::SqliteConnection>().map(|statement| statement.text)
+        insert.render(Dialect::Sqlite).map(|insert| insert.finish().sql)
     };
     let day = Duration::from_hours(24);
     let before = SystemTime::UNIX_EPOCH - day;

@@ -52,7 +52,7 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
         .columns
         .iter()
         .map(|column| {
-            let name = ident::quote(dialect, &column.name);
+            let name = dialect.quoted(&column.name);
             format!("    {name} {}", types::definition(contract, dialect, &column.name))
         })
         .collect();
@@ -87,7 +87,7 @@ pub fn missing(
                 return Err(Error::Folded { column: name, there: there.to_owned() });
             }
             let definition = types::addition(contract, dialect, &name);
-            let (table, column) = (table_name(contract, dialect), ident::quote(dialect, &name));
+            let (table, column) = (table_name(contract, dialect), dialect.quoted(&name));
             statements.push(format!("ALTER TABLE {table} ADD COLUMN {column} {definition}"));
             full.columns.push(ShapeColumn::new(name.clone(), types::of(contract, dialect, &name)));
         }
@@ -118,9 +118,9 @@ fn added(
 
 /// Returns the table's name, quoted, with its schema.
 pub(crate) fn table_name(contract: &Contract, dialect: Dialect) -> String {
-    let name = ident::quote(dialect, &contract.table.name);
+    let name = dialect.quoted(&contract.table.name);
     match &contract.table.schema {
-        Some(schema) => format!("{}.{name}", ident::quote(dialect, schema)),
+        Some(schema) => format!("{}.{name}", dialect.quoted(schema)),
         None => name,
     }
 }

@@ -10,7 +10,6 @@
 
 mod begin;
 pub mod bind;
-pub mod builder;
 mod claim;
 pub mod ddl;
 pub mod driver;
@@ -34,7 +33,8 @@ pub mod verify;
 
 pub use claim::lost::statements::LostClaimScripts;
 pub use error::Error;
+pub use postrider_sql_builder::Dialect;
 pub use render::render;
-pub use script::{Dialect, Field, Layout, Param, Script, Step, Yields};
+pub use script::{Field, Layout, Param, Script, Step, Yields};
 pub use shape::{Shape, ShapeColumn};
 pub use statements::*;

@@ -3,15 +3,6 @@
 
 use std::sync::Arc;
 
-/// The SQL dialect to render for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
-    Postgres,
-    /// MySQL 8+ and MariaDB 10.6+.
-    Mysql,
-    Sqlite,
-}
-
 /// Steps that run in one transaction; a single step needs no explicit transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {

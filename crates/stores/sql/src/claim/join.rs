@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use postrider_contract::{Contract, Join};
 
 use crate::Shape;
-use crate::render::ident;
 use crate::render::table::Table;
 
 /// The SQL of one join.
@@ -50,7 +49,7 @@ impl Table<'_> {
             format!("{alias}.{} = {side}.{}", self.quote(column), self.quote(other))
         };
         let on: Vec<String> = join.on.iter().map(equal).collect();
-        let table = ident::quote_path(self.dialect, &join.table);
+        let table = self.dialect.quoted_path(&join.table);
         format!("\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "))
     }
 

@@ -11,7 +11,6 @@ use super::table_name;
 use crate::claim::statements::returning;
 use crate::groups::order as ordered;
 use crate::render::column::Kind;
-use crate::render::ident;
 use crate::render::table::Table;
 use crate::{Dialect, Error, Shape, ShapeColumn};
 
@@ -45,7 +44,7 @@ pub(crate) fn added(
         statements.push(format!(
             "ALTER TABLE {} ADD COLUMN {} {} GENERATED ALWAYS AS ({}) VIRTUAL",
             table_name(contract, dialect),
-            ident::quote(dialect, &name),
+            dialect.quoted(&name),
             collated(&by),
             rule(&table, group, &by)
         ));

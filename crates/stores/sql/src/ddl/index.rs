@@ -46,7 +46,7 @@ impl Table<'_> {
         let keys: Vec<String> = columns.iter().map(|column| self.quote(column)).collect();
         let create = format!(
             "CREATE INDEX IF NOT EXISTS {} ON {} ({})",
-            ident::quote(self.dialect, &name),
+            self.dialect.quoted(&name),
             table_name(self.contract, self.dialect),
             keys.join(", ")
         );
@@ -69,7 +69,7 @@ impl Table<'_> {
         // schema.
         let create = format!(
             "CREATE INDEX IF NOT EXISTS {} ON {} ({}) WHERE {}",
-            ident::quote(self.dialect, &name),
+            self.dialect.quoted(&name),
             table_name(self.contract, self.dialect),
             keys.join(", "),
             returning(condition)
@@ -105,7 +105,7 @@ impl Table<'_> {
             .collect();
         let create = format!(
             "CREATE INDEX {} ON {} ({})",
-            ident::quote(self.dialect, &name),
+            self.dialect.quoted(&name),
             table_name(self.contract, self.dialect),
             keys.join(", ")
         );

@@ -21,9 +21,9 @@ pub fn channel(contract: &Contract) -> String {
 /// Returns the statements that create the function and the trigger; they can be run repeatedly.
 pub fn notify(contract: &Contract) -> Vec<String> {
     let channel = channel(contract);
-    let name = ident::quote(Dialect::Postgres, &channel);
+    let name = Dialect::Postgres.quoted(&channel);
     let function = match &contract.table.schema {
-        Some(schema) => format!("{}.{name}", ident::quote(Dialect::Postgres, schema)),
+        Some(schema) => format!("{}.{name}", Dialect::Postgres.quoted(schema)),
         None => name.clone(),
     };
     let table = table_name(contract, Dialect::Postgres);

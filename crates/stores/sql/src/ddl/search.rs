@@ -7,7 +7,6 @@ use postrider_seams::inspect::SearchBy;
 
 use super::table_name;
 use crate::render::column::Kind;
-use crate::render::ident;
 use crate::{Dialect, Shape, ShapeColumn};
 
 /// Number of leading characters that a search index holds: MySQL can index 191 four-byte characters in all row formats.
@@ -31,7 +30,7 @@ pub fn statements(contract: &Contract, dialect: Dialect, shape: &Shape) -> Vec<S
     let lacking = |(column, name): (String, String)| {
         let found = shape.column(&column).filter(|column| Kind::of(&column.sql_type) == Kind::Text)?;
         let is_served = shape.indexed.get(&column) == Some(&true) || shape.begun.contains(&column);
-        let (name, key) = (ident::quote(dialect, &name), key(dialect, found));
+        let (name, key) = (dialect.quoted(&name), key(dialect, found));
         let unless = if dialect == Dialect::Mysql { "" } else { "IF NOT EXISTS " };
         (!is_served).then(|| format!("CREATE INDEX {unless}{name} ON {table} ({key})"))
     };
@@ -39,7 +38,7 @@ pub fn statements(contract: &Contract, dialect: Dialect, shape: &Shape) -> Vec<S
 }
 
 fn key(dialect: Dialect, column: &ShapeColumn) -> String {
-    let quoted = ident::quote(dialect, &column.name);
+    let quoted = dialect.quoted(&column.name);
     match dialect {
         Dialect::Postgres => format!("left({quoted}, {BEGINNING}) text_pattern_ops"),
         Dialect::Mysql if is_short(&column.sql_type) => quoted,

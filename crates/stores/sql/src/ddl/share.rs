@@ -9,7 +9,6 @@ use postrider_contract::Contract;
 use super::table_name;
 use crate::claim::statements::returning;
 use crate::pools::statements as share;
-use crate::render::ident;
 use crate::render::table::Table;
 use crate::{Dialect, Error, Shape, ShapeColumn};
 
@@ -49,7 +48,7 @@ pub(crate) fn added(
             "ALTER TABLE {} ADD COLUMN {} VARCHAR({LONGEST}) CHARACTER SET utf8mb4 COLLATE {collation} GENERATED ALWAYS AS \
              (CASE WHEN {} THEN LEFT({}, {LONGEST}) END) VIRTUAL",
             table_name(contract, dialect),
-            ident::quote(dialect, &name),
+            dialect.quoted(&name),
             returning(&table.is_waiting()),
             returning(&table.share_rule())
         ));

@@ -9,16 +9,16 @@ use std::pin::Pin;
 
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
+use postrider_sql_builder::Argument;
 
 use super::{Access, Driver, Retry, Work, attempt, call};
 use crate::{Dialect, bind};
 
-/// A statement with the dialect's placeholders, and their arguments in order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Statement {
-    pub sql: String,
-    pub args: Vec<Arg>,
-}
+/// A statement that a [`Driver`] executes.
+pub type Statement = postrider_sql_builder::Statement<Arg>;
+
+/// A builder of such statements.
+pub type SqlBuilder = postrider_sql_builder::SqlBuilder<Arg>;
 
 /// An argument with its type.
 ///
@@ -48,6 +48,32 @@ impl Arg {
             | Self::Bytes(_)
             | Self::Texts(_)
             | Self::Floats(_) => None,
+        }
+    }
+}
+
+impl Argument for Arg {
+    fn text(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+
+    fn int(number: Option<i64>) -> Self {
+        Self::Int(number)
+    }
+
+    fn flag(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+
+    fn postgres_type(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Int(_) => "bigint",
+            Self::Float(_) => "float8",
+            Self::Flag(_) => "boolean",
+            Self::Bytes(_) => "bytea",
+            Self::Texts(_) => "text[]",
+            Self::Floats(_) => "float8[]",
         }
     }
 }

@@ -3,8 +3,8 @@
 use postrider_seams::inspect::{Matching, Search, SearchBy};
 
 use crate::Dialect;
-use crate::builder::Builder;
 use crate::ddl::search::BEGINNING;
+use crate::driver::execute::SqlBuilder;
 use crate::render::table::Table;
 
 /// The set of rows that a search covers.
@@ -32,7 +32,7 @@ impl Table<'_> {
         }
     }
 
-    pub(super) fn matches(&self, builder: &mut Builder, search: &Search, reach: Reach) -> Option<String> {
+    pub(super) fn matches(&self, builder: &mut SqlBuilder, search: &Search, reach: Reach) -> Option<String> {
         let column = search.by.column(self.contract)?;
         let col = self.col(&column);
         if search.by == SearchBy::Error || (search.by == SearchBy::Recipient && reach == Reach::Newest) {
@@ -55,7 +55,7 @@ impl Table<'_> {
     }
 
     /// Finds candidates by the indexed prefix of the value, then compares the whole value.
-    fn by_index(&self, builder: &mut Builder, column: &str, text: &str, matching: Matching) -> String {
+    fn by_index(&self, builder: &mut SqlBuilder, column: &str, text: &str, matching: Matching) -> String {
         let col = self.col(column);
         let mut one = |held: &str, text: &str| match matching {
             Matching::Exact => format!("{held} = {}", builder.bind_text(text)),
@@ -70,7 +70,7 @@ impl Table<'_> {
     }
 
     /// By the index: an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
-    fn received(&self, builder: &mut Builder, column: &str, search: &Search) -> String {
+    fn received(&self, builder: &mut SqlBuilder, column: &str, search: &Search) -> String {
         let text = &search.text;
         let listed = match search.matching {
             Matching::Exact => format!("[\"{text}\"]"),
@@ -87,7 +87,7 @@ impl Table<'_> {
         format!("{id} IN ({} UNION ALL {})", by(&alone), by(&first))
     }
 
-    fn starts_with(&self, builder: &mut Builder, text: &str, prefix: &str) -> String {
+    fn starts_with(&self, builder: &mut SqlBuilder, text: &str, prefix: &str) -> String {
         if self.dialect == Dialect::Sqlite {
             let (from, to) = (builder.bind_text(prefix), builder.bind_text(format!("{prefix}\u{10ffff}")));
             return format!("{text} >= {from} AND {text} < {to}");

@@ -10,8 +10,7 @@ use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, Which};
 
 use super::search::Reach;
 use crate::Dialect;
-use crate::builder::Builder;
-use crate::driver::execute::{Arg, Statement};
+use crate::driver::execute::{Arg, SqlBuilder, Statement};
 use crate::render::column::{self, Kind};
 use crate::render::condition::Lookup;
 use crate::render::table::Table;
@@ -84,7 +83,7 @@ impl Table<'_> {
     }
 
     /// A key that a user typed, in the column's type; `None` if no row can have it.
-    pub(super) fn typed_key(&self, builder: &mut Builder, text: &str) -> Option<String> {
+    pub(super) fn typed_key(&self, builder: &mut SqlBuilder, text: &str) -> Option<String> {
         let sql_type = &self.shape_of(&self.contract.table.id).sql_type;
         if self.integer_id() {
             return Some(builder.bind(Arg::Int(Some(text.trim().parse().ok()?))));
@@ -102,7 +101,7 @@ impl Table<'_> {
 
     /// Returns the query for a page of rows; `None` if no row can match.
     pub fn page(&self, query: &Query) -> Option<Statement> {
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let reach = query.search.as_ref().map(|search| self.reach(search.by, search.matching));
         let mut inner = self.filter();
         if let Some(state) = query.state.as_deref().and_then(|name| self.contract.state_named(name)) {
@@ -132,7 +131,7 @@ impl Table<'_> {
             self.id(),
             query.limit
         );
-        Some(builder.done_with(sql))
+        Some(builder.finish_with(sql))
     }
 
     /// The newest rows that satisfy the conditions, as `t`.
@@ -159,11 +158,11 @@ impl Table<'_> {
 
     /// Returns the query for one complete row; `None` if no row can have this key.
     pub fn shown_row(&self, id: &str) -> Option<Statement> {
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let key = self.typed_key(&mut builder, id)?;
         let sql =
             format!("SELECT {}\nFROM {} AS t\nWHERE {} = {key}", self.view(false), self.name(), self.id());
-        Some(builder.done_with(sql))
+        Some(builder.finish_with(sql))
     }
 
     /// Returns, for each table that effects fill with the row's key: its name, its columns, and the query for its
@@ -184,7 +183,7 @@ impl Table<'_> {
                 continue;
             }
             let Ok(form) = column::time(self.dialect, self.contract.table.time, at) else { continue };
-            let mut builder = Builder::new(self.dialect, "");
+            let mut builder = SqlBuilder::new(self.dialect, "");
             let mut bound = builder.bind_text(id);
             if self.dialect == Dialect::Postgres {
                 bound = format!("({bound})::{}", column::postgres_type(&key.sql_type));
@@ -195,12 +194,12 @@ impl Table<'_> {
             let sql = format!(
                 "SELECT {}\nFROM {} AS t\nWHERE {} = {bound}\nORDER BY {} DESC\nLIMIT {RECORDS}",
                 shown.join(",\n  "),
-                crate::render::ident::quote_path(self.dialect, &effect.table),
+                self.dialect.quoted_path(&effect.table),
                 self.col(&key.name),
                 self.col(&at.name)
             );
             let names = columns.iter().map(|column| column.name.clone()).collect();
-            found.push((effect.table.clone(), names, builder.done_with(sql)));
+            found.push((effect.table.clone(), names, builder.finish_with(sql)));
         }
         found
     }
@@ -208,7 +207,7 @@ impl Table<'_> {
     /// Returns the query for the ordered group of a row; `None` if no row of the table has one.
     pub fn group_of(&self, id: &str) -> Option<Statement> {
         let group = self.group()?;
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let key = self.typed_key(&mut builder, id)?;
         let column = self.col(&self.group_column(group));
         let sql = format!(
@@ -218,13 +217,13 @@ impl Table<'_> {
             self.id(),
             self.is_live(group)
         );
-        Some(builder.done_with(sql))
+        Some(builder.finish_with(sql))
     }
 
     /// Returns the query for the first row of a group; `None` if the contract has no groups.
     pub fn head_of(&self, name: &str) -> Option<Statement> {
         let group = self.group()?;
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let bound = builder.bind_text(name);
         let mut conditions =
             vec![format!("{} = {bound}", self.col(&self.group_column(group))), self.is_live(group)];
@@ -237,7 +236,7 @@ impl Table<'_> {
             conditions.join("\n  AND "),
             order.join(", ")
         );
-        Some(builder.done_with(sql))
+        Some(builder.finish_with(sql))
     }
 
     /// Returns the query whether a pool is paused, its limit, and its rows in flight; `None` if there are no pools.
@@ -245,7 +244,7 @@ impl Table<'_> {
         let rule = self.contract.pool.as_ref().filter(|rule| self.shape.related.contains_key(&rule.table))?;
         let column = self.contract.column(Role::Pool)?;
         let flying = self.is_in_flight()?;
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let own = builder.bind_text(name);
         let counted = format!(
             "SELECT {} FROM (SELECT 1 AS one FROM {} AS t WHERE {flying} AND {} = {own} LIMIT {}) AS c",
@@ -261,15 +260,15 @@ impl Table<'_> {
             of(&rule.paused),
             self.as_integer(&of(&rule.concurrency)),
             self.as_integer(&of(&rule.rate)),
-            crate::render::ident::quote_path(self.dialect, &rule.table),
+            self.dialect.quoted_path(&rule.table),
             of(&rule.id)
         );
-        Some(builder.done_with(sql))
+        Some(builder.finish_with(sql))
     }
 
     /// Returns the query that counts the rows in these states that a verb would move.
     pub fn preview(&self, from: &[StateId], which: &Which) -> Statement {
-        let mut builder = Builder::new(self.dialect, "");
+        let mut builder = SqlBuilder::new(self.dialect, "");
         let mut conditions = self.filter();
         match which {
             Which::Ids(ids) => {
@@ -291,7 +290,7 @@ impl Table<'_> {
             clause(&conditions),
             COUNT_LIMIT + 1
         );
-        builder.done_with(sql)
+        builder.finish_with(sql)
     }
 
     /// The first of these times that is not NULL is the time of the row's last change.

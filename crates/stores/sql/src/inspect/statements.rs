@@ -5,7 +5,6 @@ use postrider_seams::inspect::{COUNT_LIMIT, Verb};
 
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
-use crate::render::ident;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::time::Shift;
@@ -122,7 +121,7 @@ impl Table<'_> {
     fn purge_with(&self, table: &str, column: &str) -> Step {
         let builder = StepBuilder::plain(self);
         let among = builder.among(&self.quote(column), Param::Held);
-        let text = format!("DELETE FROM {}\nWHERE {among}", ident::quote_path(self.dialect, table));
+        let text = format!("DELETE FROM {}\nWHERE {among}", self.dialect.quoted_path(table));
         builder.finish(&text, Yields::Nothing)
     }
 

@@ -8,7 +8,6 @@
 use postrider_contract::{PoolTable, Role};
 
 use crate::internal::POOLS;
-use crate::render::ident;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::{Dialect, Param, Script, Step, Yields};
@@ -32,7 +31,7 @@ impl Table<'_> {
         };
         let found = match self.dialect {
             Dialect::Postgres => {
-                let path = self.text(&ident::quote_path(self.dialect, &pool.table));
+                let path = self.text(&self.dialect.quoted_path(&pool.table));
                 format!(
                     "pg_catalog.pg_attribute WHERE attrelid = to_regclass({path}) AND NOT attisdropped AND attname IN \
                      ({listed})"
@@ -231,7 +230,7 @@ impl PoolTerms {
             "CASE WHEN b.free_at > {now} + ({burst} + 1) * {every} THEN 0 ELSE COALESCE(b.free_at, 0) END"
         );
         Self {
-            table: ident::quote_path(table.dialect, &pool.table),
+            table: table.dialect.quoted_path(&pool.table),
             id: column(&pool.id),
             concurrency: column(&pool.concurrency),
             paused: column(&pool.paused),

@@ -6,7 +6,6 @@ use postrider_contract::{Condition, Contract, Role, Stage};
 use postrider_seams::produce::KEY;
 
 use crate::render::column::{self, Kind, Time, postgres_type};
-use crate::render::ident;
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
@@ -113,7 +112,7 @@ impl Fresh<'_> {
                 Some(form) => table.now_as(form),
             });
         }
-        let into = ident::quote_path(table.dialect, &history.table);
+        let into = table.dialect.quoted_path(&history.table);
         let text = format!("INSERT INTO {into} ({})\nVALUES ({})", names.join(", "), values.join(", "));
         Some(builder.finish(&text, Yields::Nothing))
     }

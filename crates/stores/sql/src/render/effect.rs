@@ -2,7 +2,6 @@
 
 use postrider_contract::{Effect, Expr, Transition};
 
-use crate::render::ident;
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
 use crate::render::value::{Target, Writes};
@@ -73,7 +72,7 @@ impl StepBuilder<'_> {
             let untried = history.and_then(|history| self.untried_reason(history, target, writes));
             values.push(untried.unwrap_or_else(|| self.expr(value, target, writes)));
         }
-        let into = ident::quote_path(table.dialect, &effect.table);
+        let into = table.dialect.quoted_path(&effect.table);
         format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))
     }
 

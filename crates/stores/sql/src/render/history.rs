@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use postrider_contract::{Claimed, History, Transition};
 
 use crate::render::column;
-use crate::render::ident;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::time::{Shift, micros};
@@ -81,7 +80,7 @@ impl Table<'_> {
     }
 
     fn lines(&self, history: &History, alias: &str, id: &str) -> String {
-        let (from, row) = (ident::quote_path(self.dialect, &history.table), self.quote(&history.row));
+        let (from, row) = (self.dialect.quoted_path(&history.table), self.quote(&history.row));
         format!("FROM {from} AS {alias} WHERE {alias}.{row} = {id}")
     }
 

@@ -17,19 +17,6 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Quotes a name that [`check`] has passed.
-pub(crate) fn quote(dialect: Dialect, name: &str) -> String {
-    match dialect {
-        Dialect::Mysql => format!("`{name}`"),
-        Dialect::Postgres | Dialect::Sqlite => format!("\"{name}\""),
-    }
-}
-
-/// `name` or `schema.name`, each part quoted.
-pub(crate) fn quote_path(dialect: Dialect, path: &str) -> String {
-    path.split('.').map(|part| quote(dialect, part)).collect::<Vec<_>>().join(".")
-}
-
 /// Returns a generated name truncated to the length that every database accepts, with a hash of the full name.
 pub(crate) fn bounded(name: &str) -> String {
     if name.len() <= LONGEST {
@@ -84,13 +71,6 @@ pub(crate) fn literal(dialect: Dialect, value: &Literal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reserved_words_and_camel_case_are_quoted() {
-        assert_eq!(quote(Dialect::Postgres, "order"), "\"order\"");
-        assert_eq!(quote(Dialect::Mysql, "nextAttemptAt"), "`nextAttemptAt`");
-        assert_eq!(quote_path(Dialect::Sqlite, "main.select"), "\"main\".\"select\"");
-    }
 
     #[test]
     fn a_name_can_not_end_its_quotes() {

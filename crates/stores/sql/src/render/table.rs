@@ -76,16 +76,16 @@ impl<'a> Table<'a> {
 
     /// Returns the table's name, quoted, with its schema.
     pub fn name(&self) -> String {
-        let name = ident::quote(self.dialect, &self.contract.table.name);
+        let name = self.dialect.quoted(&self.contract.table.name);
         match &self.contract.table.schema {
-            Some(schema) => format!("{}.{name}", ident::quote(self.dialect, schema)),
+            Some(schema) => format!("{}.{name}", self.dialect.quoted(schema)),
             None => name,
         }
     }
 
     /// Returns the name, quoted for the dialect.
     pub fn quote(&self, name: &str) -> String {
-        ident::quote(self.dialect, name)
+        self.dialect.quoted(name)
     }
 
     /// Returns the column with the table's alias: `t."column"`.

@@ -6,7 +6,6 @@ use postrider_seams::store::Error;
 use crate::bind::{self, Values};
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::render::ident;
 use crate::{Dialect, Script, Step, Yields, ddl};
 
 /// Counting stops at this number.
@@ -39,18 +38,18 @@ impl OpenTable {
     }
 
     fn is_own_table(&self, dialect: Dialect, create: &str) -> bool {
-        let table = ident::quote(dialect, &self.contract.table.name);
+        let table = dialect.quoted(&self.contract.table.name);
         let table =
             create.strip_prefix("CREATE TABLE IF NOT EXISTS ").is_some_and(|rest| rest.starts_with(&table));
         table && self.contract.table.schema.is_none()
     }
 
     fn counting(&self, dialect: Dialect, columns: &[String]) -> Step {
-        let quoted: Vec<String> = columns.iter().map(|column| ident::quote(dialect, column)).collect();
+        let quoted: Vec<String> = columns.iter().map(|column| dialect.quoted(column)).collect();
         let there: Vec<String> = quoted.iter().map(|column| format!("{column} IS NOT NULL")).collect();
         let (list, there) = (quoted.join(", "), there.join(" AND "));
-        let table = ident::quote(dialect, &self.contract.table.name);
-        let id = ident::quote(dialect, &self.contract.table.id);
+        let table = dialect.quoted(&self.contract.table.name);
+        let id = dialect.quoted(&self.contract.table.id);
         let sql = format!(
             "SELECT COUNT(*) FROM (SELECT 1 AS n FROM (SELECT {list} FROM {table} ORDER BY {id} DESC LIMIT {COUNT_LIMIT}) AS t \
              WHERE {there} GROUP BY {list} HAVING COUNT(*) > 1 LIMIT {MOST}) AS d"

@@ -16,7 +16,6 @@ use postrider_seams::store::Error;
 use crate::bind::{self, Values};
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::render::ident;
 use crate::render::table::Table;
 use crate::{Dialect, Script, Step, Yields};
 
@@ -88,7 +87,7 @@ fn finding(level: Level, text: String, fix: Option<String>) -> Finding {
 
 /// The statement that makes a column nullable; `None` on SQLite, which would have to copy the table.
 fn nullable(dialect: Dialect, table: &str, column: &str, sql_type: &str) -> Option<String> {
-    let column = ident::quote(dialect, column);
+    let column = dialect.quoted(column);
     match dialect {
         Dialect::Postgres => Some(format!("ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL")),
         Dialect::Mysql => Some(format!("ALTER TABLE {table} MODIFY {column} {sql_type} NULL")),

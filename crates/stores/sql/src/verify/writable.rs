@@ -4,7 +4,6 @@
 use crate::bind::Values;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::render::ident;
 use crate::{Script, Step, Yields, ddl};
 
 impl OpenTable {
@@ -14,7 +13,7 @@ impl OpenTable {
     pub async fn write_refusal(&self, on: &impl Driver) -> Option<String> {
         let dialect = on.dialect();
         let fence = self.stage.lease.fence.iter().find_map(|role| self.contract.column(*role))?;
-        let (table, fence) = (ddl::table_name(&self.contract, dialect), ident::quote(dialect, fence));
+        let (table, fence) = (ddl::table_name(&self.contract, dialect), dialect.quoted(fence));
         let sql = format!("UPDATE {table} SET {fence} = {fence} WHERE 1 = 0");
         let script = Script { steps: vec![Step { sql, params: Vec::new(), yields: Yields::Nothing }] };
         let tried = on.run("write the table", &script, &Values::limit(on.owner(), 0)).await;
