@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use postrider_seams::{Suppressions, ThreadDice, Transport};
 use postrider_sender::{Reliable, Sender, SuppressionFilter};
+use postrider_sql::internal::suppressions::SuppressionList;
 use postrider_transport_file::EmlFolder;
 
 use super::transports::connect_transport;
@@ -79,9 +80,9 @@ impl Wiring {
     /// Returns the suppression list of a store, which all its mail lanes check.
     pub fn suppressions(&self, store: &str) -> Arc<dyn Suppressions> {
         match self.databases.get(store).expect("the settings were looked up: every lane's store is there") {
-            Database::Postgres(database) => Arc::new((**database).clone()),
-            Database::Mysql(database) => Arc::new(database.clone()),
-            Database::Sqlite(database) => Arc::new(database.clone()),
+            Database::Postgres(database) => Arc::new(SuppressionList((**database).clone())),
+            Database::Mysql(database) => Arc::new(SuppressionList(database.clone())),
+            Database::Sqlite(database) => Arc::new(SuppressionList(database.clone())),
             Database::DynamoDb(database) => Arc::new(database.suppressions(self.suppression_table(store))),
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
+use postrider_sql::driver::errors::DriverErrors;
 use postrider_sql::internal;
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 
@@ -118,47 +119,62 @@ pub fn number(cause: &sqlx::Error) -> Option<u16> {
     inner.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
 }
 
-/// Creates the error of a call that exceeded its time limit: the peer may be gone.
-pub fn no_answer(within: Duration) -> sqlx::Error {
-    let text = format!("no answer within {} s", within.as_secs_f64());
-    sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
-}
-
-/// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session or
-/// became read-only: a new session may reach a server that can write.
-pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
-    let is_lost = |number| {
-        matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1927 | 4031)
-            || is_read_only_number(number)
-    };
-    number(cause).is_some_and(|number| !is_lost(number))
-}
-
-/// Whether the server is read-only: a replica, or a primary during a failover.
-pub fn is_read_only(cause: &sqlx::Error) -> bool {
-    number(cause).is_some_and(is_read_only_number)
-}
-
 fn is_read_only_number(number: u16) -> bool {
     matches!(number, 1290 | 1792 | 1836)
 }
 
-/// Whether the server appears to be starting up and will soon accept connections.
-pub fn is_starting(cause: &sqlx::Error) -> bool {
-    match cause {
-        sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
-        _ => matches!(number(cause), Some(1040 | 1203)),
+/// The meaning of the errors of sqlx and of the server.
+pub struct Errors;
+
+impl DriverErrors for Errors {
+    type Error = sqlx::Error;
+
+    /// Whether two transactions collided, so that this one can be retried.
+    fn is_collision(cause: &sqlx::Error) -> bool {
+        matches!(number(cause), Some(1205 | 1213 | 1020))
     }
-}
 
-/// Whether two transactions collided, so that this one can be retried.
-pub fn is_collision(cause: &sqlx::Error) -> bool {
-    matches!(number(cause), Some(1205 | 1213 | 1020))
-}
+    /// Whether the table does not exist.
+    fn is_missing_table(cause: &sqlx::Error) -> bool {
+        number(cause) == Some(1146)
+    }
 
-/// Whether the table does not exist.
-pub fn is_missing_table(cause: &sqlx::Error) -> bool {
-    number(cause) == Some(1146)
+    /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
+    /// or became read-only: a new session may reach a server that can write.
+    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+        let is_lost = |number| {
+            matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1927 | 4031)
+                || is_read_only_number(number)
+        };
+        number(cause).is_some_and(|number| !is_lost(number))
+    }
+
+    /// Whether the server is read-only: a replica, or a primary during a failover.
+    fn concerns_all(cause: &sqlx::Error) -> bool {
+        number(cause).is_some_and(is_read_only_number)
+    }
+
+    /// Whether the server appears to be starting up and will soon accept connections.
+    fn comes_back(cause: &sqlx::Error) -> bool {
+        match cause {
+            sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
+            _ => matches!(number(cause), Some(1040 | 1203)),
+        }
+    }
+
+    /// Creates the error of a call that exceeded its time limit: the peer may be gone.
+    fn no_answer(within: Duration) -> sqlx::Error {
+        let text = format!("no answer within {} s", within.as_secs_f64());
+        sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
+    }
+
+    fn no_connection() -> sqlx::Error {
+        sqlx::Error::PoolTimedOut
+    }
+
+    fn closed() -> sqlx::Error {
+        sqlx::Error::PoolClosed
+    }
 }
 
 #[cfg(test)]

@@ -2,31 +2,29 @@
 
 use std::time::Duration;
 
-use futures::TryStreamExt as _;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
-use postrider_sql::driver::execute::{Answer, Arg, Statement};
+use postrider_sql::driver::errors::roll_back;
+use postrider_sql::driver::execute::{Arg, Statement};
 use postrider_sql::driver::pool::Pool;
-use postrider_sql::driver::{Access, Driver, Retries};
+use postrider_sql::driver::{Access, Driver};
+use postrider_sql::driver_over_sqlx;
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
 use sqlx::query::Query;
 use sqlx::{
-    AssertSqlSafe, Column as _, Connection as _, Either, Executor as _, FromRow, Row as _, Transaction, Type,
-    TypeInfo as _, ValueRef as _,
+    AssertSqlSafe, Column as _, Connection as _, Executor as _, FromRow, Row as _, Type, TypeInfo as _,
+    ValueRef as _,
 };
 
 use crate::connect::Database;
-use crate::error;
-use crate::session::{Connector, rolled_back};
+use crate::error::{self, Errors};
+use crate::session::Connector;
 
 impl Driver for Database {
     const DIALECT: Dialect = Dialect::Mysql;
 
-    type Connection = MySqlConnection;
-    type Error = sqlx::Error;
-    type Connect = Connector;
-    type Transaction<'c> = Transaction<'c, MySql>;
+    driver_over_sqlx!(MySql);
 
     fn owner(&self) -> &str {
         &self.instance
@@ -44,52 +42,16 @@ impl Driver for Database {
         self.deadline
     }
 
-    fn retries(&self) -> Retries {
-        Retries::OF_SERVERS
-    }
-
-    async fn reach(&self) -> Result<(), Error> {
-        self.pool.reach().await.map_err(|cause| self.error("connect", cause))
-    }
-
     async fn begin<'c>(
         &self,
         connection: &'c mut MySqlConnection,
         _: Access,
-    ) -> Result<Transaction<'c, MySql>, sqlx::Error> {
+    ) -> Result<Self::Transaction<'c>, sqlx::Error> {
         connection.begin().await
     }
 
-    async fn commit(transaction: Self::Transaction<'_>) -> Result<(), sqlx::Error> {
-        transaction.commit().await
-    }
-
     async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
-        rolled_back(transaction, cause).await
-    }
-
-    async fn execute(
-        &self,
-        connection: &mut MySqlConnection,
-        statement: &Statement,
-    ) -> Result<Answer, sqlx::Error> {
-        let mut answer = Answer::default();
-        let mut stream = connection.fetch_many(bound(statement));
-        while let Some(part) = stream.try_next().await? {
-            match part {
-                Either::Left(done) => answer.changed += done.rows_affected(),
-                Either::Right(row) => answer.rows.push(values(&row)),
-            }
-        }
-        Ok(answer)
-    }
-
-    fn is_collision(error: &sqlx::Error) -> bool {
-        error::is_collision(error)
-    }
-
-    fn is_missing_table(error: &sqlx::Error) -> bool {
-        error::is_missing_table(error)
+        roll_back::<Errors>(transaction.rollback(), cause).await
     }
 
     fn error(&self, doing: &str, cause: sqlx::Error) -> Error {
@@ -117,7 +79,7 @@ impl Database {
 
 type MyQuery = Query<'static, MySql, MySqlArguments>;
 
-fn bound(statement: &Statement) -> MyQuery {
+fn bound(_: &Database, statement: &Statement) -> MyQuery {
     let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
     statement.args.iter().cloned().fold(query, |query, arg| match arg {
         Arg::Text(text) => query.bind(text),
@@ -129,8 +91,8 @@ fn bound(statement: &Statement) -> MyQuery {
     })
 }
 
-fn values(row: &MySqlRow) -> Vec<Value> {
-    (0..row.len()).map(|index| value(row, index)).collect()
+fn reader() -> impl FnMut(&MySqlRow) -> Vec<Value> {
+    |row| (0..row.len()).map(|index| value(row, index)).collect()
 }
 
 /// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row

@@ -11,7 +11,6 @@ mod migrate;
 mod session;
 mod shape;
 mod store;
-mod suppressions;
 mod verify;
 
 pub use connect::{Database, Settings};

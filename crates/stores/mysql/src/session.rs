@@ -1,13 +1,13 @@
-//! Opens sessions, and rolls back their transactions.
+//! Opens sessions.
 
 use std::time::Duration;
 
 use postrider_sql::driver::pool::Connect;
-use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Transaction};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::connect::IDLE;
-use crate::error;
+use crate::error::Errors;
 
 /// Time by which a session may stay silent for longer than the pool keeps it: the pool never gets one that the server
 /// is closing.
@@ -49,7 +49,7 @@ fn session_settings(timeout: Duration, most: Duration) -> [String; 2] {
 
 impl Connect for Connector {
     type Connection = MySqlConnection;
-    type Error = sqlx::Error;
+    type Errors = Errors;
 
     async fn connect(&self) -> Result<MySqlConnection, sqlx::Error> {
         let mut connection = self.options.connect().await?;
@@ -64,43 +64,7 @@ impl Connect for Connector {
         connection.close().await.ok();
     }
 
-    fn survives(&self, error: &sqlx::Error) -> bool {
-        error::leaves_the_session(error)
-    }
-
-    fn concerns_all(&self, error: &sqlx::Error) -> bool {
-        error::is_read_only(error)
-    }
-
     fn is_clean(&self, connection: &MySqlConnection) -> bool {
         !connection.is_in_transaction()
-    }
-
-    fn comes_back(&self, error: &sqlx::Error) -> bool {
-        error::is_starting(error)
-    }
-
-    fn no_connection(&self) -> sqlx::Error {
-        sqlx::Error::PoolTimedOut
-    }
-
-    fn no_answer(&self, within: Duration) -> sqlx::Error {
-        error::no_answer(within)
-    }
-
-    fn closed(&self) -> sqlx::Error {
-        sqlx::Error::PoolClosed
-    }
-}
-
-/// Rolls back a transaction because of `cause`. If the session is lost, the server does that automatically.
-pub async fn rolled_back(transaction: Transaction<'_, MySql>, cause: sqlx::Error) -> sqlx::Error {
-    if !error::leaves_the_session(&cause) {
-        return cause;
-    }
-    match transaction.rollback().await {
-        Ok(()) => cause,
-        // The connection is lost, which is the more important error.
-        Err(lost) => lost,
     }
 }

@@ -1,10 +1,9 @@
 //! The store of a lane on MySQL or MariaDB: the table, and what is specific to this database.
 
 use postrider_seams::inspect::Finding;
-use postrider_seams::migrate::Migrate;
 use postrider_seams::store::Error;
 use postrider_sql::open_table::OpenTable;
-use postrider_sql::store::{SqlStore, SqlTable};
+use postrider_sql::store::{Parts, SqlStore, SqlTable};
 use tokio::time::Instant;
 
 use crate::connect::Database;
@@ -26,16 +25,8 @@ pub struct MysqlTable {
 impl SqlTable for MysqlTable {
     type Database = Database;
 
-    fn database(&self) -> &Database {
-        &self.database
-    }
-
-    fn opened(&self) -> &OpenTable {
-        &self.opened
-    }
-
-    fn migration(&self) -> &dyn Migrate {
-        &self.migration
+    fn parts(&self) -> Parts<'_, Database> {
+        Parts { database: &self.database, opened: &self.opened, migration: &self.migration }
     }
 
     fn parallel(&self) -> usize {

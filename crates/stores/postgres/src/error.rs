@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::store::{Class, Error};
+use postrider_sql::driver::errors::DriverErrors;
 use postrider_sql::internal;
 use sqlx::postgres::PgConnectOptions;
 
@@ -104,46 +105,62 @@ pub fn code(cause: &sqlx::Error) -> Option<String> {
     cause.as_database_error().and_then(sqlx::error::DatabaseError::code).map(std::borrow::Cow::into_owned)
 }
 
-/// Whether two transactions collided, so that this one can be retried. A lost unnamed statement (26000) counts as well:
-/// the driver queries the names of types that are new to it in between.
-pub fn is_collision(cause: &sqlx::Error) -> bool {
-    matches!(code(cause).as_deref(), Some("40001" | "40P01" | "26000"))
-}
-
-/// Creates the error of a call that exceeded its time limit: the peer may be gone.
-pub fn no_answer(within: Duration) -> sqlx::Error {
-    let text = format!("no answer within {} s", within.as_secs_f64());
-    sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
-}
-
-/// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session or
-/// became read-only: a new session may reach a server that can write.
-pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
-    let is_lost =
-        |code: &str| code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03");
-    code(cause).is_some_and(|code| !is_lost(&code))
-}
-
-/// Whether the server is read-only: a replica, or a primary during a failover.
-pub fn is_read_only(cause: &sqlx::Error) -> bool {
-    code(cause).as_deref() == Some("25006")
-}
-
-/// Whether the server appears to be starting up and will soon accept connections.
-pub fn is_starting(cause: &sqlx::Error) -> bool {
-    match cause {
-        sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
-        _ => matches!(code(cause).as_deref(), Some("57P03" | "53300")),
-    }
-}
-
 /// Whether a pooler rejected settings in the start-up message.
 pub fn is_unknown_startup_parameter(cause: &sqlx::Error) -> bool {
     code(cause).as_deref() == Some("08P01")
         && cause.as_database_error().is_some_and(|inner| inner.message().contains("startup parameter"))
 }
 
-/// Whether the table does not exist.
-pub fn is_missing_table(cause: &sqlx::Error) -> bool {
-    code(cause).as_deref() == Some("42P01")
+/// The meaning of the errors of sqlx and of the server.
+pub struct Errors;
+
+impl DriverErrors for Errors {
+    type Error = sqlx::Error;
+
+    /// Whether two transactions collided, so that this one can be retried. A lost unnamed statement (26000) counts as
+    /// well: the driver queries the names of types that are new to it in between.
+    fn is_collision(cause: &sqlx::Error) -> bool {
+        matches!(code(cause).as_deref(), Some("40001" | "40P01" | "26000"))
+    }
+
+    /// Whether the table does not exist.
+    fn is_missing_table(cause: &sqlx::Error) -> bool {
+        code(cause).as_deref() == Some("42P01")
+    }
+
+    /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
+    /// or became read-only: a new session may reach a server that can write.
+    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+        let is_lost = |code: &str| {
+            code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03")
+        };
+        code(cause).is_some_and(|code| !is_lost(&code))
+    }
+
+    /// Whether the server is read-only: a replica, or a primary during a failover.
+    fn concerns_all(cause: &sqlx::Error) -> bool {
+        code(cause).as_deref() == Some("25006")
+    }
+
+    /// Whether the server appears to be starting up and will soon accept connections.
+    fn comes_back(cause: &sqlx::Error) -> bool {
+        match cause {
+            sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
+            _ => matches!(code(cause).as_deref(), Some("57P03" | "53300")),
+        }
+    }
+
+    /// Creates the error of a call that exceeded its time limit: the peer may be gone.
+    fn no_answer(within: Duration) -> sqlx::Error {
+        let text = format!("no answer within {} s", within.as_secs_f64());
+        sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
+    }
+
+    fn no_connection() -> sqlx::Error {
+        sqlx::Error::PoolTimedOut
+    }
+
+    fn closed() -> sqlx::Error {
+        sqlx::Error::PoolClosed
+    }
 }

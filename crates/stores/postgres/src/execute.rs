@@ -2,31 +2,28 @@
 
 use std::time::Duration;
 
-use futures::TryStreamExt as _;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
-use postrider_sql::driver::execute::{Answer, Arg, Statement};
+use postrider_sql::driver::errors::roll_back;
+use postrider_sql::driver::execute::{Arg, Statement};
 use postrider_sql::driver::pool::Pool;
-use postrider_sql::driver::{Access, Driver, Retries};
+use postrider_sql::driver::{Access, Driver};
+use postrider_sql::driver_over_sqlx;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgValueFormat};
 use sqlx::query::Query;
 use sqlx::{
-    AssertSqlSafe, Column as _, Either, Executor as _, FromRow, Postgres, Row as _, Transaction,
-    TypeInfo as _, ValueRef as _,
+    AssertSqlSafe, Column as _, Executor as _, FromRow, Postgres, Row as _, TypeInfo as _, ValueRef as _,
 };
 
 use crate::connect::Database;
-use crate::error;
-use crate::session::{Connector, rolled_back};
+use crate::error::{self, Errors};
+use crate::session::Connector;
 
 impl Driver for Database {
     const DIALECT: Dialect = Dialect::Postgres;
 
-    type Connection = PgConnection;
-    type Error = sqlx::Error;
-    type Connect = Connector;
-    type Transaction<'c> = Transaction<'c, Postgres>;
+    driver_over_sqlx!(Postgres);
 
     fn owner(&self) -> &str {
         &self.instance
@@ -44,14 +41,6 @@ impl Driver for Database {
         self.deadline
     }
 
-    fn retries(&self) -> Retries {
-        Retries::OF_SERVERS
-    }
-
-    async fn reach(&self) -> Result<(), Error> {
-        self.pool.reach().await.map_err(|cause| self.error("connect", cause))
-    }
-
     /// Behind a pooler every call is a transaction, which begins with its settings.
     fn runs_alone(&self) -> bool {
         self.names_statements()
@@ -61,40 +50,12 @@ impl Driver for Database {
         &self,
         connection: &'c mut PgConnection,
         _: Access,
-    ) -> Result<Transaction<'c, Postgres>, sqlx::Error> {
+    ) -> Result<Self::Transaction<'c>, sqlx::Error> {
         self.pool.connector().transaction(connection, self.deadline).await
     }
 
-    async fn commit(transaction: Self::Transaction<'_>) -> Result<(), sqlx::Error> {
-        transaction.commit().await
-    }
-
     async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
-        rolled_back(transaction, cause).await
-    }
-
-    async fn execute(
-        &self,
-        connection: &mut PgConnection,
-        statement: &Statement,
-    ) -> Result<Answer, sqlx::Error> {
-        let (mut rows, mut changed) = (Vec::new(), 0);
-        let mut stream = connection.fetch_many(bound(statement).persistent(self.names_statements()));
-        while let Some(part) = stream.try_next().await? {
-            match part {
-                Either::Left(done) => changed += done.rows_affected(),
-                Either::Right(row) => rows.push(row),
-            }
-        }
-        Ok(Answer { rows: values(&rows), changed })
-    }
-
-    fn is_collision(error: &sqlx::Error) -> bool {
-        error::is_collision(error)
-    }
-
-    fn is_missing_table(error: &sqlx::Error) -> bool {
-        error::is_missing_table(error)
+        roll_back::<Errors>(transaction.rollback(), cause).await
     }
 
     fn error(&self, doing: &str, cause: sqlx::Error) -> Error {
@@ -144,15 +105,15 @@ impl Database {
         let mut transaction = self.begin(connection, Access::Read).await?;
         match transaction.fetch_all(query.persistent(false)).await {
             Ok(rows) => transaction.commit().await.map(|()| rows),
-            Err(cause) => Err(rolled_back(transaction, cause).await),
+            Err(cause) => Err(Self::roll_back(transaction, cause).await),
         }
     }
 }
 
 type PgQuery<'q> = Query<'q, Postgres, PgArguments>;
 
-fn bound(statement: &Statement) -> PgQuery<'_> {
-    let query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+fn bound<'s>(database: &Database, statement: &'s Statement) -> PgQuery<'s> {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.as_str())).persistent(database.names_statements());
     statement.args.iter().cloned().fold(query, |query, arg| match arg {
         Arg::Text(text) => query.bind(text),
         Arg::Int(number) => query.bind(number),
@@ -192,12 +153,15 @@ impl Kind {
     }
 }
 
-/// Returns the values of all rows, column by column.
-fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
-    let Some(first) = rows.first() else { return Vec::new() };
-    let kinds: Vec<Kind> = first.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
-    let read = |row: &PgRow| kinds.iter().enumerate().map(|(index, kind)| value(row, index, *kind)).collect();
-    rows.iter().map(read).collect()
+/// Returns a function that reads the rows of one result.
+fn reader() -> impl FnMut(&PgRow) -> Vec<Value> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    move |row| {
+        if kinds.is_empty() {
+            kinds = row.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
+        }
+        kinds.iter().enumerate().map(|(index, kind)| value(row, index, *kind)).collect()
+    }
 }
 
 /// Converts a column to a value. Values that cannot be decoded are returned as bytes, never as an error: one bad row

@@ -11,7 +11,6 @@ mod migrate;
 mod session;
 mod shape;
 mod store;
-mod suppressions;
 mod verify;
 mod wake;
 

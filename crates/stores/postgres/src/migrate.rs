@@ -1,18 +1,16 @@
-//! Creates a contract's table, or adds what an existing table lacks.
+//! Runs the statements of a migration, on a connection of its own.
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-use postrider_contract::{Columns, Contract};
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_contract::Contract;
 use postrider_seams::store::Error;
-use postrider_sql::ddl::migrate;
+use postrider_sql::ddl;
+use postrider_sql::ddl::migrate::{self, Alter, Found};
 use postrider_sql::driver::Driver as _;
-use postrider_sql::{Dialect, ddl};
+use postrider_sql::internal::TABLES;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
 
 use crate::connect::Database;
-use crate::session::rolled_back;
 use crate::{error, shape, wake};
 
 /// Begins a migration; the lock serialises concurrent ones. Its number is arbitrary.
@@ -22,88 +20,52 @@ const BEGIN: &str = "BEGIN; SET LOCAL TimeZone = 'UTC'; SET LOCAL statement_time
 /// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The migration of one contract's table, which may not exist yet.
-pub struct Migration {
-    database: Database,
-    contract: Contract,
-}
+/// The migration of one contract's table.
+pub type Migration = migrate::Migration<Database>;
 
-impl Migration {
-    pub(crate) fn new(database: Database, contract: Contract) -> Self {
-        Self { database, contract }
+impl Alter for Database {
+    async fn found(&self, contract: &Contract) -> Result<Found, Error> {
+        shape::found(self, contract).await
     }
 
-    /// Returns the columns that the contract names, whether or not the table has them.
-    pub(crate) fn declared(&self) -> Columns {
-        self.contract.columns.clone()
+    async fn internal_tables(&self) -> Result<[bool; TABLES.len()], Error> {
+        shape::internal_tables(self).await
     }
 
-    /// Returns the statements for what `verify` reports as missing, without the internal tables and the trigger.
-    pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
-        let found = shape::found(&self.database, &self.contract).await?;
-        migrate::missing(&self.contract, Dialect::Postgres, &found, options)
+    async fn missing_trigger(&self, contract: &Contract) -> Result<Vec<String>, Error> {
+        if wake::has_trigger(self, contract).await? {
+            return Ok(Vec::new());
+        }
+        Ok(ddl::notify(contract))
     }
 
-    /// Runs the statements on a separate connection: an index on a large table takes longer than other calls may. Each
-    /// statement has its own transaction, with a lock that also works through a pooler.
-    async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
-        let failed = |cause| error::classify(&self.database.place, "migrate", cause);
-        let options = self.database.pool.connector().plain_options();
+    /// Each statement has its own transaction, with a lock that also works through a pooler.
+    async fn alter(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
+        let failed = |cause| self.error("migrate", cause);
+        let options = self.pool.connector().plain_options();
         let connected = tokio::time::timeout(CONNECT, options.connect()).await;
         let mut connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
         let mut ran = Vec::new();
         for statement in statements {
-            ran.extend(self.run_one(&mut connection, statement).await?);
+            match run_one(&mut connection, &statement).await {
+                Ok(()) => ran.push(statement),
+                Err(cause) => match error::code(&cause).as_deref() {
+                    // Another process has created it in the meantime: table, column, index, trigger.
+                    Some("42P07" | "42701" | "42710") => {}
+                    Some("23505") => ran.push(migrate::not_made(&statement)),
+                    _ => return Err(failed(cause)),
+                },
+            }
         }
         connection.close().await.map_err(failed)?;
         Ok(ran)
     }
-
-    async fn run_one(
-        &self,
-        connection: &mut PgConnection,
-        statement: String,
-    ) -> Result<Option<String>, Error> {
-        match try_one(connection, &statement).await {
-            Ok(()) => Ok(Some(statement)),
-            Err(cause) => match error::code(&cause).as_deref() {
-                // Another process has created it in the meantime: table, column, index, trigger.
-                Some("42P07" | "42701" | "42710") => Ok(None),
-                Some("23505") => Ok(Some(migrate::not_made(&statement))),
-                _ => Err(error::classify(&self.database.place, "migrate", cause)),
-            },
-        }
-    }
 }
 
-async fn try_one(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx::Error> {
+async fn run_one(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin_with(BEGIN).await?;
     match transaction.execute(AssertSqlSafe(statement)).await {
         Ok(_) => transaction.commit().await,
-        Err(cause) => Err(rolled_back(transaction, cause).await),
-    }
-}
-
-#[async_trait]
-impl Migrate for Migration {
-    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
-        self.database.reach().await?;
-        let mut statements = self.missing(options).await?;
-        statements.extend(migrate::missing_internal(
-            Dialect::Postgres,
-            shape::internal_tables(&self.database).await?,
-        ));
-        if options.notify && !wake::has_trigger(&self.database, &self.contract).await? {
-            statements.extend(ddl::notify(&self.contract));
-        }
-        Ok(statements)
-    }
-
-    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
-        let statements = self.plan(options).await?;
-        if statements.is_empty() {
-            return Ok(statements);
-        }
-        self.run_all(statements).await
+        Err(cause) => Err(Database::roll_back(transaction, cause).await),
     }
 }

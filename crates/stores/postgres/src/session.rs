@@ -15,7 +15,7 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Postgres, Row as _, Transaction,
 };
 
-use crate::error;
+use crate::error::{self, Errors};
 
 /// The kind of pooler between us and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Connector {
 
 impl Connect for Connector {
     type Connection = PgConnection;
-    type Error = sqlx::Error;
+    type Errors = Errors;
 
     async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
         if self.is_set && self.pooler() != Pooler::None {
@@ -163,32 +163,8 @@ impl Connect for Connector {
         connection.close().await.ok();
     }
 
-    fn survives(&self, error: &sqlx::Error) -> bool {
-        error::leaves_the_session(error)
-    }
-
-    fn concerns_all(&self, error: &sqlx::Error) -> bool {
-        error::is_read_only(error)
-    }
-
     fn is_clean(&self, connection: &PgConnection) -> bool {
         !connection.is_in_transaction()
-    }
-
-    fn comes_back(&self, error: &sqlx::Error) -> bool {
-        error::is_starting(error)
-    }
-
-    fn no_connection(&self) -> sqlx::Error {
-        sqlx::Error::PoolTimedOut
-    }
-
-    fn no_answer(&self, within: Duration) -> sqlx::Error {
-        error::no_answer(within)
-    }
-
-    fn closed(&self) -> sqlx::Error {
-        sqlx::Error::PoolClosed
     }
 }
 
@@ -233,16 +209,4 @@ async fn prepare(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         THEN set_config('client_connection_check_interval', '2s', false) END";
     let row = connection.fetch_one(PREPARE).await?;
     Ok(row.try_get::<String, _>(0)? == "on")
-}
-
-/// Rolls back a transaction because of `cause`. If the session is lost, the server does that automatically.
-pub async fn rolled_back(transaction: Transaction<'_, Postgres>, cause: sqlx::Error) -> sqlx::Error {
-    if !error::leaves_the_session(&cause) {
-        return cause;
-    }
-    match transaction.rollback().await {
-        Ok(()) => cause,
-        // The connection is lost, which is the more important error.
-        Err(lost) => lost,
-    }
 }

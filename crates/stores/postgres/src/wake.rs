@@ -7,6 +7,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl;
+use postrider_sql::driver::errors::DriverErrors as _;
 use postrider_sql::verify::Waking;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::{Notify, OnceCell};
@@ -14,7 +15,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::connect::Database;
-use crate::{error, shape};
+use crate::error::Errors;
+use crate::shape;
 
 const TRIGGER: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger \
     WHERE tgrelid = to_regclass($1) AND tgname = $2 AND tgenabled <> 'D')";
@@ -142,6 +144,6 @@ async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> 
 async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(error::no_answer(PATIENCE)),
+        Err(_) => Err(Errors::no_answer(PATIENCE)),
     }
 }

@@ -6,8 +6,10 @@
 //!
 //! Must not: know what a statement means. Invariant: the statements of one call are all committed, or none of them is.
 
+pub mod errors;
 pub mod execute;
 mod list;
+mod over_sqlx;
 pub mod pool;
 mod retry;
 mod script;
@@ -21,6 +23,7 @@ use postrider_seams::store::Error;
 pub use retry::{Retries, Retry};
 pub use script::Output;
 
+use self::errors::DriverErrors;
 use self::execute::{Answer, Statement};
 use self::pool::{Connect, Pool};
 use self::script::Scripts;
@@ -40,7 +43,8 @@ pub trait Driver: Clone + Send + Sync + 'static {
 
     type Connection: Send + 'static;
     type Error: Send + 'static;
-    type Connect: Connect<Connection = Self::Connection, Error = Self::Error>;
+    type Errors: DriverErrors<Error = Self::Error>;
+    type Connect: Connect<Connection = Self::Connection, Errors = Self::Errors>;
     type Transaction<'c>: DerefMut<Target = Self::Connection> + Send;
 
     /// This worker's id.
@@ -56,11 +60,13 @@ pub trait Driver: Clone + Send + Sync + 'static {
     fn deadline(&self) -> Duration;
 
     /// How often, or how long, a call that collided with another one is retried.
-    fn retries(&self) -> Retries;
+    fn retries(&self) -> Retries {
+        Retries::OF_SERVERS
+    }
 
     /// Fails at once, with the reason, if the server cannot be reached.
     fn reach(&self) -> impl Future<Output = Result<(), Error>> + Send {
-        async { Ok(()) }
+        async { self.pool(Access::Read).reach().await.map_err(|cause| self.error("connect", cause)) }
     }
 
     /// Whether a single statement runs without an explicit transaction.
@@ -88,11 +94,6 @@ pub trait Driver: Clone + Send + Sync + 'static {
         connection: &mut Self::Connection,
         statement: &Statement,
     ) -> impl Future<Output = Result<Answer, Self::Error>> + Send;
-
-    /// Whether two transactions collided, so that this one can be retried.
-    fn is_collision(error: &Self::Error) -> bool;
-
-    fn is_missing_table(error: &Self::Error) -> bool;
 
     /// Converts an error to one of the store; `doing` completes "could not …".
     fn error(&self, doing: &str, cause: Self::Error) -> Error;

@@ -22,11 +22,7 @@ use crate::open_table::OpenTable;
 pub trait SqlTable: Send + Sync {
     type Database: Driver;
 
-    fn database(&self) -> &Self::Database;
-
-    fn opened(&self) -> &OpenTable;
-
-    fn migration(&self) -> &dyn Migrate;
+    fn parts(&self) -> Parts<'_, Self::Database>;
 
     /// Number of claims, and of settles, that can run in parallel.
     fn parallel(&self) -> usize;
@@ -46,6 +42,13 @@ pub trait SqlTable: Send + Sync {
     fn findings(&self) -> impl Future<Output = Result<Vec<Finding>, Error>> + Send;
 }
 
+/// What every table has: its database, the contract opened on it, and its migration.
+pub struct Parts<'a, D> {
+    pub database: &'a D,
+    pub opened: &'a OpenTable,
+    pub migration: &'a dyn Migrate,
+}
+
 /// A table as the engine uses it.
 pub struct SqlStore<T>(pub T);
 
@@ -57,16 +60,16 @@ impl<T: SqlTable> SqlStore<T> {
 
     /// Returns the contract opened on this table, with its rendered program.
     pub fn opened(&self) -> &OpenTable {
-        self.0.opened()
+        self.0.parts().opened
     }
 
     fn database(&self) -> &T::Database {
-        self.0.database()
+        self.0.parts().database
     }
 
     /// For maintenance and inspection, which may take longer than the calls that move rows.
     fn unhurried(&self) -> T::Database {
-        self.0.database().unhurried()
+        self.database().unhurried()
     }
 }
 
@@ -211,11 +214,11 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
 #[async_trait]
 impl<T: SqlTable> Migrate for SqlStore<T> {
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
-        self.0.migration().plan(options).await
+        self.0.parts().migration.plan(options).await
     }
 
     async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
-        self.0.migration().apply(options).await
+        self.0.parts().migration.apply(options).await
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
+use postrider_sql::driver::errors::DriverErrors;
 use postrider_sql::internal;
 
 /// The path of the database file, for messages.
@@ -131,46 +132,12 @@ fn primary(cause: &sqlx::Error) -> Option<u32> {
     Some(extended & 0xff)
 }
 
-/// Whether only the statement failed, so that the connection can be reused. A full or failing disk ends the transaction
-/// inside SQLite, while the driver still counts it as open.
-pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
-    let is_lost = |code| {
-        matches!(
-            code,
-            code::NOMEM
-                | code::READONLY
-                | code::IOERR
-                | code::CORRUPT
-                | code::FULL
-                | code::CANTOPEN
-                | code::NOTADB
-        )
-    };
-    primary(cause).is_some_and(|code| !is_lost(code))
-}
-
-/// Creates the error of a call that exceeded its time limit: the disk or its network does not respond.
-pub fn no_answer(within: Duration) -> sqlx::Error {
-    let text = format!("the file did not answer within {} s", within.as_secs_f64());
-    sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
-}
-
-/// Whether another connection holds a lock, so that the call can be retried.
-pub fn is_busy(cause: &sqlx::Error) -> bool {
-    matches!(primary(cause), Some(code::BUSY | code::LOCKED))
-}
-
 fn message_starts(cause: &sqlx::Error, start: &str) -> bool {
     cause.as_database_error().is_some_and(|inner| inner.message().starts_with(start))
 }
 
 fn is_missing(cause: &sqlx::Error) -> bool {
-    is_missing_table(cause) || message_starts(cause, "no such column")
-}
-
-/// Whether the table does not exist. SQLite has no error code for it.
-pub fn is_missing_table(cause: &sqlx::Error) -> bool {
-    message_starts(cause, "no such table")
+    Errors::is_missing_table(cause) || message_starts(cause, "no such column")
 }
 
 /// Whether another process has created the table, column or index in the meantime.
@@ -182,4 +149,63 @@ pub fn is_already_there(cause: &sqlx::Error) -> bool {
 /// Whether existing rows violate a unique constraint.
 pub fn is_duplicate(cause: &sqlx::Error) -> bool {
     cause.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+/// The meaning of the errors of sqlx and of the server.
+pub struct Errors;
+
+impl DriverErrors for Errors {
+    type Error = sqlx::Error;
+
+    /// Whether another connection holds a lock, so that the call can be retried.
+    fn is_collision(cause: &sqlx::Error) -> bool {
+        matches!(primary(cause), Some(code::BUSY | code::LOCKED))
+    }
+
+    /// Whether the table does not exist. SQLite has no error code for it.
+    fn is_missing_table(cause: &sqlx::Error) -> bool {
+        message_starts(cause, "no such table")
+    }
+
+    /// Whether only the statement failed, so that the connection can be reused. A full or failing disk ends the
+    /// transaction inside SQLite, while the driver still counts it as open.
+    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+        let is_lost = |code| {
+            matches!(
+                code,
+                code::NOMEM
+                    | code::READONLY
+                    | code::IOERR
+                    | code::CORRUPT
+                    | code::FULL
+                    | code::CANTOPEN
+                    | code::NOTADB
+            )
+        };
+        primary(cause).is_some_and(|code| !is_lost(code))
+    }
+
+    /// Creates the error of a call that exceeded its time limit: the disk or its network does not respond.
+    fn no_answer(within: Duration) -> sqlx::Error {
+        let text = format!("the file did not answer within {} s", within.as_secs_f64());
+        sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
+    }
+
+    /// Never: the file is on this machine, and each connection reads it.
+    fn concerns_all(_: &sqlx::Error) -> bool {
+        false
+    }
+
+    /// Whether another connection holds a lock on the file.
+    fn comes_back(cause: &sqlx::Error) -> bool {
+        Self::is_collision(cause)
+    }
+
+    fn no_connection() -> sqlx::Error {
+        sqlx::Error::PoolTimedOut
+    }
+
+    fn closed() -> sqlx::Error {
+        sqlx::Error::PoolClosed
+    }
 }

@@ -2,31 +2,26 @@
 
 use std::time::Duration;
 
-use futures::TryStreamExt as _;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
-use postrider_sql::driver::execute::{Answer, Arg, Statement};
+use postrider_sql::driver::errors::DriverErrors as _;
+use postrider_sql::driver::execute::{Arg, Statement};
 use postrider_sql::driver::pool::Pool;
 use postrider_sql::driver::{Access, Driver, Retries};
+use postrider_sql::driver_over_sqlx;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{
-    AssertSqlSafe, Connection as _, Either, Executor as _, Row as _, Transaction, TypeInfo as _,
-    ValueRef as _,
-};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, TypeInfo as _, ValueRef as _};
 
 use crate::connect::Database;
-use crate::error;
-use crate::session::{Connector, rolled_back};
+use crate::error::{self, Errors};
+use crate::session::Connector;
 
 impl Driver for Database {
     const DIALECT: Dialect = Dialect::Sqlite;
 
-    type Connection = SqliteConnection;
-    type Error = sqlx::Error;
-    type Connect = Connector;
-    type Transaction<'c> = Transaction<'c, Sqlite>;
+    driver_over_sqlx!(Sqlite);
 
     fn owner(&self) -> &str {
         &self.instance
@@ -53,47 +48,30 @@ impl Driver for Database {
         Retries::Within(self.patience)
     }
 
+    /// There is no server to reach.
+    async fn reach(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// A transaction that writes takes its lock at once: it could not be upgraded after another one has written.
     async fn begin<'c>(
         &self,
         connection: &'c mut SqliteConnection,
         access: Access,
-    ) -> Result<Transaction<'c, Sqlite>, sqlx::Error> {
+    ) -> Result<Self::Transaction<'c>, sqlx::Error> {
         let begin = if access == Access::Read { "BEGIN" } else { "BEGIN IMMEDIATE" };
         connection.begin_with(begin).await
     }
 
-    async fn commit(transaction: Self::Transaction<'_>) -> Result<(), sqlx::Error> {
-        transaction.commit().await
-    }
-
+    /// If the disk is full or fails, SQLite has already rolled back, and the rollback fails: the pool then sees that
+    /// the connection still counts a transaction, and drops it.
     async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
-        rolled_back(transaction, cause).await
-    }
-
-    async fn execute(
-        &self,
-        connection: &mut SqliteConnection,
-        statement: &Statement,
-    ) -> Result<Answer, sqlx::Error> {
-        let mut answer = Answer::default();
-        let mut stream = connection.fetch_many(bound(statement));
-        while let Some(part) = stream.try_next().await? {
-            match part {
-                Either::Left(done) => answer.changed += done.rows_affected(),
-                Either::Right(row) => answer.rows.push(values(&row)),
-            }
+        if Errors::leaves_the_session(&cause)
+            && let Err(error) = transaction.rollback().await
+        {
+            tracing::debug!(%error, "a transaction could not be rolled back; its connection is closed");
         }
-        Ok(answer)
-    }
-
-    /// Another connection holds a lock on the file.
-    fn is_collision(error: &sqlx::Error) -> bool {
-        error::is_busy(error)
-    }
-
-    fn is_missing_table(error: &sqlx::Error) -> bool {
-        error::is_missing_table(error)
+        cause
     }
 
     fn error(&self, doing: &str, cause: sqlx::Error) -> Error {
@@ -101,7 +79,7 @@ impl Driver for Database {
     }
 }
 
-fn bound(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
+fn bound(_: &Database, statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
     let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
     statement.args.iter().cloned().fold(query, |query, arg| match arg {
         Arg::Text(text) => query.bind(text),
@@ -113,8 +91,8 @@ fn bound(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
     })
 }
 
-fn values(row: &SqliteRow) -> Vec<Value> {
-    (0..row.len()).map(|index| value(row, index)).collect()
+fn reader() -> impl FnMut(&SqliteRow) -> Vec<Value> {
+    |row| (0..row.len()).map(|index| value(row, index)).collect()
 }
 
 /// Converts a column to a value. SQLite values have their own type, and text need not be UTF-8: such text is returned

@@ -1,10 +1,13 @@
-//! Computes the statements that `migrate` runs, and describes those that it cannot run.
+//! Creates a contract's table, or adds what an existing table lacks: computes the statements, and describes those that
+//! cannot run.
 
-use postrider_contract::Contract;
-use postrider_seams::migrate::Options;
+use async_trait::async_trait;
+use postrider_contract::{Columns, Contract};
+use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::{Class, Error};
 
 use crate::ddl::{self, Index};
+use crate::driver::Driver;
 use crate::internal;
 use crate::{Dialect, Shape};
 
@@ -16,10 +19,73 @@ pub struct Found {
     pub indexes: Vec<Index>,
 }
 
+/// A database whose tables can be created and completed.
+pub trait Alter: Driver {
+    /// Reads the contract's table.
+    fn found(&self, contract: &Contract) -> impl Future<Output = Result<Found, Error>> + Send;
+
+    /// Returns which of the internal tables exist.
+    fn internal_tables(&self) -> impl Future<Output = Result<[bool; internal::TABLES.len()], Error>> + Send;
+
+    /// Returns the statements for a missing notification trigger. Databases without notifications have none.
+    fn missing_trigger(&self, _: &Contract) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// Runs the statements without a time limit, because an index on a large table takes longer than other calls may,
+    /// and returns those that ran. What another process has created in the meantime is not an error.
+    fn alter(&self, statements: Vec<String>) -> impl Future<Output = Result<Vec<String>, Error>> + Send;
+}
+
+/// The migration of one contract's table, which may not exist yet.
+pub struct Migration<D> {
+    database: D,
+    contract: Contract,
+}
+
+impl<D: Alter> Migration<D> {
+    /// Creates the migration of the contract's table on this database.
+    pub fn new(database: D, contract: Contract) -> Self {
+        Self { database, contract }
+    }
+
+    /// Returns the columns that the contract names, whether or not the table has them.
+    pub fn declared(&self) -> Columns {
+        self.contract.columns.clone()
+    }
+
+    /// Returns the statements for what `verify` reports as missing, without the internal tables and the trigger.
+    pub async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
+        let found = self.database.found(&self.contract).await?;
+        missing(&self.contract, D::DIALECT, &found, options)
+    }
+}
+
+#[async_trait]
+impl<D: Alter> Migrate for Migration<D> {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.database.reach().await?;
+        let mut statements = self.missing(options).await?;
+        statements.extend(missing_internal(D::DIALECT, self.database.internal_tables().await?));
+        if options.notify {
+            statements.extend(self.database.missing_trigger(&self.contract).await?);
+        }
+        Ok(statements)
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        let statements = self.plan(options).await?;
+        if statements.is_empty() {
+            return Ok(statements);
+        }
+        self.database.alter(statements).await
+    }
+}
+
 /// Returns the statements that the contract's table lacks, in order.
 ///
 /// Search indexes are only added to an existing table, because only then its columns are known.
-pub fn missing(
+fn missing(
     contract: &Contract,
     dialect: Dialect,
     found: &Found,
@@ -40,7 +106,7 @@ pub fn missing(
 }
 
 /// Returns the statements that create those internal tables that are not `there`.
-pub fn missing_internal(dialect: Dialect, there: [bool; internal::TABLES.len()]) -> Vec<String> {
+fn missing_internal(dialect: Dialect, there: [bool; internal::TABLES.len()]) -> Vec<String> {
     internal::create(dialect)
         .into_iter()
         .zip(there)

@@ -11,6 +11,7 @@ use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 use postrider_sql_builder::Argument;
 
+use super::errors::DriverErrors as _;
 use super::{Access, Driver, Retry, Work, attempt, call};
 use crate::{Dialect, bind};
 
@@ -178,7 +179,7 @@ pub(super) async fn internal<D: Driver>(
     loop {
         match attempt(driver, &work).await {
             Ok(mut answers) => return Ok(answers.pop().map(|answer| answer.rows)),
-            Err(cause) if D::is_missing_table(&cause) => return Ok(None),
+            Err(cause) if D::Errors::is_missing_table(&cause) => return Ok(None),
             Err(cause) => retry.wait(cause).await?,
         }
     }

@@ -18,6 +18,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::errors::DriverErrors;
+
 /// Milliseconds between attempts to connect to a server that refuses connections or is starting.
 const PAUSES: [u64; 5] = [10, 30, 100, 250, 500];
 /// Maximum wait for the answer to a hurried call whose connection has become suspect.
@@ -28,34 +30,20 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// The driver's part of a pool.
 pub trait Connect: Send + Sync + 'static {
     type Connection: Send + 'static;
-    type Error: Send;
+    type Errors: DriverErrors;
 
     /// Opens a connection with its session settings.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, ErrorOf<Self>>> + Send;
 
     /// Closes the connection in an orderly way.
     fn close(&self, connection: Self::Connection) -> impl Future<Output = ()> + Send;
 
-    /// Whether the connection is still usable after this error of a statement.
-    fn survives(&self, error: &Self::Error) -> bool;
-
-    /// Whether this error concerns every open connection, not only the one that reported it.
-    fn concerns_all(&self, error: &Self::Error) -> bool;
-
     /// Whether no transaction is open on the connection.
     fn is_clean(&self, connection: &Self::Connection) -> bool;
-
-    /// Whether the server is expected to accept connections soon: it refuses them now, or is starting.
-    fn comes_back(&self, error: &Self::Error) -> bool;
-
-    /// The error for a connection that could not be had in time.
-    fn no_connection(&self) -> Self::Error;
-
-    /// The error for a call that got no answer within this time.
-    fn no_answer(&self, within: Duration) -> Self::Error;
-
-    fn closed(&self) -> Self::Error;
 }
+
+/// The error of a pool's driver.
+type ErrorOf<C> = <<C as Connect>::Errors as DriverErrors>::Error;
 
 /// The size and the time limits of a pool.
 #[derive(Debug, Clone, Copy)]
@@ -118,22 +106,22 @@ impl<C: Connect> Inner<C> {
         self.is_usable(&idle.live) && self.limits.idle.is_none_or(|most| idle.since.elapsed() < most)
     }
 
-    async fn open(&self) -> Result<Live<C::Connection>, C::Error> {
+    async fn open(&self) -> Result<Live<C::Connection>, ErrorOf<C>> {
         let generation = *self.suspicion.borrow();
         let connection = timeout(self.limits.connect, self.connect.connect())
             .await
-            .map_err(|_| self.connect.no_connection())??;
+            .map_err(|_| C::Errors::no_connection())??;
         Ok(Live { connection, opened: Instant::now(), generation })
     }
 
-    async fn open_until(&self, end: Instant) -> Result<Live<C::Connection>, C::Error> {
+    async fn open_until(&self, end: Instant) -> Result<Live<C::Connection>, ErrorOf<C>> {
         let mut pauses = PAUSES.into_iter();
         loop {
             let Ok(opened) = timeout_at(end, self.open()).await else {
-                return Err(self.connect.no_connection());
+                return Err(C::Errors::no_connection());
             };
             match opened {
-                Err(error) if self.connect.comes_back(&error) => {
+                Err(error) if C::Errors::comes_back(&error) => {
                     let pause = Duration::from_millis(pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]));
                     if Instant::now() + pause >= end {
                         return Err(error);
@@ -167,24 +155,23 @@ impl<C: Connect> Pool<C> {
     /// reason.
     ///
     /// It does not retry, because an operator is waiting for a command.
-    pub async fn reach(&self) -> Result<(), C::Error> {
+    pub async fn reach(&self) -> Result<(), ErrorOf<C>> {
         let all = self.0.limits.connections.max(1) as usize;
         let used = all - self.0.permits.available_permits().min(all);
         if used > 0 || self.0.idle().iter().any(|idle| self.0.is_fresh(idle)) {
             return Ok(());
         }
         let opened = timeout(self.0.limits.acquire, self.0.open()).await;
-        let live = opened.map_err(|_| self.0.connect.no_connection())??;
+        let live = opened.map_err(|_| C::Errors::no_connection())??;
         self.0.idle().push(Idle { live, since: Instant::now() });
         Ok(())
     }
 
     /// Returns an idle connection or opens one; errs if there is none within the acquire limit.
-    pub async fn acquire(&self) -> Result<Lease<C>, C::Error> {
+    pub async fn acquire(&self) -> Result<Lease<C>, ErrorOf<C>> {
         let end = Instant::now() + self.0.limits.acquire;
         let permit = timeout_at(end, Arc::clone(&self.0.permits).acquire_owned()).await;
-        let permit =
-            permit.map_err(|_| self.0.connect.no_connection())?.map_err(|_| self.0.connect.closed())?;
+        let permit = permit.map_err(|_| C::Errors::no_connection())?.map_err(|_| C::Errors::closed())?;
         let live = match self.idle_one() {
             Some(live) => live,
             None => self.0.open_until(end).await?,
@@ -245,10 +232,9 @@ impl<C: Connect> Lease<C> {
     }
 
     /// Ends the use, and returns the connection to the pool if it is still usable.
-    pub fn end<T>(self, outcome: Result<T, C::Error>) -> Result<T, C::Error> {
-        let inner = &self.pool.0;
-        let survives = outcome.as_ref().err().is_none_or(|error| inner.connect.survives(error));
-        let concerns_all = outcome.as_ref().err().is_some_and(|error| inner.connect.concerns_all(error));
+    pub fn end<T>(self, outcome: Result<T, ErrorOf<C>>) -> Result<T, ErrorOf<C>> {
+        let survives = outcome.as_ref().err().is_none_or(|error| C::Errors::leaves_the_session(error));
+        let concerns_all = outcome.as_ref().err().is_some_and(|error| C::Errors::concerns_all(error));
         let Self { pool, live, permit } = self;
         if concerns_all {
             pool.suspect(live.generation);
@@ -285,7 +271,10 @@ pub struct Bound<C: Connect> {
 
 impl<C: Connect> Bound<C> {
     /// Runs a call; errs if it gets no answer before the deadline.
-    pub async fn run<T>(self, work: impl Future<Output = Result<T, C::Error>> + Send) -> Result<T, C::Error> {
+    pub async fn run<T>(
+        self,
+        work: impl Future<Output = Result<T, ErrorOf<C>>> + Send,
+    ) -> Result<T, ErrorOf<C>> {
         let mut end = Instant::now() + self.within;
         let mut suspicion = self.pool.0.suspicion.subscribe();
         tokio::pin!(work);
@@ -307,10 +296,10 @@ impl<C: Connect> Bound<C> {
         }
     }
 
-    fn missed<T>(&self) -> Result<T, C::Error> {
+    fn missed<T>(&self) -> Result<T, ErrorOf<C>> {
         // Other calls that time out at the same moment must not make newer connections suspect.
         self.pool.suspect(self.generation);
-        Err(self.pool.0.connect.no_answer(self.within))
+        Err(C::Errors::no_answer(self.within))
     }
 }
 

@@ -6,6 +6,7 @@ use postrider_seams::store::Error;
 use tokio::time::Instant;
 
 use super::Driver;
+use super::errors::DriverErrors as _;
 
 /// The limit after which a call that keeps colliding is given up.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +42,7 @@ impl<'a, D: Driver> Retry<'a, D> {
             Retries::Times(most) => self.retried >= most,
             Retries::Within(most) => self.started.elapsed() >= most,
         };
-        if over || !D::is_collision(&cause) {
+        if over || !D::Errors::is_collision(&cause) {
             return Err(self.driver.error(self.doing, cause));
         }
         tokio::time::sleep(pause(self.retried)).await;

@@ -33,9 +33,11 @@ enum Failure {
     Closed,
 }
 
+struct Failures;
+
 impl Connect for Fake {
     type Connection = Line;
-    type Error = Failure;
+    type Errors = Failures;
 
     async fn connect(&self) -> Result<Line, Failure> {
         if self.refusals.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
@@ -50,31 +52,43 @@ impl Connect for Fake {
         drop(connection);
     }
 
-    fn survives(&self, error: &Failure) -> bool {
-        *error == Failure::Statement
-    }
-
-    fn concerns_all(&self, error: &Failure) -> bool {
-        *error == Failure::ReadOnly
-    }
-
     fn is_clean(&self, connection: &Line) -> bool {
         !connection.in_transaction
     }
+}
 
-    fn comes_back(&self, error: &Failure) -> bool {
+impl DriverErrors for Failures {
+    type Error = Failure;
+
+    fn is_collision(_: &Failure) -> bool {
+        false
+    }
+
+    fn is_missing_table(_: &Failure) -> bool {
+        false
+    }
+
+    fn leaves_the_session(error: &Failure) -> bool {
+        *error == Failure::Statement
+    }
+
+    fn concerns_all(error: &Failure) -> bool {
+        *error == Failure::ReadOnly
+    }
+
+    fn comes_back(error: &Failure) -> bool {
         *error == Failure::Refused
     }
 
-    fn no_connection(&self) -> Failure {
+    fn no_connection() -> Failure {
         Failure::NoConnection
     }
 
-    fn no_answer(&self, _: Duration) -> Failure {
+    fn no_answer(_: Duration) -> Failure {
         Failure::NoAnswer
     }
 
-    fn closed(&self) -> Failure {
+    fn closed() -> Failure {
         Failure::Closed
     }
 }
