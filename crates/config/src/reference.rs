@@ -12,16 +12,6 @@ pub enum Scheme {
     File,
 }
 
-const SCHEMES: [(&str, Scheme); 7] = [
-    ("aws-secretsmanager://", Scheme::AwsSecretsManager),
-    ("aws-ssm://", Scheme::AwsSsm),
-    ("gcp-secretmanager://", Scheme::GcpSecretManager),
-    ("vault://", Scheme::Vault),
-    ("encrypted://", Scheme::Encrypted),
-    ("env://", Scheme::Env),
-    ("file://", Scheme::File),
-];
-
 /// Maximum length of a reference, in bytes: `encrypted://` contains the secret itself.
 const MAX_LENGTH: usize = 64 * 1024;
 
@@ -35,6 +25,39 @@ pub struct Reference<'a> {
 }
 
 impl Scheme {
+    pub const ALL: [Self; 7] = [
+        Self::AwsSecretsManager,
+        Self::AwsSsm,
+        Self::GcpSecretManager,
+        Self::Vault,
+        Self::Encrypted,
+        Self::Env,
+        Self::File,
+    ];
+
+    /// Returns the name, which a reference has before `://`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AwsSecretsManager => "aws-secretsmanager",
+            Self::AwsSsm => "aws-ssm",
+            Self::GcpSecretManager => "gcp-secretmanager",
+            Self::Vault => "vault",
+            Self::Encrypted => "encrypted",
+            Self::Env => "env",
+            Self::File => "file",
+        }
+    }
+
+    /// Returns the text after `scheme://`; `None` if the text does not start with this scheme.
+    pub fn strip(self, text: &str) -> Option<&str> {
+        text.strip_prefix(self.name())?.strip_prefix("://")
+    }
+
+    /// Returns the scheme that the text starts with, and the text after `://`.
+    pub fn split(text: &str) -> Option<(Self, &str)> {
+        Self::ALL.into_iter().find_map(|scheme| Some((scheme, scheme.strip(text)?)))
+    }
+
     /// Whether the secret is read on this machine, without a network request.
     pub fn is_local(self) -> bool {
         matches!(self, Self::Encrypted | Self::Env | Self::File)
@@ -44,14 +67,13 @@ impl Scheme {
 impl<'a> Reference<'a> {
     /// Whether the text starts with a known scheme; it may still be malformed.
     pub fn is_reference(text: &str) -> bool {
-        SCHEMES.iter().any(|(prefix, _)| text.starts_with(prefix))
+        Scheme::split(text).is_some()
     }
 
     /// Parses a reference. The error says what is expected and never repeats the path.
     pub fn parse(text: &'a str) -> Result<Self, String> {
-        let known = SCHEMES.iter().find_map(|&(prefix, scheme)| Some((text.strip_prefix(prefix)?, scheme)));
-        let Some((rest, scheme)) = known else {
-            let names = SCHEMES.map(|(prefix, _)| prefix).join(", ");
+        let Some((scheme, rest)) = Scheme::split(text) else {
+            let names = Scheme::ALL.map(|scheme| format!("{}://", scheme.name())).join(", ");
             return Err(format!("a secret reference begins with one of {names}"));
         };
         let (path, field) = match rest.rsplit_once('#') {

@@ -2,11 +2,12 @@
 //!
 //! [`Faults`]: crate::validation::Faults
 
+use postrider_config::Scheme;
 use utoipa::openapi::SchemaFormat;
 use utoipa::openapi::schema::Object;
 
 /// The name of each format, its minimum length, and its pattern.
-const FORMATS: [(&str, Option<usize>, &str); 4] = [
+const FORMATS: [(&str, Option<usize>, &str); 3] = [
     (
         "line",
         Some(1),
@@ -18,19 +19,21 @@ const FORMATS: [(&str, Option<usize>, &str); 4] = [
         None,
         r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$",
     ),
-    (
-        "secret-reference",
-        None,
-        "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$",
-    ),
 ];
 
 /// Replaces the format of a text by its pattern, which clients can check.
 pub fn expand_text_format(text: &mut Object) {
     let Some(SchemaFormat::Custom(name)) = &text.format else { return };
-    if let Some((_, least, pattern)) = FORMATS.iter().find(|(known, ..)| known == name) {
-        text.min_length = *least;
-        text.pattern = Some((*pattern).to_owned());
-        text.format = None;
+    if name == "secret-reference" {
+        let schemes = Scheme::ALL.map(Scheme::name).join("|");
+        set_pattern(text, None, format!("^({schemes})://[!-~]+$"));
+    } else if let Some((_, least, pattern)) = FORMATS.iter().find(|(known, ..)| known == name) {
+        set_pattern(text, *least, (*pattern).to_owned());
     }
+}
+
+fn set_pattern(text: &mut Object, least: Option<usize>, pattern: String) {
+    text.min_length = least;
+    text.pattern = Some(pattern);
+    text.format = None;
 }

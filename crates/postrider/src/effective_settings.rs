@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use postrider_config::format_duration;
+use postrider_config::{format_duration, format_size};
 use postrider_contract::{Contract, Hold, OnError, RetryRule, Schedule, Stage};
 use postrider_seams::Secret;
 
@@ -67,7 +67,7 @@ fn lane_limits(entries: &mut Entries, lane: &LaneSettings, stage: &Stage) {
     entries.add("concurrency", limits.concurrency);
     entries.add("batch", limits.batch);
     entries.add("held", limits.held);
-    entries.add("bytes", size(limits.bytes));
+    entries.add("bytes", format_size(limits.bytes));
     entries.duration("timeout", limits.timeout);
     entries.duration("poll", limits.poll);
     entries.duration("sweep", limits.sweep);
@@ -179,7 +179,7 @@ fn mail(entries: &mut Entries, lane: &LaneSettings) {
     entries.add_if_set("mail.templates", mail.templates.as_ref().map(|path| path.display().to_string()));
     entries.add_if_set("mail.locale", mail.locale.as_ref());
     entries.add("mail.recipient_limit", mail.recipient_limit);
-    entries.add("mail.size_limit", size(mail.size_limit));
+    entries.add("mail.size_limit", format_size(mail.size_limit));
     for dkim in &mail.dkim {
         entries.add("mail.dkim", format_args!("{}, selector {}, key {MASK}", dkim.domain, dkim.selector));
     }
@@ -208,16 +208,6 @@ fn emails(entries: &mut Entries, lane: &LaneSettings) {
     entries.add_if_set("emails.callback_url", emails.callback_url.as_deref().map(masked_url));
     entries.secret("emails.callback_secret", emails.callback_secret.as_ref());
     entries.secret("emails.callback_old_secret", emails.callback_old_secret.as_ref());
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0 => "0".to_owned(),
-        _ if bytes.is_multiple_of(1 << 30) => format!("{}GB", bytes >> 30),
-        _ if bytes.is_multiple_of(1 << 20) => format!("{}MB", bytes >> 20),
-        _ if bytes.is_multiple_of(1 << 10) => format!("{}KB", bytes >> 10),
-        _ => bytes.to_string(),
-    }
 }
 
 /// Whether an option of this name may hold a credential.

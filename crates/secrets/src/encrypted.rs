@@ -9,6 +9,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use postrider_config::Scheme;
 use postrider_seams::secret::Error;
 use postrider_seams::{Secret, scrub};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -19,7 +20,6 @@ use zeroize::Zeroizing;
 mod tests;
 
 const VERSION: u8 = 1;
-const PREFIX: &str = "encrypted://";
 const KEY_BYTES: usize = 32;
 /// Maximum length of a key's id, in characters.
 const ID_LIMIT: usize = 32;
@@ -80,14 +80,13 @@ impl Keyring {
             .expect("a secret is far shorter than the limit of the cipher");
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(&text);
-        Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
+        Ok(format!("{}://{}", Scheme::Encrypted.name(), URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// Encrypts the secret of a reference again with the first key; `None` if it already uses that key.
     pub fn reseal(&self, reference: &str) -> Result<Option<String>, Error> {
-        let path = reference
-            .trim()
-            .strip_prefix(PREFIX)
+        let path = Scheme::Encrypted
+            .strip(reference.trim())
             .ok_or_else(|| invalid_reference("begin with encrypted://"))?;
         let secret = self.open(path)?;
         let current = self.keys.first().map(|(id, _)| header(id)).unwrap_or_default();

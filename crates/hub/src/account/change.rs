@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use postrider_config::Scheme;
 use postrider_seams::hosts::ANY;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
@@ -24,9 +25,6 @@ const OVERLAP_SECONDS: i64 = 24 * 60 * 60;
 /// The error for a new account without allowed hosts. There is no default: sending credentials to any host is a
 /// decision.
 const HOSTS_MISSING: &str = "is missing: list the hosts that its credentials may go to, such as [\"hooks.example.com\"], or [\"*\"] for any host";
-
-const REFERENCE_SCHEMES: [&str; 7] =
-    ["aws-secretsmanager", "aws-ssm", "gcp-secretmanager", "vault", "encrypted", "env", "file"];
 
 /// Whether the actor may create an account with this code. Codes are unique over all clients; a key of some clients
 /// must use `CLIENT.NAME`, so that no conflict can reveal a code of another client.
@@ -320,17 +318,10 @@ impl NewCredentials {
 impl Faults {
     fn reference(&mut self, field: &str, value: Option<&str>) {
         let Some(value) = value else { return };
-        let known = value
-            .split_once("://")
-            .is_some_and(|(scheme, rest)| REFERENCE_SCHEMES.contains(&scheme) && !rest.is_empty());
+        let known = Scheme::split(value).is_some_and(|(_, rest)| !rest.is_empty());
         if !known || value.len() > 4000 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-            self.add(
-                field,
-                format!(
-                    "must be a reference to a secret: SCHEME://…, with one of {}",
-                    REFERENCE_SCHEMES.join(", ")
-                ),
-            );
+            let schemes = Scheme::ALL.map(Scheme::name).join(", ");
+            self.add(field, format!("must be a reference to a secret: SCHEME://…, with one of {schemes}"));
         }
     }
 }

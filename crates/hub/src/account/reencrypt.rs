@@ -2,6 +2,8 @@
 //!
 //! Invariant: the secrets do not change. A reference that is changed by another request meanwhile is not overwritten.
 
+use postrider_config::Scheme;
+
 use crate::access::Actor;
 use crate::audit::Change;
 use crate::sql::{Clauses as _, SqlBuilder};
@@ -60,7 +62,8 @@ impl Hub {
         let Some(encryption) = &self.encryption else { return Ok(()) };
         let mut statements = Vec::new();
         for (column, reference) in references {
-            let Some(reference) = reference.filter(|reference| reference.starts_with("encrypted://")) else {
+            let is_encrypted = |reference: &String| Scheme::Encrypted.strip(reference).is_some();
+            let Some(reference) = reference.filter(is_encrypted) else {
                 continue;
             };
             match encryption.reencrypt(&reference) {

@@ -6,6 +6,7 @@ use axum::body::{BodyDataStream, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt as _;
+use postrider_config::closest;
 use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -205,12 +206,43 @@ fn parse_problem(at: &str, error: &serde_json::Error) -> Problem {
         None => at.to_owned(),
     };
     let detail = "the request is not valid: see `errors`";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).with_faults(vec![Fault::new(field, text)])
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+        .with_faults(vec![Fault::new(field, with_suggestion(text))])
+}
+
+/// Replaces the list of known names in an error about an unknown one by the name that was probably meant.
+fn with_suggestion(text: &str) -> String {
+    let meant = text.split_once(", expected ").and_then(|(problem, known)| {
+        let wrong = problem.strip_prefix("unknown ")?.split('`').nth(1)?;
+        let name = closest(wrong, known.split('`').skip(1).step_by(2))?;
+        Some(format!("{problem}; did you mean `{name}`?"))
+    });
+    meant.unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Job {
+        #[serde(rename = "targetUrl")]
+        _target_url: String,
+        #[serde(rename = "code")]
+        _code: String,
+    }
+
+    #[test]
+    fn an_unknown_member_is_answered_with_the_name_that_was_meant() {
+        for (body, field, text) in [
+            (r#"{"targetURL": ""}"#, "targetURL", "unknown field `targetURL`; did you mean `targetUrl`?"),
+            (r#"{"weather": 1}"#, "weather", "unknown field `weather`, expected `targetUrl` or `code`"),
+        ] {
+            let problem = parse_json::<Job>(body.as_bytes()).expect_err("it is refused");
+            assert_eq!(problem.faults(), [Fault::new(field, text)]);
+        }
+    }
 
     type Part = Result<Vec<u8>, std::io::Error>;
 
