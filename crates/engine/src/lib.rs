@@ -17,9 +17,11 @@ pub mod lane;
 mod large;
 mod lease_extender;
 mod maintenance;
+mod new_rows;
 mod observed;
 mod outcomes;
 mod prober;
+mod publish;
 mod queue_publisher;
 mod queue_receiver;
 mod recipients;
@@ -40,4 +42,5 @@ mod watchdog;
 
 pub use engine::{AnnouncedLane, Drained, Engine, Handle};
 pub use lane::{Lane, Limits};
+pub use new_rows::NewRowPublisher;
 pub use status::{Health, LaneStatus};

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::handoff::{Offer, Published, offer_and_publish};
+use postrider_seams::handoff::Offer;
 use postrider_seams::{Handoff, Queue, store};
 
 use crate::maintenance::{CHUNK, LOCK_TTL};
+use crate::publish::{Published, offer_and_publish};
 use crate::runner::Runner;
 
 /// Publishes rows that this worker handed back, deferred or will retry as soon as they fall due, because the next poll

@@ -1,8 +1,7 @@
 //! External queues: carry pointers to rows from producers to the workers that claim the rows.
 //!
-//! Owns the encoding of a pointer, receiving and acknowledging at each broker, and what a producer does if the queue
-//! refuses a pointer. Must not claim rows or decide anything about them. The brokers' transports publish, with their
-//! connections, TLS settings and confirms.
+//! Owns the encoding of a pointer, and receiving and acknowledging at each broker. Must not claim rows or decide
+//! anything about them. The brokers' transports publish, with their connections, TLS settings and confirms.
 //!
 //! Invariant: a pointer holds the key of a row and nothing else. Any other message on a queue counts as unreadable; it
 //! is never an error.
@@ -11,7 +10,6 @@ mod amqp;
 mod monitored;
 mod name;
 mod nats;
-mod new_rows;
 mod pointer;
 mod publish;
 mod sqs;
@@ -19,7 +17,6 @@ mod sqs;
 pub use amqp::AmqpQueue;
 pub use monitored::MonitoredQueue;
 pub use nats::{NatsNames, NatsQueue};
-pub use new_rows::NewRowPublisher;
 pub use sqs::SqsQueue;
 
 use std::time::Duration;

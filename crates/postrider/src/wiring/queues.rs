@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
-use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, NewRowPublisher, SqsQueue};
+use postrider_engine::NewRowPublisher;
+use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, SqsQueue};
 use postrider_seams::queue::Handing;
 use postrider_seams::store::Error;
 use postrider_seams::{Queue, Store};

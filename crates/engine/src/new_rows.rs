@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::handoff::{self, Offer, Published};
+use postrider_seams::handoff::Offer;
 use postrider_seams::queue::{Handing, Queue};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, RowId, Store};
+
+use crate::publish::{Published, offer_and_publish, publish};
 
 /// The queue and the table of one lane, for producers.
 pub struct NewRowPublisher {
@@ -41,7 +43,7 @@ fn report(published: &Published) {
 #[async_trait]
 impl Handing for NewRowPublisher {
     async fn hand(&self, rows: &[RowId]) -> Result<u64, Error> {
-        let published = handoff::publish(self.handoff()?, &*self.queue, rows).await?;
+        let published = publish(self.handoff()?, &*self.queue, rows).await?;
         report(&published);
         Ok(published.recalled)
     }
@@ -49,8 +51,7 @@ impl Handing for NewRowPublisher {
     async fn hand_due(&self) -> Result<u64, Error> {
         let mut handed = 0;
         loop {
-            let published =
-                handoff::offer_and_publish(self.handoff()?, &*self.queue, Offer::Due, CHUNK_ROWS).await?;
+            let published = offer_and_publish(self.handoff()?, &*self.queue, Offer::Due, CHUNK_ROWS).await?;
             report(&published);
             handed += (published.offered - published.refused) as u64;
             if published.refused > 0 || published.offered < CHUNK_ROWS as usize {
