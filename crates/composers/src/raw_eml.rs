@@ -12,15 +12,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Address, message_id};
+use postrider_seams::rest::Rest;
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest, Value};
+use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Value};
 
 use crate::base_folder::{BaseFolder, FileError};
 use crate::eml::UNAVAILABLE_DELAY;
 use crate::fingerprint::Fingerprint;
 use crate::recipients;
 
+pub use self::file_rest::FileRest;
+
+mod file_rest;
 mod headers;
+mod line_ends;
 #[cfg(test)]
 mod tests;
 
@@ -143,7 +148,7 @@ fn to_outcome(reason: &Reason) -> Outcome {
 /// A file in two parts: the part that the composer reads, and the part that the transport streams.
 struct EmlFile {
     head: Vec<u8>,
-    rest: Option<Rest>,
+    rest: Option<FileRest>,
 }
 
 /// Reads a small file as a whole, and only the header of a large one.
@@ -162,7 +167,7 @@ fn open_file(settings: &Settings, path: &str) -> Result<EmlFile, Reason> {
     // No relay accepts a header of that size.
     let end = headers::header_end(&head).ok_or(Reason::NoHeader)?;
     head.truncate(end);
-    let rest = Rest::open(file, end as u64).map_err(unavailable)?;
+    let rest = FileRest::open(file, end as u64).map_err(unavailable)?;
     Ok(EmlFile { head, rest: Some(rest) })
 }
 
@@ -209,7 +214,7 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
             from,
             to: recipients_chosen.pending,
             message: message.without_bcc().into(),
-            rest: text.rest,
+            rest: text.rest.map(|rest| Arc::new(rest) as Arc<dyn Rest>),
             message_id,
             utf8,
             served: recipients_chosen.served,

@@ -1,5 +1,6 @@
 //! Envelope: a message, ready to send, that a composer passes to a transport.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,7 +47,7 @@ pub struct Mail {
     /// The message with CRLF line ends and without a Bcc header: all of it, or the part before `rest`.
     pub message: Bytes,
     /// The part that is too large for memory: read from a file while it is sent.
-    pub rest: Option<Rest>,
+    pub rest: Option<Arc<dyn Rest>>,
     /// The message's own Message-ID, without angle brackets.
     pub message_id: String,
     /// Needs SMTPUTF8: an address has a non-ASCII local part.
@@ -61,19 +62,23 @@ pub struct Mail {
 impl Mail {
     /// Returns the size of the whole message, in bytes.
     pub fn size(&self) -> u64 {
-        self.message.len() as u64 + self.rest.as_ref().map_or(0, Rest::size)
+        self.message.len() as u64 + self.rest.as_ref().map_or(0, |rest| rest.size())
     }
 
     /// Whether the whole message is ASCII.
     pub fn is_ascii(&self) -> bool {
-        self.message.is_ascii() && self.rest.as_ref().is_none_or(Rest::is_ascii)
+        self.message.is_ascii() && self.rest.as_ref().is_none_or(|rest| rest.is_ascii())
     }
 
     /// Returns the mail with its whole message in memory. Errs if the file cannot be read or was changed.
     pub async fn loaded(&self) -> std::io::Result<Self> {
         let mut mail = self.clone();
         if let Some(rest) = mail.rest.take() {
-            mail.message = [&mail.message[..], &rest.load().await?].concat().into();
+            let (mut whole, mut blocks) = (mail.message.to_vec(), rest.blocks());
+            while let Some(block) = blocks.next().await? {
+                whole.extend_from_slice(&block);
+            }
+            mail.message = whole.into();
         }
         Ok(mail)
     }

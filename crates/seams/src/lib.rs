@@ -42,7 +42,6 @@ pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
 pub use produce::Produce;
 pub use queue::Queue;
-pub use rest::Rest;
 pub use row::{Claimed, Fields, Lease, RowId, Value};
 pub use secret::{Secret, Secrets};
 pub use store::{Store, Want};

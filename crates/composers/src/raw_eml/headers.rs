@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use mail_parser::{Address as Parsed, HeaderName, HeaderValue, MessageParser};
 use postrider_mail::Address;
-use postrider_seams::rest::LineEnds;
 
 use super::Reason;
+use super::line_ends::LineEnds;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ParsedHeader {

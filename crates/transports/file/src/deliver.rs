@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::rest::Blocks;
-use postrider_seams::{
-    Content, Envelope, Failure, Mail, Outcome, Receipt, Rest, Transport, Value, transport,
-};
+use postrider_seams::rest::Rest;
+use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
 use tokio::time::Instant;
 
 use crate::{Config, Error, classify, encode, folder};
@@ -93,8 +91,14 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     let written = match &envelope.content {
         Content::Mail(mail) => {
             let header = encode::envelope(mail);
-            write_file(config, encode::file_name(mail), header.as_bytes(), &mail.message, mail.rest.as_ref())
-                .map(|name| receipt(mail, name))
+            write_file(
+                config,
+                encode::file_name(mail),
+                header.as_bytes(),
+                &mail.message,
+                mail.rest.as_deref(),
+            )
+            .map(|name| receipt(mail, name))
         }
         Content::Record(record) => {
             let header = encode::record_line(record);
@@ -119,14 +123,14 @@ fn write_file(
     name: String,
     header: &[u8],
     content: &[u8],
-    rest: Option<&Rest>,
+    rest: Option<&dyn Rest>,
 ) -> Result<String, Error> {
     let temporary = folder::temporary_path(&config.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(header)?;
         file.write_all(content)?;
-        let mut blocks = rest.map(Rest::blocks);
-        while let Some(block) = blocks.as_mut().map(Blocks::read).transpose()?.flatten() {
+        let mut blocks = rest.map(|rest| rest.blocks());
+        while let Some(block) = blocks.as_mut().map(|blocks| blocks.read()).transpose()?.flatten() {
             file.write_all(&block)?;
         }
         if config.sync { file.sync_all() } else { Ok(()) }

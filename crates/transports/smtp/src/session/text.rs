@@ -29,7 +29,7 @@ impl SmtpSession<'_, '_> {
         };
         let mut blocks = rest.blocks();
         let mut dot_stuffer = encode::DotStuffer::default();
-        while let Some(block) = self.read_block(&mut blocks).await? {
+        while let Some(block) = self.read_block(&mut *blocks).await? {
             for piece in dot_stuffer.dot_stuffed(&block).flat_map(|piece| piece.chunks(BLOCK)) {
                 self.buffer(piece).await?;
             }
@@ -49,7 +49,7 @@ impl SmtpSession<'_, '_> {
     }
 
     /// Reads the next block. A read error closes the connection before the final dot, so that no mail was sent.
-    async fn read_block(&self, blocks: &mut Blocks) -> Result<Option<Vec<u8>>, MailWriteError> {
+    async fn read_block(&self, blocks: &mut dyn Blocks) -> Result<Option<Vec<u8>>, MailWriteError> {
         let lost = |reason: String| MailWriteError { error: ConnectionError::Lost(reason), dot_sent: false };
         match tokio::time::timeout_at(self.deadline, blocks.next()).await {
             Ok(read) => read.map_err(|error| lost(format!("the message's file: {error}"))),

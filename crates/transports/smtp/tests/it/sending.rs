@@ -1,9 +1,13 @@
 //! Tests of the bytes on the wire of successful deliveries.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use postrider_composers::raw_eml::FileRest;
 use postrider_seams::envelope::RecipientResult;
+use postrider_seams::rest::Rest as _;
 use postrider_seams::transport::Capabilities;
-use postrider_seams::{Mail, Outcome, Rest, Transport};
+use postrider_seams::{Mail, Outcome, Transport};
 
 use crate::fixtures::{all_delivered, delivered, envelope, mail, rejected, results, send, smtp, status, to};
 use crate::relay::{Act, BARE_HELLO, Relay, commands, hear, hello, say, script, text};
@@ -234,7 +238,7 @@ async fn e08_the_rest_of_a_message_is_read_from_its_file_while_it_is_sent() {
     let body = format!("a line\n.a dot\n{}..two\nend", "another line, of no interest\n".repeat(2000));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &body).unwrap();
-    let rest = Rest::open(file.reopen().unwrap(), 0).unwrap();
+    let rest = FileRest::open(file.reopen().unwrap(), 0).unwrap();
     let head = "Subject: large\r\n\r\n";
     let sent = format!("{head}{}\r\n.\r\n", body.replace("\n.", "\n..").replace('\n', "\r\n"));
     let size = head.len() as u64 + rest.size();
@@ -244,8 +248,11 @@ async fn e08_the_rest_of_a_message_is_read_from_its_file_while_it_is_sent() {
         vec![say("250 ok\r\n250 ok\r\n354 go"), Act::HearBytes(sent.into_bytes()), say("250 ok")],
     ])])
     .await;
-    let large =
-        Mail { message: Bytes::from_static(head.as_bytes()), rest: Some(rest), ..mail(&["b@y.test"]) };
+    let large = Mail {
+        message: Bytes::from_static(head.as_bytes()),
+        rest: Some(Arc::new(rest)),
+        ..mail(&["b@y.test"])
+    };
     all_delivered(&send(&smtp(relay.port), &[envelope(large)]).await);
     relay.finish().await;
 }
@@ -254,7 +261,7 @@ async fn e08_the_rest_of_a_message_is_read_from_its_file_while_it_is_sent() {
 async fn e08_a_file_that_was_changed_meanwhile_is_not_sent_as_if_it_were_whole() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "a line\n").unwrap();
-    let rest = Rest::open(file.reopen().unwrap(), 0).unwrap();
+    let rest = FileRest::open(file.reopen().unwrap(), 0).unwrap();
     std::fs::write(file.path(), "a line, and another\n").unwrap();
     let relay = Relay::play(vec![script([
         hello(),
@@ -262,7 +269,8 @@ async fn e08_a_file_that_was_changed_meanwhile_is_not_sent_as_if_it_were_whole()
         vec![say("250 ok\r\n250 ok\r\n354 go"), Act::HearEnd],
     ])])
     .await;
-    let changed = Mail { message: Bytes::from_static(b"\r\n\r\n"), rest: Some(rest), ..mail(&["b@y.test"]) };
+    let changed =
+        Mail { message: Bytes::from_static(b"\r\n\r\n"), rest: Some(Arc::new(rest)), ..mail(&["b@y.test"]) };
     let outcomes = send(&smtp(relay.port), &[envelope(changed)]).await;
     assert!(
         matches!(&outcomes[0], Outcome::Retryable(failure) if failure.reason.contains("changed")),
