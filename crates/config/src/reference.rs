@@ -25,6 +25,7 @@ pub struct Reference<'a> {
 }
 
 impl Scheme {
+    /// All schemes, in the order in which messages list them.
     pub const ALL: [Self; 7] = [
         Self::AwsSecretsManager,
         Self::AwsSsm,

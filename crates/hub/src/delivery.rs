@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::account::WebhookAuthType;
 use crate::audit::Change;
-use crate::sql::{self, Clauses as _, NewRow, SqlBuilder};
+use crate::sql::{self, Clauses as _, NewRow};
 use crate::validation::is_id;
 use crate::{Error, Hub};
 

@@ -13,7 +13,7 @@ fn reading(keys: &[Secret]) -> Keyring {
 }
 
 fn path(reference: &str) -> &str {
-    reference.strip_prefix(PREFIX).unwrap()
+    Scheme::Encrypted.strip(reference).unwrap()
 }
 
 #[test]

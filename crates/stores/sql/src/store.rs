@@ -42,7 +42,7 @@ pub trait SqlTable: Send + Sync {
     fn findings(&self) -> impl Future<Output = Result<Vec<Finding>, Error>> + Send;
 }
 
-/// What every table has: its database, the contract opened on it, and its migration.
+/// The parts that every table has: its database, the contract opened on it, and its migration.
 pub struct Parts<'a, D> {
     pub database: &'a D,
     pub opened: &'a OpenTable,

@@ -129,7 +129,7 @@ fn write_file(
     let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(header)?;
         file.write_all(content)?;
-        let mut blocks = rest.map(|rest| rest.blocks());
+        let mut blocks = rest.map(Rest::blocks);
         while let Some(block) = blocks.as_mut().map(|blocks| blocks.read()).transpose()?.flatten() {
             file.write_all(&block)?;
         }

@@ -233,8 +233,8 @@ impl<C: Connect> Lease<C> {
 
     /// Ends the use, and returns the connection to the pool if it is still usable.
     pub fn end<T>(self, outcome: Result<T, ErrorOf<C>>) -> Result<T, ErrorOf<C>> {
-        let survives = outcome.as_ref().err().is_none_or(|error| C::Errors::leaves_the_session(error));
-        let concerns_all = outcome.as_ref().err().is_some_and(|error| C::Errors::concerns_all(error));
+        let survives = outcome.as_ref().err().is_none_or(C::Errors::leaves_the_session);
+        let concerns_all = outcome.as_ref().err().is_some_and(C::Errors::concerns_all);
         let Self { pool, live, permit } = self;
         if concerns_all {
             pool.suspect(live.generation);
