@@ -189,7 +189,7 @@ fn mail(entries: &mut Entries, lane: &LaneSettings) {
 }
 
 fn records(entries: &mut Entries, lane: &LaneSettings) {
-    entries.add_if_set("payload_limit", lane.records.payload_limit.map(size));
+    entries.add_if_set("payload_limit", lane.records.payload_limit.map(format_size));
     entries.add_if_set("cloud_events", lane.records.cloud_events.as_ref());
     entries.add_if_set(
         "dead_letter",

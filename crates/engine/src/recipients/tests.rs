@@ -44,7 +44,7 @@ fn m09_results_of_a_thousand_recipients_fit_into_a_column() {
     let mut detail = mail(1000, 800);
     let whole = mixed(&detail);
     assert!(stored(&detail, "recipients").len() > 400_000);
-    remember(&row(), whole.as_ref(), &mut detail);
+    remember(&row(), whole.as_ref(), &Detail::new(), &mut detail);
     let recipients = stored(&detail, "recipients");
     let remembered = stored(&detail, REMEMBERED);
     assert_eq!(remembered, format!(r#"{{"recipients":{recipients}}}"#));
@@ -63,6 +63,6 @@ fn m09_results_of_a_thousand_recipients_fit_into_a_column() {
 fn m09_short_results_are_stored_as_they_are() {
     let mut detail = mail(20, 400);
     let before = stored(&detail, "recipients");
-    remember(&row(), None, &mut detail);
+    remember(&row(), None, &Detail::new(), &mut detail);
     assert_eq!(stored(&detail, "recipients"), before);
 }
