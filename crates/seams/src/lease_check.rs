@@ -52,11 +52,42 @@ impl Envelope {
     }
 
     /// Reports that the target has accepted the envelope, while others of the call still wait for their answer: the row
-    /// is settled while the call goes on. The call returns this outcome as well. For transports that wait for many
-    /// acknowledgements at once, such as brokers.
+    /// is settled while the call goes on, without the secrets that the receipt may hold. The call returns this outcome
+    /// as well. For transports that wait for many acknowledgements at once, such as brokers.
     pub fn report_delivered(&self, receipt: &Receipt) {
         if let Some(delivered) = &self.lease.delivered {
-            delivered(receipt.clone());
+            delivered(receipt.clone().scrubbed());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{Content, Value, scrub};
+
+    #[test]
+    fn a_receipt_that_is_reported_early_holds_no_secret() {
+        let secret = "early-receipt-5ecret";
+        scrub::register(secret);
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&reported);
+        let envelope = Envelope {
+            row: "1".to_owned(),
+            dedupe: "1".to_owned(),
+            attempt: 1,
+            lease: LeaseCheck::default().reporting(move |receipt| kept.lock().unwrap().push(receipt)),
+            content: Content::Nothing,
+            detail: crate::row::Detail::new(),
+        };
+        let text = format!("accepted for {secret}");
+        let detail = crate::row::Detail::from([("answer".to_owned(), Value::Text(text.clone()))]);
+        envelope.report_delivered(&Receipt { id: Some(text), detail });
+        let reported = reported.lock().unwrap();
+        let clean = format!("accepted for {}", scrub::REDACTED);
+        assert_eq!(reported[0].id.as_deref(), Some(clean.as_str()));
+        assert_eq!(reported[0].detail["answer"], Value::Text(clean));
     }
 }

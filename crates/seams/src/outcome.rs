@@ -1,6 +1,7 @@
 //! Outcome: the result of one envelope. A failed delivery is an outcome, never an error.
 
 mod create;
+mod scrub;
 
 use std::time::Duration;
 

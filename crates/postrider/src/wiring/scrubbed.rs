@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::queue::{Error as QueueError, Pointer, Receipt as Pointing};
-use postrider_seams::row::Detail;
 use postrider_seams::scrub::scrubbed;
 use postrider_seams::transport::{self, Addressed, Capabilities, Hold};
-use postrider_seams::{Envelope, Outcome, Queue, RowId, Transport, Value};
+use postrider_seams::{Envelope, Outcome, Queue, RowId, Transport};
 use tokio::time::Instant;
 
-/// A transport whose outcomes and errors hold no known secret.
+/// A transport whose outcomes and errors hold no known secret. What it reports during a call is cleaned by
+/// [`Envelope::report_delivered`].
 pub struct Scrubbed(pub Arc<dyn Transport>);
 
 #[async_trait]
@@ -36,7 +36,7 @@ impl Transport for Scrubbed {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        self.0.deliver(batch, deadline).await.into_iter().map(outcome).collect()
+        self.0.deliver(batch, deadline).await.into_iter().map(Outcome::scrubbed).collect()
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
@@ -44,31 +44,6 @@ impl Transport for Scrubbed {
             transport::Error::Unreachable(text) => transport::Error::Unreachable(scrubbed(text)),
             transport::Error::Refused(text) => transport::Error::Refused(scrubbed(text)),
         })
-    }
-}
-
-fn outcome(mut outcome: Outcome) -> Outcome {
-    if let Outcome::Delivered(receipt) = &mut outcome {
-        receipt.id = receipt.id.take().map(scrubbed);
-        clean(&mut receipt.detail);
-    }
-    if let Some(failure) = outcome.failure_mut() {
-        failure.reason = scrubbed(std::mem::take(&mut failure.reason));
-        clean(&mut failure.detail);
-    }
-    outcome
-}
-
-fn clean(detail: &mut Detail) {
-    for value in detail.values_mut() {
-        match value {
-            Value::Text(text) => *text = scrubbed(std::mem::take(text)),
-            // The bytes may not be valid UTF-8 as a whole, but parts of them may be text.
-            Value::Bytes(bytes) => {
-                *value = Value::Text(scrubbed(String::from_utf8_lossy(bytes).into_owned()));
-            }
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
-        }
     }
 }
 
