@@ -25,14 +25,21 @@ pub(crate) fn decided(
 ) -> DecidedRow {
     let outcome = recipients::recordable(outcome, runner.store.capabilities().recipient_results_on_deferral);
     let decision = decision(runner, row, &outcome, runner.dice.roll());
-    let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
     let (reason, receipt, mut detail) = contents(outcome);
     let mixed = recipients::mixed(&detail);
+    let none = Detail::new();
+    let composed = envelope.as_ref().map_or(&none, |envelope| &envelope.detail);
+    recipients::remember(row, mixed.as_ref(), composed, &mut detail);
+    let mixed = mixed.or_else(|| {
+        ends(decision.transition)
+            .then(|| recipients::earlier(runner.stage(), row, envelope.as_ref()))
+            .flatten()
+    });
     let reason = match &mixed {
         Some(mixed) => mixed_reason(decision.transition, reason, mixed),
         None => reason,
     };
-    recipients::remember(row, mixed.as_ref(), &envelope, &mut detail);
+    let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
     log(runner, row, decision.transition, reason.as_deref());
     // The log contains the whole list, however long.
     let reason =
@@ -88,21 +95,24 @@ fn does_not_fit(outcome: &Outcome) -> bool {
     recipients::mixed(detail).is_some_and(|mixed| mixed.reason().len() > MIXED_LIMIT)
 }
 
+/// Whether this transition ends the row undelivered.
+fn ends(transition: Transition) -> bool {
+    matches!(transition, Transition::Dead | Transition::Rejected | Transition::Skipped)
+}
+
 /// Returns the reason of a mail that did not reach all its recipients: once the row ends, it lists each of them.
 fn mixed_reason(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
-    match (transition, reason) {
-        (Transition::Delivered, _)
-        | (Transition::Dead | Transition::Rejected | Transition::Skipped, None) => Some(mixed.reason()),
-        (Transition::Dead | Transition::Rejected | Transition::Skipped, Some(reason)) => {
-            if mixed.somebody_has_it() {
-                Some(format!("{reason}; {}", mixed.reason()))
-            } else if mixed.is_about_one_of_several(&reason) {
-                Some(mixed.reason())
-            } else {
-                Some(reason)
-            }
-        }
-        (_, reason) => reason,
+    match reason {
+        _ if transition == Transition::Delivered => Some(mixed.reason()),
+        None if ends(transition) => Some(mixed.reason()),
+        Some(reason) if ends(transition) => Some(if mixed.is_about_one_of_several(&reason) {
+            mixed.reason()
+        } else if mixed.somebody_has_it() || !mixed.is_about_all(&reason) {
+            format!("{reason}; {}", mixed.reason())
+        } else {
+            reason
+        }),
+        reason => reason,
     }
 }
 

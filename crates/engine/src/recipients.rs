@@ -3,10 +3,10 @@
 //! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
 //! lists every recipient who did not get the mail, and what is stored fits into one column or attribute.
 
-use postrider_contract::{FINGERPRINT, REMEMBERED, RESULTS};
+use postrider_contract::{Count, FINGERPRINT, REMEMBERED, RESULTS, Stage};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Failure, Outcome, Value};
+use postrider_seams::{Claimed, Content, Envelope, Failure, Outcome, Value};
 
 use crate::decide::compact;
 
@@ -23,7 +23,44 @@ pub(crate) fn mixed(detail: &Detail) -> Option<Mixed> {
     let text = detail.get("recipients")?.as_text()?;
     let somebody_lacks_it = text.contains(r#""deferred""#) || text.contains(r#""refused""#);
     let recipients: Vec<Recipient> = somebody_lacks_it.then(|| serde_json::from_str(text).ok()).flatten()?;
+    of(recipients)
+}
+
+fn of(recipients: Vec<Recipient>) -> Option<Mixed> {
     recipients.iter().any(|one| one.result != RecipientResult::Accepted).then_some(Mixed(recipients))
+}
+
+/// Returns the results of earlier attempts, for a row that ends with an outcome that lists no recipients: it could not
+/// be composed any more, or the transport gave no usable answer.
+pub(crate) fn earlier(stage: &Stage, row: &Claimed, envelope: Option<&Envelope>) -> Option<Mixed> {
+    let Some(envelope) = envelope else { return stored(stage, row) };
+    let Content::Mail(mail) = &envelope.content else { return None };
+    if mail.served.is_empty() {
+        return None;
+    }
+    let waiting = |address: &String| Recipient {
+        address: address.clone(),
+        result: RecipientResult::Deferred,
+        reply: String::new(),
+    };
+    of(mail.served.iter().cloned().chain(mail.to.iter().map(waiting)).collect())
+}
+
+/// Results that are stored outside the row: see [`remember`].
+#[derive(serde::Deserialize)]
+struct StoredResults {
+    recipients: Vec<Recipient>,
+}
+
+/// Reads the results that came with the row: a list in a column, or an object stored outside the row. The object may
+/// belong to a deleted row whose id was reused, if this row was never tried.
+fn stored(stage: &Stage, row: &Claimed) -> Option<Mixed> {
+    let text = row.fields.as_ref()?.get(RESULTS).as_text()?;
+    let list = serde_json::from_str(text);
+    let counted = u32::from(stage.attempts.count == Count::Claims);
+    let was_tried = row.counters.attempts > counted;
+    let object = || was_tried.then(|| serde_json::from_str::<StoredResults>(text).ok()).flatten();
+    of(list.ok().or_else(|| Some(object()?.recipients))?)
 }
 
 impl Mixed {
@@ -40,17 +77,29 @@ impl Mixed {
         self.are(RecipientResult::Accepted) > 0
     }
 
-    /// Whether the reason names one recipient although there are several, each with its own reply.
+    /// Whether the reason is the reply to one recipient, although there are several and nobody has the mail.
     pub(crate) fn is_about_one_of_several(&self, reason: &str) -> bool {
-        self.0.len() > 1 && self.0.iter().any(|one| reason.starts_with(&format!("{}:", one.address)))
+        let is_reply = |one: &Recipient| {
+            reason.starts_with(&format!("{}:", one.address))
+                || (reason == one.reply && reason.contains(&one.address))
+        };
+        self.0.len() > 1 && !self.somebody_has_it() && self.0.iter().any(is_reply)
+    }
+
+    /// Whether the reason holds for every recipient without the mail: it contains their address or the reply to them.
+    pub(crate) fn is_about_all(&self, reason: &str) -> bool {
+        let is_in = |text: &str| !text.is_empty() && reason.contains(text);
+        self.lacking().all(|one| is_in(&one.reply) || is_in(&one.address))
+    }
+
+    fn lacking(&self) -> impl Iterator<Item = &Recipient> {
+        self.0.iter().filter(|one| one.result != RecipientResult::Accepted)
     }
 
     /// Returns a text such as "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
     pub(crate) fn reason(&self) -> String {
         let lacking: Vec<String> = self
-            .0
-            .iter()
-            .filter(|one| one.result != RecipientResult::Accepted)
+            .lacking()
             .map(|one| {
                 if one.reply.is_empty() {
                     one.address.clone()
