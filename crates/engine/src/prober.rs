@@ -89,7 +89,8 @@ async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]
     }
     for (envelope, outcome) in envelopes.iter().zip(outcomes) {
         match outcome {
-            Outcome::Retryable(failure) if was_away && failure.unreachable && !failure.partly => {
+            // Recipients that accepted it in an earlier attempt stay recorded: a deferral changes no record.
+            Outcome::Retryable(failure) if was_away && failure.unreachable && !failure.accepted_now => {
                 *outcome = Outcome::Deferred(std::mem::take(failure));
             }
             Outcome::Uncertain(failure) if repeats && was_away => {

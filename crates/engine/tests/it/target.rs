@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use postrider_engine::Health;
-use postrider_seams::{Failure, Outcome, Receipt};
+use postrider_seams::{Failure, Outcome, Receipt, RowId, Value};
 
-use crate::bench::{Scripted, count, fill, health, int, mail, start, table, unreachable, until};
+use crate::bench::{Scripted, count, fill, health, int, mail, start, table, text, unreachable, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -70,6 +70,31 @@ async fn g1_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_awa
     until("handed back", MINUTE, || count(&table, "queued") == 200).await;
     let spent: i64 = (1..=300).map(|id| int(&table, id, "retry_count").expect("set")).sum();
     assert_eq!(spent, 0);
+}
+
+/// Some recipients have the mail from an earlier attempt; in this one nothing was sent.
+#[tokio::test(start_paused = true)]
+async fn g1_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its_retry() {
+    let table = table();
+    fill(&table, 1);
+    let results = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
+    let transport = Arc::new_cyclic(|weak: &std::sync::Weak<Scripted>| {
+        let target = weak.clone();
+        Scripted::new(move |_| {
+            target.upgrade().expect("it is being asked").up.store(false, SeqCst);
+            let detail = [("recipients".to_owned(), Value::Text(results.to_owned()))].into();
+            let failure = Failure::new("connection refused");
+            Outcome::Retryable(Failure { unreachable: true, partly: true, detail, ..failure })
+        })
+    });
+    table.edit(&RowId::Int(1), |row| {
+        row.insert("recipient_results".to_owned(), Value::Text(results.to_owned()));
+    });
+    let engine = start(&table, &transport);
+    until("unreachable", MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;
+    until("handed back", MINUTE, || count(&table, "queued") == 1).await;
+    assert_eq!(int(&table, 1, "retry_count"), Some(0));
+    assert_eq!(text(&table, 1, "recipient_results").as_deref(), Some(results), "a@x still has it");
 }
 
 /// If a connection breaks although the target is up, that counts as an attempt of the row.
@@ -255,8 +280,8 @@ async fn o2_a_lane_on_trial_without_rows_is_taken_to_be_well() {
     let engine = start(&table, &transport);
     until("it says so", 2 * MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;
     until("handed back", MINUTE, || count(&table, "queued") == 1).await;
-    table.edit(&postrider_seams::RowId::Int(1), |row| {
-        row.insert("status".to_owned(), postrider_seams::Value::Text("sent".to_owned()));
+    table.edit(&RowId::Int(1), |row| {
+        row.insert("status".to_owned(), Value::Text("sent".to_owned()));
     });
     until("it is well", 2 * MINUTE, || health(&engine) == Health::Running).await;
 }
