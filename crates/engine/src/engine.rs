@@ -45,12 +45,15 @@ pub struct Drained {
     pub left: u64,
     /// Whether every lane ended within the time limit. If one did not, its last claim may have fetched rows as well.
     pub in_time: bool,
+    /// Lanes with a claim that the database did not answer, and whose rows, if it made the claim, were not found: they
+    /// stay claimed until their leases run out.
+    pub unanswered: u64,
 }
 
 impl Drained {
     /// Whether every row was settled or handed back.
     pub fn is_complete(self) -> bool {
-        self.in_time && self.left == 0
+        self.in_time && self.left == 0 && self.unanswered == 0
     }
 }
 
@@ -94,11 +97,13 @@ impl Engine {
                 abort.abort();
             }
         }
-        let left = self.handle.lock().iter().map(|running| running.state.held() as u64).sum();
-        for running in self.handle.lock().iter() {
+        let lanes = self.handle.lock();
+        let left = lanes.iter().map(|running| running.state.held() as u64).sum();
+        let unanswered = lanes.iter().filter(|running| running.state.has_unanswered()).count() as u64;
+        for running in lanes.iter() {
             running.state.set_phase(Phase::Stopped);
         }
-        Drained { left, in_time }
+        Drained { left, in_time, unanswered }
     }
 }
 

@@ -271,9 +271,7 @@ impl Runner {
         self.outcomes.close();
         join(settlers).await;
         beside.shutdown().await;
-        if let Err(error) = self.release_unanswered().await {
-            tracing::debug!(lane = self.state.name, %error, "rows of a claim without an answer wait for their lease");
-        }
+        self.finish_unanswered().await;
         // No row is begun any more. Marks that stay behind are harmless: their rows have other fences by now.
         if let Err(error) = self.store.begin(&[], &[]).await {
             tracing::debug!(lane = self.state.name, %error, "the marks of begun rows could not be removed");

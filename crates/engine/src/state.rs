@@ -80,6 +80,8 @@ pub(crate) struct LaneState {
     /// Whether rows may be claimed. Read in every iteration of the loop, so stored outside the lock.
     open: AtomicBool,
     conditions: Mutex<Conditions>,
+    /// Until when rows of a claim without an answer may be leased although no worker has them.
+    unanswered: Mutex<Option<Instant>>,
     /// Incremented whenever a condition changes; parts of the loop subscribe to it.
     changed: watch::Sender<u64>,
 }
@@ -103,6 +105,7 @@ impl LaneState {
                 stalled: None,
                 stuck: None,
             }),
+            unanswered: Mutex::default(),
             changed: watch::Sender::new(0),
         }
     }
@@ -194,6 +197,17 @@ impl LaneState {
             conditions.stalled = reason;
             changed
         });
+    }
+
+    /// Records until when rows of a claim without an answer may be leased; `None` once they are released.
+    pub fn set_unanswered(&self, until: Option<Instant>) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    /// Whether rows of a claim without an answer may be leased although no worker has them.
+    pub fn has_unanswered(&self) -> bool {
+        let until = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| until > Instant::now())
     }
 
     /// Whether rows may be claimed and delivered.

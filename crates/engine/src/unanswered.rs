@@ -29,6 +29,9 @@ const LOOKS: [Duration; 5] = [
 /// The number of failed searches for which claims wait; after that, claims continue in parallel with the searches.
 const HOLDS_CLAIMS: u32 = 3;
 
+/// The number of searches for which a drain waits. A database that commits a claim later than the second one is rare.
+const DRAIN_LOOKS: usize = 2;
+
 /// Time between two tries of a failed search.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -72,6 +75,11 @@ impl Unanswered {
 
     fn is_due(&self) -> bool {
         self.due().is_some_and(|due| due <= Instant::now())
+    }
+
+    fn holds_drain(&self) -> bool {
+        let state = self.state();
+        state.since.is_some() && state.looks < DRAIN_LOOKS
     }
 
     fn holds_claims(&self) -> bool {
@@ -120,6 +128,7 @@ impl Runner {
     pub fn answered<T>(&self, claimed: Result<T, Error>) -> Result<T, Error> {
         if claimed.as_ref().is_err_and(|error| error.class == Class::Transient) {
             self.unanswered.note();
+            self.state.set_unanswered(Some(Instant::now() + self.store.capabilities().lease));
         }
         claimed
     }
@@ -142,6 +151,9 @@ impl Runner {
         match self.store.release_lost_claims(&self.held()).await {
             Ok(rows) => {
                 self.unanswered.looked();
+                if self.store.capabilities().finds_lost_claims && !self.unanswered.holds_drain() {
+                    self.state.set_unanswered(None);
+                }
                 self.note_released(rows);
                 Ok(())
             }
@@ -154,6 +166,15 @@ impl Runner {
                 tracing::warn!(lane = self.state.name, %error, "rows of a claim without an answer wait for their lease");
                 Ok(())
             }
+        }
+    }
+
+    /// Searches at the end of a drain until the rows of claims without an answer are released, or the drain's time limit
+    /// ends it.
+    pub async fn finish_unanswered(&self) {
+        while self.store.capabilities().finds_lost_claims && self.unanswered.holds_drain() {
+            self.unanswered.wait().await;
+            look(self).await;
         }
     }
 
@@ -184,9 +205,13 @@ impl Runner {
 pub(crate) async fn run(runner: Arc<Runner>) {
     loop {
         runner.unanswered.wait().await;
-        if let Err(error) = runner.release_unanswered().await {
-            tracing::debug!(lane = runner.state.name, %error, "could not look for rows of a claim without an answer");
-            tokio::time::sleep(AGAIN).await;
-        }
+        look(&runner).await;
+    }
+}
+
+async fn look(runner: &Runner) {
+    if let Err(error) = runner.release_unanswered().await {
+        tracing::debug!(lane = runner.state.name, %error, "could not look for rows of a claim without an answer");
+        tokio::time::sleep(AGAIN).await;
     }
 }

@@ -68,6 +68,8 @@ pub struct Capabilities {
     /// Whether the table also stores them when a row is deferred. Without that, a mail that the end of a call interrupts
     /// between two recipients costs an attempt.
     pub recipient_results_on_deferral: bool,
+    /// Whether `release_lost_claims` finds the rows of a lost answer: the table records who claimed a row.
+    pub finds_lost_claims: bool,
 }
 
 /// The parameters of a claim.

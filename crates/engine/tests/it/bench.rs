@@ -236,6 +236,8 @@ pub struct Faulty {
     pub releases: AtomicUsize,
 }
 
+    /// The number of searches for rows of lost claims that fail.
+    pub failing_releases: AtomicUsize,
 impl Faulty {
     pub fn new(table: &Arc<MemoryTable>, worker: &str) -> Self {
         Self {
@@ -259,6 +261,7 @@ impl Faulty {
         }
     }
 
+            failing_releases: AtomicUsize::new(0),
     /// Fails if this claim was committed but its answer is to be lost.
     fn lost_answer(&self) -> Result<(), Error> {
         let left = self.loses_claims.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
@@ -341,6 +344,9 @@ impl Store for Faulty {
         self.inner.sweep(sweep, limit).await
     }
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        if self.failing_releases.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(Error::new(Class::Transient, "the database is away"));
+        }
         self.answer()?;
         self.inner.purge(limit).await
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use postrider_engine::Engine;
+use postrider_contract::Role;
+use postrider_engine::{Drained, Engine, Lane};
 use postrider_seams::{Store as _, Transport, Want};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
@@ -107,7 +108,55 @@ async fn g2_a_drain_releases_rows_of_a_lost_answer() {
     let engine = start(&store, &transport);
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The claim is in flight: it is committed, but its answer is lost.
-    engine.drain(Duration::from_secs(25)).await;
+    let drained = engine.drain(Duration::from_secs(25)).await;
+    assert!(drained.is_complete(), "{drained:?}");
     assert_eq!((store.claims.load(SeqCst), count(&table, "queued")), (1, 10));
     assert_unspent(&table, 10);
+}
+
+/// Drains a lane while it claims, so that the claim's answer is lost and this many searches for its rows fail.
+async fn drained_with_failing_searches(searches: usize) -> (Drained, Arc<MemoryTable>) {
+    let table = table();
+    fill(&table, 10);
+    let store = Arc::new(Faulty { claim_takes: SECONDS, ..Faulty::new(&table, "w") });
+    store.loses_claims.store(1, SeqCst);
+    store.failing_releases.store(searches, SeqCst);
+    let engine = start(&store, &Arc::new(Scripted::delivers()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    (engine.drain(Duration::from_secs(25)).await, table)
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_drain_searches_until_the_rows_of_a_lost_answer_are_released() {
+    let (drained, table) = drained_with_failing_searches(5).await;
+    assert!(drained.is_complete(), "{drained:?}");
+    assert_eq!(count(&table, "queued"), 10);
+    assert_unspent(&table, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_drain_is_not_complete_while_rows_of_a_lost_answer_are_leased() {
+    let (drained, table) = drained_with_failing_searches(usize::MAX).await;
+    assert_eq!((drained.is_complete(), drained.unanswered), (false, 1), "{drained:?}");
+    assert_eq!(count(&table, "dispatching"), 10);
+}
+
+/// Without an owner column such rows cannot be found: they may be leased for the length of a lease.
+#[tokio::test(start_paused = true)]
+async fn g2_a_drain_is_not_complete_if_rows_of_a_lost_answer_cannot_be_found() {
+    let lease = crate::ordered::contract().stages[0].lease.duration;
+    for (waits, complete) in [(Duration::from_secs(1), false), (lease + MINUTE, true)] {
+        let mut contract = crate::ordered::contract();
+        contract.columns.0.remove(&Role::Owner);
+        let table = MemoryTable::new(contract.clone());
+        let store = Arc::new(Faulty::new(&table, "w"));
+        store.loses_claims.store(1, SeqCst);
+        let engine = Engine::new(Arc::new(Even));
+        let transport = Arc::new(Scripted::delivers());
+        let plain = lane(store, transport as Arc<dyn Transport>, limits());
+        engine.start(Lane { contract: Arc::new(contract), ..plain });
+        tokio::time::sleep(waits).await;
+        let drained = engine.drain(Duration::from_secs(25)).await;
+        assert_eq!(drained.is_complete(), complete, "{waits:?}: {drained:?}");
+    }
 }

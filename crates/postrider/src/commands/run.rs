@@ -61,9 +61,14 @@ pub async fn run(mut context: CommandContext, args: &RunArgs) -> Result<(), Fail
         drained = engine.drain(limit) => {
             if drained.is_complete() {
                 tracing::info!("drained");
-            } else {
+            }
+            if drained.left > 0 || !drained.in_time {
                 let left = drained.left;
                 tracing::warn!(left, "rows were still in flight at the time limit; they are retried when their leases expire");
+            }
+            if drained.unanswered > 0 {
+                let lanes = drained.unanswered;
+                tracing::warn!(lanes, "the database did not answer a claim; if it made the claim, the rows are retried when their leases expire");
             }
             drained.is_complete()
         }

@@ -144,6 +144,7 @@ impl Store for DynamoStore {
             extend_every: lease / 3,
             recipient_results: self.contract.remembers_recipients_on(Transition::Retry),
             recipient_results_on_deferral: self.contract.remembers_recipients_on(Transition::Deferred),
+            finds_lost_claims: true,
         }
     }
 

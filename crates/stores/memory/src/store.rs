@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId, Transition};
+use postrider_contract::{Claimed as ClaimedAs, Contract, Role, Stage, StateId, Transition};
 use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
@@ -90,6 +90,7 @@ impl Store for MemoryStore {
             extend_every: lease / 3,
             recipient_results: self.contract().remembers_recipients_on(Transition::Retry),
             recipient_results_on_deferral: self.contract().remembers_recipients_on(Transition::Deferred),
+            finds_lost_claims: self.contract().column(Role::Owner).is_some(),
         }
     }
 

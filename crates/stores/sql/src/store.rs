@@ -87,6 +87,7 @@ impl<T: SqlTable> Store for SqlStore<T> {
             extend_every: lease / 3,
             recipient_results: self.opened().recipient_results_on(Transition::Retry),
             recipient_results_on_deferral: self.opened().recipient_results_on(Transition::Deferred),
+            finds_lost_claims: self.opened().statements.lost_claims.is_some(),
         }
     }
 
