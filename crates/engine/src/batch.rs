@@ -101,8 +101,8 @@ impl Batch {
         slots.filter(|(_, begun)| **begun).filter_map(|(lease, _)| lease.clone()).collect()
     }
 
-    /// Stores the answers of an extension: new fences, or `None` for leases that were lost.
-    pub fn extended(&self, answers: Vec<(usize, Option<Lease>)>, runs_out: Instant) {
+    /// Stores the answers to an extension of some leases: new fences, or `None` for leases that were lost.
+    pub fn extended(&self, answers: impl Iterator<Item = (usize, Option<Lease>)>) {
         let mut inner = self.lock();
         for (slot, lease) in answers {
             if inner.slots[slot].is_some() {
@@ -112,7 +112,11 @@ impl Batch {
                 inner.slots[slot] = lease;
             }
         }
-        inner.runs_out = runs_out;
+    }
+
+    /// Stores the new end of the leases, once all of them are extended.
+    pub fn extended_until(&self, runs_out: Instant) {
+        self.lock().runs_out = runs_out;
     }
 }
 

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::{Lease, store};
+use postrider_seams::Lease;
 use tokio::time::Instant;
+use postrider_seams::store::{self, Class};
 
 use crate::batch::Batch;
 use crate::runner::Runner;
-
-/// Rows per statement.
-const CHUNK: usize = 500;
 
 pub(crate) async fn run(runner: Arc<Runner>) {
     let facts = runner.store.capabilities();
@@ -30,31 +28,51 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     }
 }
 
+/// Extends the leases of a batch, in calls of the size that the store handles at once. The answer to each call is taken
+/// over as it comes: its rows may have new fences, whatever becomes of the other calls.
 async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), store::Error> {
     // No settle may be in flight: it would use a fence that is about to change.
     let _gate = runner.gate.write().await;
     let asked = Instant::now();
     let held = batch.leases();
-    let mut answers = Vec::with_capacity(held.len());
-    for chunk in held.chunks(CHUNK) {
-        let leases: Vec<_> = chunk.iter().map(|(_, lease)| lease.clone()).collect();
-        let prolonged = runner.store.extend(&leases).await?;
-        answers.extend(chunk.iter().map(|(slot, _)| *slot).zip(prolonged));
+    let mut failed = None;
+    for part in held.chunks(runner.store.capabilities().settle_batch.max(1)) {
+        let leases: Vec<Lease> = part.iter().map(|(_, lease)| lease.clone()).collect();
+        match runner.store.extend(&leases).await {
+            Ok(extended) => take_over(runner, batch, part, extended),
+            Err(error) => {
+                let is_away = error.class == Class::Transient;
+                failed.get_or_insert(error);
+                if is_away {
+                    break;
+                }
+            }
+        }
     }
-    let lost = answers.iter().filter(|(_, lease)| lease.is_none()).count();
-    if lost > 0 {
-        let is_lost = |(_, (_, answer)): &(_, &(usize, Option<Lease>))| answer.is_none();
-        runner.gave_up(held.iter().zip(&answers).filter(is_lost).map(|((_, lease), _)| lease));
+    if failed.is_none() {
+        batch.extended_until(asked + lease);
+    }
+    // An extension may change the fence: the marks of begun rows must be written again. The gate excludes other marks.
+    if !batch.begun().is_empty() {
+        runner.store.begin(&[], &runner.begun()).await?;
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn take_over(runner: &Runner, batch: &Batch, part: &[(usize, Lease)], extended: Vec<Option<Lease>>) {
+    let lost: Vec<&Lease> = part
+        .iter()
+        .zip(&extended)
+        .filter(|(_, extended)| extended.is_none())
+        .map(|((_, lease), _)| lease)
+        .collect();
+    if !lost.is_empty() {
         tracing::warn!(
             lane = runner.state.name,
-            rows = lost,
+            rows = lost.len(),
             "leases were lost before they could be prolonged"
         );
+        runner.gave_up(lost.into_iter());
     }
-    batch.extended(answers, asked + lease);
-    // An extension may change the fence: the marks of begun rows must be written again. The gate excludes other marks.
-    if batch.begun().is_empty() {
-        return Ok(());
-    }
-    runner.store.begin(&[], &runner.begun()).await.map(|_| ())
+    batch.extended(part.iter().map(|(slot, _)| *slot).zip(extended));
 }

@@ -229,6 +229,8 @@ pub struct Faulty {
     /// The number of rows in the last list of begun rows.
     pub marked: AtomicUsize,
     pub extends: AtomicUsize,
+    /// The number of the extension that fails, counted from the next one; 0 for none.
+    pub failing_extension: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
     /// The number of claims that are committed but whose answers are lost.
@@ -254,6 +256,7 @@ impl Faulty {
             call_takes: Duration::ZERO,
             marked: AtomicUsize::new(0),
             extends: AtomicUsize::new(0),
+            failing_extension: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
             loses_claims: AtomicUsize::new(0),
@@ -328,6 +331,10 @@ impl Store for Faulty {
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         self.answer()?;
         self.extends.fetch_add(1, SeqCst);
+        let left = self.failing_extension.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        if left == Ok(1) {
+            return Err(Error::new(Class::Transient, "the connection dropped"));
+        }
         self.inner.extend(leases).await
     }
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {

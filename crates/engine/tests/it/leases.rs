@@ -159,6 +159,25 @@ async fn j_a_row_that_waits_in_the_transport_is_sent_as_long_as_its_lease_is_ext
     until("it is settled", MINUTE, || count(&table, "sent") == 1).await;
 }
 
+/// Leases of a large claim are extended in several calls. One of them fails: the rows of the others have new fences.
+#[tokio::test(start_paused = true)]
+async fn g2_an_extension_that_fails_in_part_loses_no_lease() {
+    let table = table();
+    fill(&table, 1200);
+    let slow = Arc::new(Scripted::delivers().taking(Duration::from_secs(50)));
+    let store = Arc::new(Faulty::new(&table, "slow"));
+    store.failing_extension.store(2, SeqCst);
+    let engine = Engine::new(Arc::new(Even));
+    let limits =
+        postrider_engine::Limits { batch: 1200, stretch: 1200, held: 1200, timeout: MINUTE, ..limits() };
+    engine.start(lane(Arc::clone(&store) as Arc<dyn postrider_seams::Store>, slow, limits));
+    until("an extension has failed", MINUTE, || store.extends.load(SeqCst) >= 2).await;
+    until("all are extended", MINUTE, || store.extends.load(SeqCst) >= 5).await;
+    let drained = engine.drain(MINUTE * 2).await;
+    assert!(drained.is_complete(), "{drained:?}");
+    assert_eq!((count(&table, "sent"), count(&table, "queued")), (4, 1196), "none is left to its lease");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lost_lease_overwrites_nothing() {
     let table = table();
