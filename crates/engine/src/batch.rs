@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_seams::{Claimed, Lease, LeaseCheck};
-use tokio::time::Instant;
+
+use crate::boot_instant::BootInstant;
 
 /// The leases of one claim.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ struct Inner {
     begun: Vec<bool>,
     open: usize,
     /// The end of the leases by our own clock, counted from before the claim was sent: never later than the database's.
-    runs_out: Instant,
+    runs_out: BootInstant,
 }
 
 /// A row that this worker holds, and a reference to its lease.
@@ -47,7 +48,7 @@ pub(crate) struct LeaseRef {
 
 impl Batch {
     /// Splits a claim into its rows and the batch that stores their leases.
-    pub fn open(rows: Vec<Claimed>, asked: Instant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
+    pub fn open(rows: Vec<Claimed>, asked: BootInstant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
         let slots: Vec<_> = rows.iter().map(|row| Some(row.lease.clone())).collect();
         let open = slots.len();
         let (run_of, runs) = runs(&rows);
@@ -78,9 +79,9 @@ impl Batch {
         self.lock().open == 0
     }
 
-    /// Returns the time at which the leases run out, by our own clock.
-    pub fn runs_out(&self) -> Instant {
-        self.lock().runs_out
+    /// Returns the time until the leases run out, by our own clock.
+    pub fn time_left(&self) -> Duration {
+        self.lock().runs_out.left()
     }
 
     /// Returns the leases still held, each with its slot.
@@ -115,7 +116,7 @@ impl Batch {
     }
 
     /// Stores the new end of the leases, once all of them are extended.
-    pub fn extended_until(&self, runs_out: Instant) {
+    pub fn extended_until(&self, runs_out: BootInstant) {
         self.lock().runs_out = runs_out;
     }
 }
@@ -135,7 +136,7 @@ impl LeaseRef {
     /// because another worker may have the row by then.
     pub fn may_begin(&self, margin: Duration) -> bool {
         let inner = self.batch.lock();
-        inner.slots[self.slot].is_some() && inner.runs_out > Instant::now() + margin
+        inner.slots[self.slot].is_some() && inner.runs_out.left() > margin
     }
 
     /// Returns the check of [`may_begin`](Self::may_begin) for a transport, in which the row may wait before it is
@@ -185,4 +186,40 @@ fn runs(rows: &[Claimed]) -> (Vec<Option<usize>>, Vec<usize>) {
         })
         .collect();
     (run_of, lengths)
+}
+
+#[cfg(test)]
+mod tests {
+    use postrider_contract::Counters;
+    use postrider_seams::RowId;
+
+    use super::*;
+
+    const LEASE: Duration = Duration::from_mins(1);
+
+    fn held(rows: i64, asked: BootInstant) -> (Arc<Batch>, Vec<HeldRow>) {
+        let claimed = |id| Claimed {
+            lease: Lease { id: RowId::Int(id), fence: Box::default() },
+            counters: Counters::default(),
+            crashes: 0,
+            since_crash: 0,
+            from: None,
+            group: None,
+            pool: None,
+            share: None,
+            waited_micros: 0,
+            size: 0,
+            fields: None,
+        };
+        Batch::open((0..rows).map(claimed).collect(), asked, LEASE)
+    }
+
+    #[test]
+    fn j_a_lease_runs_out_while_the_machine_is_suspended() {
+        let (_, rows) = held(1, BootInstant::now());
+        assert!(rows[0].lease.may_begin(Duration::from_secs(2)));
+        let (batch, rows) = held(1, BootInstant::before_a_suspension(LEASE));
+        assert!(!rows[0].lease.may_begin(Duration::from_secs(2)));
+        assert_eq!(batch.time_left(), Duration::ZERO, "it is extended first, if the database still has it");
+    }
 }

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::batch::LeaseRef;
+use crate::boot_instant::BootInstant;
 use crate::runner::Runner;
 
 /// The maximum age of a lease check when the row is sent; a quarter of the lease if leases are short.
@@ -36,12 +37,17 @@ struct Request {
 
 /// The time at which rows were marked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mark(Instant);
+pub(crate) struct Mark(BootInstant);
 
 impl Mark {
-    /// Whether rows may still be sent on this mark: not if the process was suspended since, or composing took long.
+    /// Whether rows may still be sent on this mark: not if the process or the machine was suspended since, or composing
+    /// took long.
     pub fn is_fresh(self, runner: &Runner) -> bool {
-        self.0.elapsed() <= FRESH.min(runner.store.capabilities().lease / 4)
+        self.is_within(runner.store.capabilities().lease)
+    }
+
+    fn is_within(self, lease: Duration) -> bool {
+        self.0.elapsed() <= FRESH.min(lease / 4)
     }
 }
 
@@ -49,10 +55,10 @@ impl Mark {
 pub(crate) async fn begin(runner: &Runner, leases: &[LeaseRef]) -> (Vec<bool>, Mark) {
     let mut failures = 0;
     loop {
-        let asked = Mark(Instant::now());
+        let (asked, started) = (Mark(BootInstant::now()), Instant::now());
         match runner.begun_marks.ask(runner, leases.to_vec()).await {
             Ok(answers) => {
-                runner.calls_ahead.note_mark(asked.0.elapsed());
+                runner.calls_ahead.note_mark(started.elapsed());
                 if failures > 0 {
                     runner.store_is_back();
                 }
@@ -121,4 +127,16 @@ async fn write(runner: &Runner, requests: &[Request]) -> Result<Vec<bool>, store
         is_held
     };
     Ok(refs.iter().zip(&leases).map(answer).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j_a_mark_from_before_the_machine_was_suspended_is_not_fresh() {
+        let lease = Duration::from_mins(1);
+        assert!(Mark(BootInstant::now()).is_within(lease));
+        assert!(!Mark(BootInstant::before_a_suspension(FRESH * 2)).is_within(lease));
+    }
 }

@@ -10,6 +10,7 @@ use postrider_seams::{Claimed, store, transport};
 use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
+use crate::boot_instant::BootInstant;
 use crate::room::{Place, Source};
 use crate::runner::Runner;
 use crate::sizes::FullClaim;
@@ -140,10 +141,9 @@ const NEWCOMER: Duration = Duration::from_millis(500);
 async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>, failures: &mut u32) -> Turn {
     let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
     *place = None;
-    let asked = Instant::now();
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
-    let claimed = claim(runner, limit, asked).await;
+    let claimed = claim(runner, limit).await;
     reserved.fetch_sub(u64::from(limit), Relaxed);
     match claimed {
         Ok(rows) => {
@@ -174,14 +174,15 @@ async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>,
     }
 }
 
-async fn claim(runner: &Runner, limit: u32, asked: Instant) -> Result<Vec<HeldRow>, store::Error> {
+async fn claim(runner: &Runner, limit: u32) -> Result<Vec<HeldRow>, store::Error> {
     let _claiming = runner.may_claim().await?;
+    let asked = BootInstant::now();
     let rows = runner.answered(runner.claim(limit).await)?;
     Ok(hold(runner, rows, asked))
 }
 
 /// Opens a batch for claimed rows: from now on their leases are extended.
-pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: Instant) -> Vec<HeldRow> {
+pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: BootInstant) -> Vec<HeldRow> {
     if rows.is_empty() {
         return Vec::new();
     }

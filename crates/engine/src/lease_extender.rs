@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::Lease;
-use tokio::time::Instant;
 use postrider_seams::store::{self, Class};
 
 use crate::batch::Batch;
+use crate::boot_instant::BootInstant;
 use crate::runner::Runner;
 
 pub(crate) async fn run(runner: Arc<Runner>) {
@@ -16,8 +16,8 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     loop {
         tokio::time::sleep(tick).await;
         // Leases older than `extend_every` are extended; most rows are settled before that.
-        let horizon = Instant::now() + facts.lease.saturating_sub(facts.extend_every);
-        let old: Vec<_> = runner.kept().into_iter().filter(|batch| batch.runs_out() <= horizon).collect();
+        let horizon = facts.lease.saturating_sub(facts.extend_every);
+        let old: Vec<_> = runner.kept().into_iter().filter(|batch| batch.time_left() <= horizon).collect();
         for batch in old {
             if let Err(error) = extend(&runner, &batch, facts.lease).await {
                 runner.store_failed(&error, 1);
@@ -33,7 +33,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
 async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), store::Error> {
     // No settle may be in flight: it would use a fence that is about to change.
     let _gate = runner.gate.write().await;
-    let asked = Instant::now();
+    let asked = BootInstant::now();
     let held = batch.leases();
     let mut failed = None;
     for part in held.chunks(runner.store.capabilities().settle_batch.max(1)) {

@@ -5,6 +5,7 @@
 
 mod batch;
 mod begun;
+mod boot_instant;
 mod call;
 mod claimer;
 mod compose;

@@ -13,9 +13,9 @@ use postrider_seams::handoff::Taken;
 use postrider_seams::queue::{Pointer, Receipt};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, Queue, RowId};
-use tokio::time::Instant;
 
 use crate::batch::HeldRow;
+use crate::boot_instant::BootInstant;
 use crate::claimer::{self, is_draining};
 use crate::room::Source;
 use crate::runner::Runner;
@@ -187,7 +187,7 @@ async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Opti
 
 async fn claim_named(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Result<Got, Error> {
     let _claiming = runner.may_claim().await?;
-    let asked = Instant::now();
+    let asked = BootInstant::now();
     let mut taken = runner.answered(handoff.claim_named(rows).await)?;
     let held = claimer::hold(runner, std::mem::take(&mut taken.rows), asked);
     Ok((taken, held))

@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use postrider_contract::Counters;
 use postrider_seams::{Claimed, Lease, RowId};
-use tokio::time::Instant;
 
 use super::*;
 use crate::batch::Batch;
+use crate::boot_instant::BootInstant;
 
 fn row(id: i64, share: Option<&str>) -> HeldRow {
     let claimed = Claimed {
@@ -21,7 +21,7 @@ fn row(id: i64, share: Option<&str>) -> HeldRow {
         size: 0,
         fields: None,
     };
-    let (_, mut held) = Batch::open(vec![claimed], Instant::now(), Duration::from_mins(1));
+    let (_, mut held) = Batch::open(vec![claimed], BootInstant::now(), Duration::from_mins(1));
     held.pop().expect("one row")
 }
 

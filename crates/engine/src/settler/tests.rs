@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::batch::Batch;
+use crate::boot_instant::BootInstant;
 use crate::lane::{Lane, Limits};
 use crate::state::LaneState;
 
@@ -102,7 +103,7 @@ fn leases_are_closed_before_an_extension_may_begin() {
     let runner = runner(&table, contract());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let rows = runtime.block_on(runner.store.claim(&Want { limit: 1 })).expect("claimed");
-    let (batch, mut held) = Batch::open(rows, Instant::now(), Duration::from_mins(1));
+    let (batch, mut held) = Batch::open(rows, BootInstant::now(), Duration::from_mins(1));
     let ended = vec![DecidedRow::released(held.pop().expect("one row").lease)];
 
     // The store does not answer before this message arrives.
