@@ -32,7 +32,9 @@ pub(crate) struct Call<'a> {
     rows: Vec<Claimed>,
     leases: Vec<LeaseRef>,
     steps: Vec<Step>,
-    parts: Vec<Part<'a>>,
+    parts: Vec<Part>,
+    /// The byte budget that its large rows use.
+    bytes: Option<SemaphorePermit<'a>>,
 }
 
 /// The progress of one row.
@@ -55,12 +57,10 @@ impl Step {
 }
 
 /// Rows of one group, or a single row without order.
-struct Part<'a> {
+struct Part {
     rows: Range<usize>,
     /// The rows of the group behind these.
     behind: Run,
-    /// The byte budget that a large row uses.
-    _bytes: Option<SemaphorePermit<'a>>,
 }
 
 impl<'a> Call<'a> {
@@ -70,24 +70,24 @@ impl<'a> Call<'a> {
     }
 
     /// Adds the next rows of a group, in order, and the rows behind them.
-    pub fn add(
-        &mut self,
-        now: impl IntoIterator<Item = HeldRow>,
-        behind: Run,
-        bytes: Option<SemaphorePermit<'a>>,
-    ) {
+    pub fn add(&mut self, now: impl IntoIterator<Item = HeldRow>, behind: Run) {
         let start = self.rows.len();
         for held in now {
             self.rows.push(held.row);
             self.leases.push(held.lease);
             self.steps.push(Step::Claimed);
         }
-        self.parts.push(Part { rows: start..self.rows.len(), behind, _bytes: bytes });
+        self.parts.push(Part { rows: start..self.rows.len(), behind });
+    }
+
+    /// Keeps the byte budget of its large rows until the call is over.
+    pub fn keep_bytes(&mut self, bytes: Option<SemaphorePermit<'a>>) {
+        self.bytes = bytes;
     }
 
     /// Adds a row that is not sent, with its outcome, and the rows of its group behind it.
     pub fn add_failed(&mut self, held: HeldRow, outcome: Outcome, behind: Run) {
-        self.add([held], behind, None);
+        self.add([held], behind);
         if let Some(step) = self.steps.last_mut() {
             *step = Step::Failed(outcome);
         }
@@ -232,7 +232,7 @@ impl<'a> Call<'a> {
 
     /// Decides the rows of one part. If one blocks its group, all rows behind it that were not accepted go back with
     /// it.
-    fn finish_part(&mut self, runner: &Runner, part: Part<'_>, decided: &mut Vec<DecidedRow>) {
+    fn finish_part(&mut self, runner: &Runner, part: Part, decided: &mut Vec<DecidedRow>) {
         let mut blocker: Option<usize> = None;
         let mut back = Vec::new();
         for at in part.rows {
@@ -277,13 +277,7 @@ fn holds(runner: &Runner, row: &Claimed, transition: Transition) -> bool {
     row.group.as_ref().is_some_and(|group| runner.stage().holds(group.on_error, transition))
 }
 
-/// Hands back rows that were never tried: this costs no attempt. The rows of a run go back together.
-pub(crate) fn hand_back(runner: &Runner, rows: impl IntoIterator<Item = HeldRow>) {
-    let released = rows.into_iter().map(|held| DecidedRow::released(held.lease));
-    runner.outcomes.push(released.collect());
-}
-
-/// Hands back a run, or the rest of one, in one move.
+/// Hands back a run of rows that were never tried, or the rest of one, in one move: this costs no attempt.
 pub(crate) fn hand_back_run(runner: &Runner, run: VecDeque<HeldRow>) {
     let leases = run.into_iter().map(|held| held.lease).collect();
     runner.outcomes.push(DecidedRow::released_together(leases).into_iter().collect());

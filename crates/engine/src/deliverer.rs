@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::batch::HeldRow;
 use crate::call::Call;
 use crate::runner::Runner;
+use crate::runs;
 use crate::suspect::{self, is_suspect};
 use crate::waiting::{Portion, Run, Taken};
-use crate::{large, runs};
 
 /// Delivers until the lane has drained. `number` counts the deliverers of the lane from 0.
 pub(crate) async fn run(runner: Arc<Runner>, number: usize) {
@@ -29,16 +29,15 @@ pub(crate) async fn run(runner: Arc<Runner>, number: usize) {
             Taken::Rows(rows) => {
                 let (inline, large): (Vec<_>, Vec<_>) =
                     rows.into_iter().partition(|row| row.row.fields.is_some());
-                deliver_rows(&runner, inline).await;
-                large::deliver(&runner, large).await;
+                deliver_rows(&runner, inline, most).await;
+                deliver_rows(&runner, large, most).await;
             }
         }
     }
 }
 
 /// Delivers rows without order.
-pub(crate) async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
-    let most = rows.len();
+async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>, most: usize) {
     let runs = rows.into_iter().map(|held| Run::from([held]));
     deliver(runner, runs.collect(), most).await;
 }

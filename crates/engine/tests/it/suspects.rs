@@ -245,3 +245,26 @@ async fn o05_a_suspect_that_waits_is_not_claimed_over_and_over() {
     assert_eq!(transport.times("1"), 0, "it waits");
     until("all are delivered", MINUTE, || count(&table, "DELIVERED") == 40).await;
 }
+
+/// Large rows wait for the byte budget, and a suspect for the other rows: in one order, or both wait forever.
+#[tokio::test(start_paused = true)]
+async fn m07_a_large_suspect_among_large_rows_does_not_stop_the_lane() {
+    let contract = ordered::contract();
+    let table = MemoryTable::new(contract.clone());
+    let large = |id, key| {
+        let mut row = ordered::record(&table, id, key);
+        row.insert("payload".to_owned(), Value::Text("x".repeat(200_000)));
+        row
+    };
+    table.insert(large(1, Some("k")));
+    crashes(&table, 1, 2).await;
+    (2..=60).for_each(|id| table.insert(large(id, None)));
+    let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(500)));
+    let engine = Engine::new(Arc::new(Even));
+    let narrow = Limits { bytes: 256 * 1024, ..limits() };
+    let store = MemoryStore::open(&table, 0, "next");
+    let plain = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, narrow);
+    engine.start(Lane { contract: Arc::new(contract), ..plain });
+    until("all are delivered", MINUTE * 2, || count(&table, "DELIVERED") == 60).await;
+    assert_eq!(transport.total(), 60, "each once");
+}
