@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use postrider_contract::Transition;
-use postrider_seams::{Claimed, Envelope, Outcome, Receipt};
+use postrider_seams::{Claimed, Envelope, Outcome};
 use tokio::sync::SemaphorePermit;
 
 use crate::batch::{HeldRow, LeaseRef};
@@ -203,14 +203,10 @@ impl<'a> Call<'a> {
         if going.is_empty() {
             return;
         }
-        let early = |index: usize, envelope: &Envelope, receipt: Receipt| {
-            let at = going[index];
-            let (row, lease, outcome) =
-                (&self.rows[at], self.leases[at].clone(), Outcome::Delivered(receipt));
-            self.steps[at] = Step::Done;
-            runner.outcomes.push(vec![decide::decided(runner, row, lease, Some(envelope.clone()), outcome)]);
-        };
-        let mut outcomes = send::send(runner, &mut envelopes, early).await;
+        let mut outcomes = send::send(runner, &mut envelopes, |envelopes, outcomes| {
+            self.settle_delivered(runner, &going, envelopes, outcomes);
+        })
+        .await;
         prober::note(runner, &envelopes, &mut outcomes).await;
         let rows: Vec<&Claimed> = going.iter().map(|&at| &self.rows[at]).collect();
         dead_letters::publish(runner, &rows, &envelopes, &mut outcomes).await;
@@ -245,6 +241,33 @@ impl<'a> Call<'a> {
                     back.push(lease);
                     continue;
                 }
+    /// Settles the rows that were delivered, and not settled yet, at once: neither the rest of the call, nor a probe or
+    /// a dead letter of another row delays them. This keeps the order of a group: a delivered row holds back no other,
+    /// and rows behind one that failed count as delivered in any case.
+    fn settle_delivered(
+        &mut self,
+        runner: &Runner,
+        going: &[usize],
+        envelopes: &[Envelope],
+        outcomes: &[Option<Outcome>],
+    ) {
+        let mut decided = Vec::new();
+        for ((&at, envelope), outcome) in going.iter().zip(envelopes).zip(outcomes) {
+            let Some(outcome @ Outcome::Delivered(_)) = outcome else { continue };
+            let row = &self.rows[at];
+            // What the contract does not accept as delivered may block its group.
+            if matches!(self.steps[at], Step::Done)
+                || decide::transition(runner, row, outcome) != Transition::Delivered
+            {
+                continue;
+            }
+            self.steps[at] = Step::Done;
+            let (lease, envelope) = (self.leases[at].clone(), Some(envelope.clone()));
+            decided.push(decide::decided(runner, row, lease, envelope, outcome.clone()));
+        }
+        runner.outcomes.push(decided);
+    }
+
             };
             let one = decide::decided(runner, row, lease, envelope, outcome);
             let untried = matches!(one.transition, Transition::Deferred | Transition::Released);

@@ -8,7 +8,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt;
-use postrider_seams::{Envelope, Failure, Outcome, Receipt};
+use postrider_seams::{Envelope, Failure, Outcome};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -21,36 +21,44 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// a whole, which makes full batches.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// Sends, and returns one outcome per envelope whatever the transport does. An envelope without an answer is uncertain.
-/// Calls `early` for envelopes that are delivered while the call goes on; their outcomes are returned as well.
+/// Sends, and returns one outcome per envelope whatever the transport does. An envelope without an answer is uncertain,
+/// unless the transport has reported it as delivered before it failed. Calls `settle` with the outcomes known so far,
+/// while the call goes on and once it is over.
 pub(crate) async fn send(
     runner: &Runner,
     envelopes: &mut [Envelope],
-    mut early: impl FnMut(usize, &Envelope, Receipt),
+    mut settle: impl FnMut(&[Envelope], &[Option<Outcome>]),
 ) -> Vec<Outcome> {
     let (report, mut delivered) = mpsc::unbounded_channel();
-    if envelopes.len() > 1 {
-        for (index, envelope) in envelopes.iter_mut().enumerate() {
-            let report = report.clone();
-            envelope.lease = std::mem::take(&mut envelope.lease).reporting(move |receipt| {
-                // The receiver is gone once the call has ended.
-                let _ = report.send((index, receipt));
-            });
-        }
+    for (index, envelope) in envelopes.iter_mut().enumerate() {
+        let report = report.clone();
+        envelope.lease = std::mem::take(&mut envelope.lease).reporting(move |receipt| {
+            // The receiver is gone once the call has ended.
+            let _ = report.send((index, receipt));
+        });
     }
     let envelopes = &*envelopes;
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; envelopes.len()];
     let mut sending = std::pin::pin!(send_all(runner, envelopes));
     let mut check = tokio::time::interval_at(Instant::now() + EARLY, EARLY);
     check.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tokio::select! {
+        let answers = tokio::select! {
             biased;
-            outcomes = &mut sending => return outcomes,
-            _ = check.tick() => {
-                while let Ok((index, receipt)) = delivered.try_recv() {
-                    early(index, &envelopes[index], receipt);
-                }
-            }
+            answers = &mut sending => Some(answers),
+            _ = check.tick() => None,
+        };
+        let is_over = answers.is_some();
+        while let Ok((index, receipt)) = delivered.try_recv() {
+            outcomes[index] = Some(Outcome::Delivered(receipt));
+        }
+        for (outcome, answer) in outcomes.iter_mut().zip(answers.into_iter().flatten()) {
+            // What was reported counts, even if the call failed later.
+            outcome.get_or_insert(answer);
+        }
+        settle(envelopes, &outcomes);
+        if is_over {
+            return outcomes.into_iter().flatten().collect();
         }
     }
 }
@@ -61,10 +69,11 @@ pub(crate) async fn send_all(runner: &Runner, envelopes: &[Envelope]) -> Vec<Out
     let started = Instant::now();
     let deadline = started + runner.lane.limits.timeout;
     let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();
-    let reason = match tokio::time::timeout_at(deadline + GRACE, sending).await {
+    let answer = tokio::time::timeout_at(deadline + GRACE, sending).await;
+    runner.calls_ahead.note_call(started.elapsed());
+    let reason = match answer {
         Ok(Ok(outcomes)) if outcomes.len() == envelopes.len() => {
             runner.call_size.note(started.elapsed(), envelopes.len());
-            runner.calls_ahead.note_call(started.elapsed());
             return outcomes;
         }
         Ok(Ok(_)) => "the transport lost count of its envelopes",
