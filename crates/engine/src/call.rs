@@ -93,22 +93,31 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Marks, composes and sends the rows, and passes their outcomes on.
+    /// Marks, composes and sends the rows, and passes their outcomes on. If they may not or cannot be sent soon, they
+    /// are handed back at no cost.
     pub async fn deliver(mut self, runner: &Runner) {
         if let Some(mark) = self.mark(runner).await {
             self.compose(runner).await;
             self.settle_failed(runner);
-            let _slot = runner.slots.acquire().await;
-            self.mark_again(runner, mark).await;
-            self.send(runner).await;
+            match slot(runner).await {
+                Some(_slot) if self.is_fresh(runner, mark).await && may_send(runner) => {
+                    self.send(runner).await;
+                }
+                _ => self.hand_back_unsent(runner),
+            }
         }
         self.finish(runner);
+    }
+
+    /// Returns the indexes of the rows on their way to the transport.
+    fn going(&self) -> Vec<usize> {
+        (0..self.steps.len()).filter(|&at| self.steps[at].is_going()).collect()
     }
 
     /// Marks the rows as begun. If a row has lost its lease, it is handed back with all rows of its group behind it.
     /// Returns no mark if no row is left to send.
     async fn mark(&mut self, runner: &Runner) -> Option<Mark> {
-        let going: Vec<usize> = (0..self.steps.len()).filter(|&at| self.steps[at].is_going()).collect();
+        let going = self.going();
         if going.is_empty() {
             return None;
         }
@@ -117,28 +126,43 @@ impl<'a> Call<'a> {
         if held.contains(&false) {
             let lost: Vec<usize> =
                 going.into_iter().zip(&held).filter(|(_, held)| !**held).map(|(at, _)| at).collect();
-            self.hand_back_lost(runner, &lost);
+            self.hand_back(runner, &lost);
         }
         held.contains(&true).then_some(mark)
     }
 
     /// Marks the rows once more if the mark is too old: composing took long, all deliveries were busy, or the process
-    /// was suspended.
-    async fn mark_again(&mut self, runner: &Runner, mark: Mark) {
+    /// was suspended. Returns whether any row is left to send.
+    async fn is_fresh(&mut self, runner: &Runner, mark: Mark) -> bool {
         let mut mark = Some(mark);
         for _ in 0..MARKS {
-            if mark.is_none_or(|mark| mark.is_fresh(runner)) {
+            if mark.is_none_or(|mark| mark.is_fresh(runner)) || !may_send(runner) {
                 break;
             }
             mark = self.mark(runner).await;
         }
+        mark.is_some()
     }
 
-    /// Hands back each row that has lost its lease, with all rows of its group behind it.
-    fn hand_back_lost(&mut self, runner: &Runner, lost: &[usize]) {
+    /// Hands back all rows that are marked and not sent, so that a crash does not charge them: they get another fence,
+    /// and the mark names the one that they had.
+    fn hand_back_unsent(&mut self, runner: &Runner) {
+        let going = self.going();
+        if !going.is_empty() {
+            tracing::debug!(
+                lane = runner.state.name,
+                rows = going.len(),
+                "prepared rows are handed back unsent"
+            );
+            self.hand_back(runner, &going);
+        }
+    }
+
+    /// Hands back each of these rows, with all rows of its group behind it.
+    fn hand_back(&mut self, runner: &Runner, rows: &[usize]) {
         let mut released = Vec::new();
         for part in &mut self.parts {
-            let Some(first) = lost.iter().copied().find(|at| part.rows.contains(at)) else { continue };
+            let Some(first) = rows.iter().copied().find(|at| part.rows.contains(at)) else { continue };
             let mut leases = Vec::new();
             for at in first..part.rows.end {
                 if !matches!(std::mem::replace(&mut self.steps[at], Step::Done), Step::Done) {
@@ -217,30 +241,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Settles the rows that were tried, and returns the rest of each group to the queue.
-    fn finish(mut self, runner: &Runner) {
-        let mut decided = Vec::with_capacity(self.rows.len());
-        for part in std::mem::take(&mut self.parts) {
-            self.finish_part(runner, part, &mut decided);
-        }
-        runner.outcomes.push(decided);
-    }
-
-    /// Decides the rows of one part. If one blocks its group, all rows behind it that were not accepted go back with
-    /// it.
-    fn finish_part(&mut self, runner: &Runner, part: Part, decided: &mut Vec<DecidedRow>) {
-        let mut blocker: Option<usize> = None;
-        let mut back = Vec::new();
-        for at in part.rows {
-            let (row, lease) = (&self.rows[at], self.leases[at].clone());
-            let (envelope, outcome) = match std::mem::replace(&mut self.steps[at], Step::Done) {
-                Step::Done => continue,
-                Step::Sent(envelope, outcome) => (Some(envelope), outcome),
-                Step::Failed(outcome) if blocker.is_none() => (None, outcome),
-                Step::Claimed | Step::Composed(_) | Step::Failed(_) => {
-                    back.push(lease);
-                    continue;
-                }
     /// Settles the rows that were delivered, and not settled yet, at once: neither the rest of the call, nor a probe or
     /// a dead letter of another row delays them. This keeps the order of a group: a delivered row holds back no other,
     /// and rows behind one that failed count as delivered in any case.
@@ -268,6 +268,30 @@ impl<'a> Call<'a> {
         runner.outcomes.push(decided);
     }
 
+    /// Settles the rows that were tried, and returns the rest of each group to the queue.
+    fn finish(mut self, runner: &Runner) {
+        let mut decided = Vec::with_capacity(self.rows.len());
+        for part in std::mem::take(&mut self.parts) {
+            self.finish_part(runner, part, &mut decided);
+        }
+        runner.outcomes.push(decided);
+    }
+
+    /// Decides the rows of one part. If one blocks its group, all rows behind it that were not accepted go back with
+    /// it.
+    fn finish_part(&mut self, runner: &Runner, part: Part, decided: &mut Vec<DecidedRow>) {
+        let mut blocker: Option<usize> = None;
+        let mut back = Vec::new();
+        for at in part.rows {
+            let (row, lease) = (&self.rows[at], self.leases[at].clone());
+            let (envelope, outcome) = match std::mem::replace(&mut self.steps[at], Step::Done) {
+                Step::Done => continue,
+                Step::Sent(envelope, outcome) => (Some(envelope), outcome),
+                Step::Failed(outcome) if blocker.is_none() => (None, outcome),
+                Step::Claimed | Step::Composed(_) | Step::Failed(_) => {
+                    back.push(lease);
+                    continue;
+                }
             };
             let one = decide::decided(runner, row, lease, envelope, outcome);
             let untried = matches!(one.transition, Transition::Deferred | Transition::Released);
@@ -288,6 +312,26 @@ impl<'a> Call<'a> {
             runner.waiting.put_back(part.behind);
         }
     }
+}
+
+/// Waits for a free call of the transport; `None` if rows may not be sent any more, or the target takes longer than
+/// usual: the rows are marked, and a crash must not charge rows that wait for a target.
+async fn slot(runner: &Runner) -> Option<SemaphorePermit<'_>> {
+    if let Ok(slot) = runner.slots.try_acquire() {
+        return Some(slot);
+    }
+    tokio::select! {
+        biased;
+        () = runner.state.closed() => None,
+        () = runner.suspects.elsewhere(&runner.state.name, true) => None,
+        slot = runner.slots.acquire() => slot.ok(),
+        () = tokio::time::sleep(runner.calls_ahead.patience()) => None,
+    }
+}
+
+/// Whether rows may be sent: the lane may have been closed, or a suspect of another lane begun, since they were taken.
+fn may_send(runner: &Runner) -> bool {
+    runner.state.is_open() && !runner.suspects.is_elsewhere(&runner.state.name)
 }
 
 /// Whether this outcome blocks the group of the row.

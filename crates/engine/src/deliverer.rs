@@ -23,7 +23,9 @@ pub(crate) async fn run(runner: Arc<Runner>, number: usize) {
         let can = runner.transport.capabilities();
         let most = runner.call_size.envelopes(can.batch);
         let portion = Portion { most, workers, whole_runs: can.keeps_order };
-        let Some((taken, _under_way)) = runner.waiting.take(portion).await else { return };
+        // Counted when there are rows: a deliverer may have waited for them since the target was faster.
+        let at_most = || runner.calls_ahead.under_way_at_most();
+        let Some((taken, _under_way)) = runner.waiting.take(portion, at_most).await else { return };
         match taken {
             Taken::Runs(runs) => deliver(&runner, runs, most).await,
             Taken::Rows(rows) => {

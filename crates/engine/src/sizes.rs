@@ -2,11 +2,13 @@
 //! what was measured: a fast target gets full batches, and a distant database larger ones, because every call to it
 //! takes a round trip.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::lane::Limits;
 
@@ -168,13 +170,19 @@ impl CallSize {
 /// each call. So as many calls are marked ahead as are sent during two marks: while one mark is in flight, the calls of
 /// the previous one are sent. A crash charges marked rows although they were not sent, so there are never more of them
 /// than that, and none if the target is slow or the database near.
+///
+/// Averages tell how many calls could be sent; they do not change while a lane is idle, or while a target hangs. So
+/// there are also never more calls ahead than really were sent during the last two marks. This number grows as fast as
+/// calls are answered and falls to none when they are not.
 #[derive(Debug)]
 pub(crate) struct CallsAhead {
     workers: usize,
     most: usize,
     mark: Average,
     call: Average,
-    /// The number of calls ahead; `None` once the lane has drained.
+    /// When the last calls were answered, oldest first; at most `most`.
+    answered: Mutex<VecDeque<Instant>>,
+    /// The number of calls ahead by the averages; `None` once the lane has drained.
     calls: watch::Sender<Option<usize>>,
 }
 
@@ -189,7 +197,8 @@ impl CallsAhead {
     pub fn new(workers: usize, enabled: bool) -> Self {
         let most = if enabled { (workers * MOST_AHEAD.0).min(MOST_AHEAD.1) } else { 0 };
         let (mark, call) = (Average::default(), Average::default());
-        Self { workers, most, mark, call, calls: watch::Sender::new(Some(0)) }
+        let answered = Mutex::default();
+        Self { workers, most, mark, call, answered, calls: watch::Sender::new(Some(0)) }
     }
 
     /// The most calls ahead there can be.
@@ -203,15 +212,48 @@ impl CallsAhead {
         self.adapt();
     }
 
-    /// Adds the duration of one call.
+    /// Adds the duration of one call, which ends now.
     pub fn note_call(&self, took: Duration) {
         self.call.note(took);
+        if self.most > 0 {
+            let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+            answered.push_back(Instant::now());
+            if answered.len() > self.most {
+                answered.pop_front();
+            }
+        }
+    }
+
+    /// Returns how long a marked call may wait until it is sent: about two marks, or one usual call. After that, the
+    /// target is slower than it was, and a crash must not charge rows that wait for it.
+    pub fn patience(&self) -> Duration {
+        Duration::from_nanos(self.mark.get().unwrap_or(0).saturating_mul(2)).max(CALL)
+    }
+
+    /// Returns how many calls may be under way now: in the transport, and marked ahead.
+    pub fn under_way_at_most(&self) -> usize {
+        let ahead = match *self.calls.borrow() {
+            None | Some(0) => 0,
+            Some(calls) => calls.min(self.answered_lately()),
+        };
+        self.workers + ahead
+    }
+
+    /// Returns how many calls were answered during the last two marks.
+    fn answered_lately(&self) -> usize {
+        let lately = Duration::from_nanos(self.mark.get().unwrap_or(0).saturating_mul(2));
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        while answered.front().is_some_and(|at| at.elapsed() > lately) {
+            answered.pop_front();
+        }
+        answered.len()
     }
 
     fn adapt(&self) {
         let (Some(mark), Some(call)) = (self.mark.get(), self.call.get()) else { return };
         let during = mark.saturating_sub(nanos(NEAR)).saturating_mul(2 * self.workers as u64) / call;
-        let calls = usize::try_from(during).unwrap_or(usize::MAX).min(self.most);
+        let is_slow = call > nanos(self.patience());
+        let calls = if is_slow { 0 } else { usize::try_from(during).unwrap_or(usize::MAX).min(self.most) };
         self.calls.send_if_modified(|now| match now {
             Some(now) if *now != calls => {
                 *now = calls;

@@ -215,6 +215,12 @@ impl LaneState {
         self.open.load(Relaxed)
     }
 
+    /// Waits until rows may not be delivered any more.
+    pub async fn closed(&self) {
+        let mut changed = self.subscribe();
+        while self.is_open() && changed.changed().await.is_ok() {}
+    }
+
     /// Subscribes to changes of any condition.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()

@@ -5,13 +5,14 @@
 //! suspect waits, longer after each crash (`contract/src/crash.rs`); that wait, and the wait for another suspect, cost
 //! it no attempt.
 //! Invariant: another lane waits for a suspect no longer than twice the longest delivery of the suspect's lane.
-//! Deliveries that take longer run at the same time as the suspect.
+//! Deliveries that take longer run at the same time as the suspect. Calls that are only prepared are not sent meanwhile:
+//! they are handed back (`call.rs`).
 
 use std::time::Duration;
 
 use postrider_contract::{Defer, SUSPECT_CRASHES, wait_after_crashes};
 use postrider_seams::{Claimed, Failure, Outcome};
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit, watch};
 
 use crate::runner::Runner;
 use crate::send::GRACE;
@@ -33,11 +34,42 @@ pub(crate) struct Suspects {
     one: Semaphore,
     /// Deliveries of all lanes read; the delivery of a suspect writes.
     process: RwLock<()>,
+    /// The lane whose suspect is, or is about to be, delivered.
+    lane: watch::Sender<Option<String>>,
 }
 
 impl Default for Suspects {
     fn default() -> Self {
-        Self { one: Semaphore::new(1), process: RwLock::new(()) }
+        Self { one: Semaphore::new(1), process: RwLock::new(()), lane: watch::Sender::new(None) }
+    }
+}
+
+impl Suspects {
+    /// Whether a suspect of another lane must be alone now.
+    pub fn is_elsewhere(&self, lane: &str) -> bool {
+        self.lane.borrow().as_deref().is_some_and(|suspects| suspects != lane)
+    }
+
+    /// Waits until a suspect of another lane must be alone, or until there is none any more.
+    pub async fn elsewhere(&self, lane: &str, is: bool) {
+        let mut changed = self.lane.subscribe();
+        while self.is_elsewhere(lane) != is && changed.changed().await.is_ok() {}
+    }
+}
+
+/// Tells the other lanes that a suspect must be alone, until it is dropped.
+struct Announced<'a>(&'a Suspects);
+
+impl<'a> Announced<'a> {
+    fn new(runner: &'a Runner) -> Self {
+        runner.suspects.lane.send_replace(Some(runner.state.name.clone()));
+        Self(&runner.suspects)
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.0.lane.send_replace(None);
     }
 }
 
@@ -55,9 +87,11 @@ pub(crate) struct OnlyInLane<'a> {
 
 /// A guard under which nothing else is in flight.
 pub(crate) struct Alone<'a> {
-    _one: SemaphorePermit<'a>,
-    _lane: RwLockWriteGuard<'a, ()>,
+    /// Dropped before `_one`, so that it never ends the announcement of the next suspect.
+    announced: Option<Announced<'a>>,
     process: Option<RwLockWriteGuard<'a, ()>>,
+    _lane: RwLockWriteGuard<'a, ()>,
+    _one: SemaphorePermit<'a>,
 }
 
 pub(crate) fn is_suspect(row: &Claimed) -> bool {
@@ -66,18 +100,23 @@ pub(crate) fn is_suspect(row: &Claimed) -> bool {
 
 /// Waits until no suspect is being delivered.
 pub(crate) async fn among(runner: &Runner) -> Among<'_> {
-    Among {
-        _lane: runner.alone.read().await,
-        _process: not_stalled(runner, runner.suspects.process.read()).await,
-    }
+    Among { _lane: runner.alone.read().await, _process: no_suspect_elsewhere(runner).await }
 }
 
 /// Waits until nothing else of the lane is in flight, for the one row of a trial.
 pub(crate) async fn only_in_lane(runner: &Runner) -> OnlyInLane<'_> {
-    OnlyInLane {
-        _lane: runner.alone.write().await,
-        _process: not_stalled(runner, runner.suspects.process.read()).await,
-    }
+    OnlyInLane { _lane: runner.alone.write().await, _process: no_suspect_elsewhere(runner).await }
+}
+
+/// Waits until no suspect of another lane is being delivered. A suspect that did not get the lock in time is not alone
+/// with what is in flight by then, but nothing else begins beside it.
+async fn no_suspect_elsewhere(runner: &Runner) -> RwLockReadGuard<'_, ()> {
+    let suspects = &runner.suspects;
+    not_stalled(runner, async {
+        suspects.elsewhere(&runner.state.name, false).await;
+        suspects.process.read().await
+    })
+    .await
 }
 
 /// Waits until nothing else is in flight. Returns an outcome that defers the row, at no cost, if it must wait longer.
@@ -94,9 +133,10 @@ pub(crate) async fn alone<'a>(runner: &'a Runner, row: &Claimed) -> Result<Alone
         "its workers died while they delivered it: it is delivered alone"
     );
     let lane = runner.alone.write().await;
+    let announced = Announced::new(runner);
     let process = not_stalled(runner, runner.suspects.process.write());
     let process = tokio::time::timeout(longest(runner), process).await.ok();
-    Ok(Alone { _one: one, _lane: lane, process })
+    Ok(Alone { announced: Some(announced), process, _lane: lane, _one: one })
 }
 
 impl Alone<'_> {
@@ -104,7 +144,7 @@ impl Alone<'_> {
     pub async fn run(mut self, runner: &Runner, delivery: impl Future<Output = ()>) {
         let mut delivery = std::pin::pin!(delivery);
         if tokio::time::timeout(longest(runner), &mut delivery).await.is_err() {
-            self.process = None;
+            (self.process, self.announced) = (None, None);
             delivery.await;
         }
     }

@@ -31,8 +31,9 @@ impl Shared for Run {
 struct Inner {
     rows: FairQueue<HeldRow>,
     runs: FairQueue<Run>,
-    /// The deliveries in flight per share.
+    /// The deliveries in flight per share, and all of them.
     crowd: FairShareLimit,
+    under_way: usize,
     /// Whether runs are taken next; rows and runs alternate if both wait.
     runs_next: bool,
     /// Deliverers that found nothing and wait.
@@ -57,6 +58,7 @@ pub(crate) struct UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let mut inner = self.waiting.lock();
+        inner.under_way -= 1;
         inner.crowd.ended(&self.share);
         if !inner.is_empty() {
             self.waiting.arrived.notify_one();
@@ -69,9 +71,10 @@ impl Inner {
         self.rows.is_empty() && self.runs.is_empty()
     }
 
-    /// Takes the next delivery; `None` if nothing waits or no share may begin one more.
-    fn take(&mut self, portion: Portion) -> Option<(Taken, Share)> {
-        if self.is_empty() {
+    /// Takes the next delivery; `None` if nothing waits, or no delivery, or none of a share that waits, may begin.
+    fn take(&mut self, portion: Portion, at_most: usize) -> Option<(Taken, Share)> {
+        let free = at_most.saturating_sub(self.under_way);
+        if self.is_empty() || free == 0 {
             return None;
         }
         let runs = !self.runs.is_empty() && (self.runs_next || self.rows.is_empty());
@@ -87,7 +90,8 @@ impl Inner {
         if !portion.whole_runs {
             // One row of each run is sent and the run comes back. Dividing the runs by all workers, busy ones too,
             // would soon lead to calls with a single row.
-            let runs = self.runs.len().div_ceil(self.idle + 1).clamp(1, portion.most.max(1));
+            let takers = free.min(self.idle + 1);
+            let runs = self.runs.len().div_ceil(takers).clamp(1, portion.most.max(1));
             return Some((Taken::Runs(self.runs.take(runs)), None));
         }
         let mut taken: Vec<Run> = Vec::new();
@@ -190,14 +194,16 @@ impl Waiting {
     }
 
     /// Waits for and takes the rows of one delivery: an even part of what waits, so that a short queue is spread over
-    /// all workers (latency) and a long one is sent in full batches (throughput). `None` once closed and empty.
-    pub async fn take(&self, portion: Portion) -> Option<(Taken, UnderWay<'_>)> {
+    /// all workers (latency) and a long one is sent in full batches (throughput). `at_most` says, at the moment when
+    /// rows could be taken, how many deliveries may be under way. `None` once closed and empty.
+    pub async fn take(&self, portion: Portion, at_most: impl Fn() -> usize) -> Option<(Taken, UnderWay<'_>)> {
         let mut idle = 0;
         loop {
             {
                 let mut inner = self.lock();
                 inner.idle -= std::mem::take(&mut idle);
-                if let Some((taken, share)) = inner.take(portion) {
+                if let Some((taken, share)) = inner.take(portion, at_most()) {
+                    inner.under_way += 1;
                     if !inner.is_empty() {
                         self.arrived.notify_one();
                     }

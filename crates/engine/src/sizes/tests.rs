@@ -152,3 +152,22 @@ async fn deliverers_ahead_end_with_the_lane() {
     let (ended, ()) = tokio::join!(size.wants(16), async { size.close() });
     assert!(!ended && !size.wants(0).await);
 }
+
+/// Averages do not change while a lane is idle or its target hangs.
+#[tokio::test(start_paused = true)]
+async fn g2_no_more_calls_are_ahead_than_were_answered_during_two_marks() {
+    let size = CallsAhead::new(8, true);
+    assert_eq!(size.under_way_at_most(), 8);
+    for _ in 0..60 {
+        size.note_call(Duration::from_millis(10));
+        size.note_mark(Duration::from_millis(100));
+    }
+    assert_eq!(size.under_way_at_most(), 8 + 60);
+    tokio::time::advance(Duration::from_millis(150)).await;
+    size.note_call(Duration::from_millis(10));
+    assert_eq!(size.under_way_at_most(), 8 + 61);
+    tokio::time::advance(Duration::from_millis(100)).await;
+    assert_eq!(size.under_way_at_most(), 8 + 1, "one was answered lately");
+    tokio::time::advance(Duration::from_millis(200)).await;
+    assert_eq!(size.under_way_at_most(), 8, "the target hangs, or nothing is to be sent");
+}

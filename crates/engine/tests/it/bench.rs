@@ -236,10 +236,10 @@ pub struct Faulty {
     /// The number of claims that are committed but whose answers are lost.
     pub loses_claims: AtomicUsize,
     pub releases: AtomicUsize,
-}
-
     /// The number of searches for rows of lost claims that fail.
     pub failing_releases: AtomicUsize,
+}
+
 impl Faulty {
     pub fn new(table: &Arc<MemoryTable>, worker: &str) -> Self {
         Self {
@@ -261,10 +261,10 @@ impl Faulty {
             claims: AtomicUsize::new(0),
             loses_claims: AtomicUsize::new(0),
             releases: AtomicUsize::new(0),
+            failing_releases: AtomicUsize::new(0),
         }
     }
 
-            failing_releases: AtomicUsize::new(0),
     /// Fails if this claim was committed but its answer is to be lost.
     fn lost_answer(&self) -> Result<(), Error> {
         let left = self.loses_claims.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
@@ -344,6 +344,9 @@ impl Store for Faulty {
     async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
         self.answer()?;
         self.releases.fetch_add(1, SeqCst);
+        if self.failing_releases.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(Error::new(Class::Transient, "the database is away"));
+        }
         self.inner.release_lost_claims(held).await
     }
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
@@ -351,9 +354,6 @@ impl Store for Faulty {
         self.inner.sweep(sweep, limit).await
     }
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
-        if self.failing_releases.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
-            return Err(Error::new(Class::Transient, "the database is away"));
-        }
         self.answer()?;
         self.inner.purge(limit).await
     }

@@ -1,5 +1,6 @@
 //! The engine on the memory store, with scripted composers, transports and store faults, on a paused clock.
 
+mod ahead;
 mod bench;
 mod distance;
 mod early;

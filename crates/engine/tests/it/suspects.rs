@@ -9,12 +9,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{Contract, Defer};
 use postrider_engine::{Engine, Health, Lane, Limits};
-use postrider_seams::{Envelope, Outcome, Receipt, RowId, Store, Transport, Value, Want, transport};
+use postrider_seams::{
+    Claimed, Composer, Envelope, Outcome, Receipt, RowId, Store, Transport, Value, Want, transport,
+};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
 use crate::bench::{
-    Even, Faulty, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
+    Even, Faulty, Plain, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
 };
 use crate::ordered;
 
@@ -244,6 +246,47 @@ async fn o05_a_suspect_that_waits_is_not_claimed_over_and_over() {
     assert!(claims <= 30, "{claims} claims in ten seconds");
     assert_eq!(transport.times("1"), 0, "it waits");
     until("all are delivered", MINUTE, || count(&table, "DELIVERED") == 40).await;
+}
+
+/// A composer that takes twelve seconds for a row.
+struct Slow(Plain);
+
+#[async_trait]
+impl Composer for Slow {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        self.0.compose(rows).await
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.0.size_limit()
+    }
+}
+
+/// A row of another lane is being prepared for longer than the suspect waits for it: it must not be sent beside the
+/// suspect.
+#[tokio::test(start_paused = true)]
+async fn m07_a_call_that_is_only_prepared_is_not_sent_beside_a_suspect() {
+    let (suspects, slow) = (table(), table());
+    fill(&suspects, 1);
+    slow.insert(mail(&slow, 101));
+    crashes(&suspects, 1, 2).await;
+    tokio::time::sleep(MINUTE).await;
+    let transport = Watching::taking(Duration::from_secs(4));
+    let engine = Engine::new(Arc::new(Even));
+    let store = MemoryStore::open(&slow, 0, "a");
+    let second = lane(store, transport.clone() as Arc<dyn Transport>, limits());
+    let composer = Arc::new(Slow(Plain { limit: 1 << 20 }));
+    engine.start(Lane { name: "slow".to_owned(), composer, ..second });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The suspect waits for ten seconds, and is in flight when the other row is composed.
+    let quick = Limits { timeout: Duration::from_secs(5), ..limits() };
+    let store = MemoryStore::open(&suspects, 0, "a");
+    engine.start(lane(store, transport.clone() as Arc<dyn Transport>, quick));
+    until("the suspect is sent", MINUTE, || count(&suspects, "sent") == 1).await;
+    until("the other lane goes on", MINUTE * 2, || count(&slow, "sent") == 1).await;
+    assert_eq!(transport.beside_a_suspect.load(SeqCst), 0, "nothing else was in flight beside it");
+    assert_eq!(int(&slow, 101, "retry_count"), Some(0));
 }
 
 /// Large rows wait for the byte budget, and a suspect for the other rows: in one order, or both wait forever.
