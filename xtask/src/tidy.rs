@@ -4,6 +4,7 @@
 //! Each rule is a pure function of files or of the crate graph, so that it can be tested on a few lines.
 
 mod blank;
+mod failures;
 mod files;
 mod graph;
 mod licences;
@@ -11,6 +12,7 @@ mod links;
 mod pages;
 mod prose;
 mod rules;
+mod test_names;
 mod tree;
 mod words;
 
@@ -87,6 +89,7 @@ pub fn command(words: &[&str]) -> Result {
         return Ok(());
     }
     violations.extend(tree::check(&sources));
+    violations.extend(failures::check(&sources));
     violations.extend(rules::check(&sources));
     violations.extend(links::check(&sources, &|path| root.join(path).exists()));
     violations.extend(graph::check(&graph::read(root)?));

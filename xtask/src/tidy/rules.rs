@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::tidy::test_names;
 use crate::tidy::{Source, Violation};
 
 const PAGE: &str = "docs/rules.md";
@@ -84,8 +85,9 @@ struct Proofs {
 impl Proofs {
     fn find(sources: &[Source]) -> Self {
         let mut proofs = Self::default();
+        let macros = test_names::macros(sources);
         for source in sources.iter().filter(|source| source.is_rust()) {
-            for (line, id, name) in named(&source.text) {
+            for (line, id, name) in named(source, &macros) {
                 proofs.places.push((id, source.path.clone(), line));
                 let files = proofs.tests.entry(id).or_default();
                 files.entry(source.path.clone()).or_default().insert(name);
@@ -114,15 +116,10 @@ fn listed(text: &str) -> BTreeMap<Id, usize> {
     cells.collect()
 }
 
-/// The rules named by functions, `fn m04_backoff_…`, with their lines and names.
-fn named(text: &str) -> Vec<(usize, Id, String)> {
-    let functions = text.lines().enumerate().filter_map(|(at, line)| {
-        let (_, rest) = line.split_once("fn ")?;
-        let name = rest.split(|found: char| !found.is_alphanumeric() && found != '_').next()?;
-        let (head, _) = name.split_once('_')?;
-        Some((at + 1, id(head)?, name.to_owned()))
-    });
-    functions.collect()
+/// The rules named by tests, `fn m04_backoff_…`, with their lines and names.
+fn named(source: &Source, macros: &BTreeSet<String>) -> Vec<(usize, Id, String)> {
+    let tests = test_names::of(source, macros).into_iter();
+    tests.filter_map(|(line, name)| Some((line, id(name.split_once('_')?.0)?, name))).collect()
 }
 
 /// The rules that laws prove, `theme::name [applies] [M1 J2] "…";`, with their lines and the names of the laws.

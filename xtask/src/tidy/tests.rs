@@ -356,13 +356,23 @@ fn rules_and_tests_name_each_other() {
     let found =
         |text: &str| -> Vec<String> { rules::check(&tests(text)).iter().map(ToString::to_string).collect() };
     assert_eq!(
-        found("fn m04_backs_off() {}\nasync fn o10_kafka() {}\nfn e_mail() {}\n"),
+        found(
+            "#[test]\nfn m04_backs_off() {}\n\n#[tokio::test]\nasync fn o10_kafka() {}\n\nfn e_mail() {}\n"
+        ),
         Vec::<String>::new()
     );
+    let made = "macro_rules! everywhere {\n    ($($name:ident;)+) => { $(#[test] fn $name() {})+ };\n}\n\n\
+                everywhere! {\n    m04_backs_off;\n    o10_kafka;\n}\n\n\
+                fn m04_backs_off() {}\n\nfn o10_kafka() {}\n";
+    assert_eq!(found(made), Vec::<String>::new());
+    // Functions that nothing runs.
+    let unused = found("fn m04_backs_off() {}\n\n#[test]\nfn other() {}\n\nasync fn o10_kafka() {}\n");
+    assert_eq!(unused.len(), 2, "{unused:?}");
+    assert!(unused.iter().all(|line| line.contains("no test names rule")), "{unused:?}");
     assert_eq!(
-        found("fn m4_backs_off() {}\nfn o9_dead_letters() {}\n"),
+        found("#[test]\nfn m4_backs_off() {}\n#[test]\nfn o9_dead_letters() {}\n"),
         [
-            "crates/a/tests/it.rs:2: a test names rule O9, which docs/rules.md does not list: list the rule, or rename the test",
+            "crates/a/tests/it.rs:4: a test names rule O9, which docs/rules.md does not list: list the rule, or rename the test",
             "docs/rules.md:4: no test names rule O10: write a test whose name begins with the id",
         ]
     );
@@ -373,7 +383,10 @@ fn the_tests_of_each_rule_are_listed() {
     let law = "    claim::claim_order [always] [M4] \"Rows are claimed in order.\";\n";
     let mut sources = vec![
         source("docs/rules.md", "| id | rule |\n|---|---|\n| M4 | Backoff. |\n"),
-        source("crates/a/tests/it.rs", "async fn m04_backs_off() {}\nfn m4_has_a_limit() {}\n"),
+        source(
+            "crates/a/tests/it.rs",
+            "#[tokio::test]\nasync fn m04_backs_off() {}\n#[test]\nfn m4_has_a_limit() {}\n",
+        ),
         source("crates/conformance/src/law.rs", law),
     ];
     let page = rules::tests_page(&sources);
@@ -392,4 +405,41 @@ fn the_tests_of_each_rule_are_listed() {
             "docs/rule-tests.md:1: the list of tests is out of date: run UPDATE_REFERENCE=1 cargo xtask tidy",
         ]
     );
+}
+
+#[test]
+fn files_and_tests_of_the_list_of_failures_exist() {
+    let test =
+        |path: &str, name: &str| source(path, &format!("#[test]\nfn {name}() {{}}\n\nfn not_run() {{}}\n"));
+    let found = |last: &str| -> Vec<String> {
+        let page = format!("| what | limit | test |\n|---|---|---|\n| a | `engine/src/room.rs` | {last} |\n");
+        let sources = [
+            source("docs/failures.md", &page),
+            test("crates/engine/src/room.rs", "room_is_found"),
+            test("crates/engine/tests/it/leases.rs", "j_a_lease_is_checked"),
+            test("crates/stores/mysql/tests/it/network.rs", "a_reset"),
+            test("crates/transports/smtp/tests/it/late.rs", "j_late"),
+        ];
+        failures::check(&sources).into_iter().map(|violation| violation.what).collect()
+    };
+    for valid in [
+        "engine `leases.rs` `j_…`; each transport's `j_…`",
+        "mysql `network.rs`; engine `src/room.rs` `room_is_found`",
+        "engine `…_lease_…`; crash tests `mail`",
+    ] {
+        assert_eq!(found(valid), Vec::<String>::new(), "{valid}");
+    }
+    for (invalid, name) in [
+        ("engine `nets.rs`", "nets.rs"),
+        ("mysql and engine `network.rs`", "network.rs"),
+        ("engine `a_reset`", "a_reset"),
+        ("engine `not_run`", "not_run"),
+        ("mysql `j_…`", "j_…"),
+    ] {
+        assert_eq!(found(invalid), [format!("there is no `{name}`")], "{invalid}");
+    }
+    let page = "| what | limit | test |\n| a | `nets::reclaim`, `Envelope::may_begin`, `engine/src/a.rs` | the simulator |\n";
+    let found = failures::check(&[source("docs/failures.md", page)]);
+    let found: Vec<&str> = found.iter().map(|violation| violation.what.as_str()).collect();
+    assert_eq!(found, ["there is no `nets::reclaim`", "there is no `engine/src/a.rs`"]);
 }
