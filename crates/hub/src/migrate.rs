@@ -67,7 +67,8 @@ pub async fn apply(database: &dyn Execute) -> Result<Vec<String>, Error> {
     Ok(executed)
 }
 
-/// Sets the allowed hosts of accounts created before that column: the hosts of their subscriptions, or any host.
+/// Sets the allowed hosts of accounts created before that column: the hosts of their subscriptions. Any host only for
+/// accounts without a subscription: a subscription whose URL cannot be read allows none.
 async fn set_missing_allowed_hosts(database: &dyn Execute) -> Result<(), Error> {
     let dialect = database.dialect();
     let query = "SELECT a.id, s.target_url FROM service_accounts AS a LEFT JOIN dispatch_subscriptions AS s \
@@ -78,13 +79,12 @@ async fn set_missing_allowed_hosts(database: &dyn Execute) -> Result<(), Error> 
     for row in answers.into_iter().flat_map(|answer| answer.rows) {
         let mut row = RowReader::new(row);
         let hosts = accounts.entry(row.required_text()).or_default();
-        let url = row.text().and_then(|url| Url::parse(&url).ok());
-        hosts.extend(url.and_then(|url| url.host_str().map(str::to_owned)));
+        hosts.extend(match row.text() {
+            Some(url) => Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned)),
+            None => Some(ANY.to_owned()),
+        });
     }
-    for (id, mut hosts) in accounts {
-        if hosts.is_empty() {
-            hosts.insert(ANY.to_owned());
-        }
+    for (id, hosts) in accounts {
         let update = SqlBuilder::new(dialect, "UPDATE service_accounts SET allowed_hosts = ")
             .text(&serde_json::json!(hosts).to_string())
             .push(" WHERE allowed_hosts IS NULL AND id = ")

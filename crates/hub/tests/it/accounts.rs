@@ -220,17 +220,22 @@ async fn j10_unreadable_hosts_allow_no_host(fixture: &Fixture) {
 
 async fn j10_existing_accounts_get_the_hosts_of_their_subscriptions(fixture: &Fixture) {
     let mut ids = Vec::new();
-    for code in ["with", "without"] {
+    for code in ["with", "without", "unreadable"] {
         let account = new(json!({"code": code, "name": code}));
         ids.push(fixture.hub.create_account(&root(), account).await.expect("an account").account.id);
     }
-    for (code, url) in [("s", "https://hooks.example.org/x"), ("t", "https://example.net:8443/")] {
+    for (code, url, id) in [
+        ("s", "https://hooks.example.org/x", &ids[0]),
+        ("t", "https://example.net:8443/", &ids[0]),
+        ("u", "https://example.com/", &ids[2]),
+    ] {
         let what = json!({
-            "code": code, "name": code, "eventCode": "a:b:c:d", "targetUrl": url, "serviceAccountId": ids[0],
+            "code": code, "name": code, "eventCode": "a:b:c:d", "targetUrl": url, "serviceAccountId": id,
         });
         let what = serde_json::from_value(what).expect("a subscription");
         fixture.hub.create_subscription(&root(), what).await.expect("made");
     }
+    fixture.run("UPDATE dispatch_subscriptions SET target_url = 'example.com' WHERE code = 'u'").await;
     // Accounts as they were before allowed hosts existed.
     fixture.run("ALTER TABLE service_accounts DROP COLUMN allowed_hosts").await;
     let ran = postrider_hub::migrate::apply(&*fixture.database).await.expect("migrated");
@@ -238,6 +243,7 @@ async fn j10_existing_accounts_get_the_hosts_of_their_subscriptions(fixture: &Fi
     let hosts = async |id: &str| fixture.hub.account(&root(), id).await.expect("an account").allowed_hosts;
     assert_eq!(hosts(&ids[0]).await, ["example.net", "hooks.example.org"]);
     assert_eq!(hosts(&ids[1]).await, ["*"]);
+    assert!(hosts(&ids[2]).await.is_empty(), "a URL that can't be read allows no host");
     assert!(postrider_hub::migrate::apply(&*fixture.database).await.expect("migrated").is_empty());
 }
 
