@@ -12,11 +12,11 @@ use postrider_sql::{Shape, ShapeColumn, internal};
 
 use crate::connect::Database;
 
-/// The columns in order, including generated ones. A key counts as NOT NULL, although SQLite allows NULL there; an
-/// integer primary key counts as having a default, as SQLite generates it.
-const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND pk = 0, dflt_value IS NOT NULL OR hidden > 1 \
-    OR pk = 1 AND upper(type) = 'INTEGER' \
-    FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
+/// The columns in order, including generated ones. Of primary keys, SQLite allows no NULL only in one of a single
+/// column of the type INTEGER, which is the rowid: it generates that one, which counts as a default.
+const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND NOT is_rowid, dflt_value IS NOT NULL OR hidden > 1 OR is_rowid \
+    FROM (SELECT *, pk = 1 AND upper(type) = 'INTEGER' AND max(pk) OVER () = 1 AS is_rowid \
+    FROM pragma_table_xinfo(?1)) WHERE hidden <> 1 ORDER BY cid";
 
 /// Reads the columns of the table and of its related tables; `None` if the table does not exist.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {

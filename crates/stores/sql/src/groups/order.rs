@@ -75,7 +75,10 @@ impl Table<'_> {
     /// Returns the condition that the row is LIVE and ORDERED, as its indexes have it.
     pub fn is_live(&self, group: &Group) -> String {
         match self.dialect {
-            Dialect::Mysql => format!("{} IS NOT NULL", self.col(&self.live_column())),
+            Dialect::Mysql => {
+                let live = format!("{} IS NOT NULL", self.col(&self.live_column()));
+                std::iter::once(live).chain(self.has_key()).collect::<Vec<_>>().join(" AND ")
+            }
             Dialect::Postgres | Dialect::Sqlite => self.live_rule(group),
         }
     }

@@ -281,11 +281,12 @@ impl Table<'_> {
         };
         let text = format!(
             "SELECT CAST(s.g AS CHAR), s.kind,\n  (SELECT {ready} FROM {table} AS t WHERE {by} = s.g AND {holding} \
-             ORDER BY {by}, {order} LIMIT 1),\n  (SELECT {} FROM {table} AS t WHERE {by} = s.g ORDER BY {by}, {order} LIMIT \
+             ORDER BY {by}, {order} LIMIT 1),\n  (SELECT {} FROM {table} AS t WHERE {by} = s.g{} ORDER BY {by}, {order} LIMIT \
              1)\nFROM \
              (\n  SELECT DISTINCT f.g, 0 AS kind FROM (\n    {fresh}) AS f\n  UNION ALL\n  SELECT r.g, 1 FROM (SELECT {by} AS \
              g FROM {table} AS t WHERE {ring}\n    GROUP BY {by} ORDER BY {by} LIMIT {}) AS r) AS s\nORDER BY s.kind, s.g",
             self.key(),
+            self.has_key().map(|has_key| format!(" AND {has_key}")).unwrap_or_default(),
             builder.bind(Param::Jumps)
         );
         builder.finish(&text, Yields::Groups)

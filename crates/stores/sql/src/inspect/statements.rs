@@ -42,7 +42,7 @@ impl Table<'_> {
         (0..self.contract.states.len()).map(StateId)
     }
 
-    /// The condition that the row is in the state and passes the contract's filter.
+    /// The condition that the row is in the state, and that a lane handles it.
     fn ours(&self, state: StateId) -> String {
         let mut parts = vec![self.in_state(state, Lookup::Index)];
         parts.extend(self.filter());
@@ -51,11 +51,14 @@ impl Table<'_> {
 
     fn census(&self) -> Vec<(String, Script)> {
         let count = |state: StateId| {
+            // Rows without a key count as well: they are there, although no lane can handle them.
+            let mut parts = vec![self.in_state(state, Lookup::Index)];
+            parts.extend(self.contract_filter());
             let text = format!(
                 "SELECT {}\nFROM (SELECT 1 AS one FROM {} AS t WHERE {} LIMIT {}) AS counted",
                 self.as_integer("COUNT(*)"),
                 self.name(),
-                self.ours(state),
+                parts.join(" AND "),
                 COUNT_LIMIT + 1
             );
             (self.contract.state(state).name.clone(), self.one(&text))

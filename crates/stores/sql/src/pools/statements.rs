@@ -168,6 +168,7 @@ impl Table<'_> {
         conditions.extend(self.has_attempts_left());
         conditions.extend(self.is_old_enough());
         conditions.extend(self.not_barred(&self.stage.ready));
+        conditions.extend(self.has_key());
         let text = format!(
             "SELECT {columns}, 1\nFROM {} AS t\nWHERE {}\nORDER BY {}\nLIMIT {}\nFOR UPDATE SKIP LOCKED",
             self.name(),

@@ -207,10 +207,22 @@ impl Table<'_> {
         Some(format!("({} IS NULL OR {} {outside} {bound})", self.col(column), self.instant(column)))
     }
 
-    /// Returns the conditions of the contract's filter, which excludes rows of other applications in the same table.
+    /// Returns the conditions that a lane handles the row: those of the contract's filter, and that the row has a key.
     pub fn filter(&self) -> Vec<String> {
+        self.contract_filter().chain(self.has_key()).collect()
+    }
+
+    /// Returns the conditions of the contract's filter, which excludes rows of other applications in the same table.
+    pub fn contract_filter(&self) -> impl Iterator<Item = String> {
         let filter = self.contract.claim.filter.iter();
-        filter.map(|(column, literal)| self.holds(column, literal, Lookup::Index)).collect()
+        filter.map(|(column, literal)| self.holds(column, literal, Lookup::Index))
+    }
+
+    /// Returns the condition that the row has a key: no statement can name a row without one, so that a claim would find
+    /// the same rows again and again. `None` if the table allows no NULL there.
+    pub fn has_key(&self) -> Option<String> {
+        let id = &self.contract.table.id;
+        self.shape_of(id).nullable.then(|| self.is_set(id))
     }
 
     /// Returns the order of claims: expressions with their direction.

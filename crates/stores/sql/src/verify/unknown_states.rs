@@ -82,7 +82,7 @@ impl OpenTable {
             "NOT COALESCE({known}, {})",
             if dialect == Dialect::Postgres { "FALSE" } else { "0" }
         )];
-        unknown.extend(table.filter());
+        unknown.extend(table.contract_filter());
         let sql = format!(
             "SELECT {text}, COUNT(*) FROM ({}) AS t WHERE {} GROUP BY 1 ORDER BY 2 DESC LIMIT {REPORTED}",
             self.newest(&table, &columns),

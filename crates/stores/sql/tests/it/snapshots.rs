@@ -156,7 +156,10 @@ fn table(contract: &Contract, dialect: Dialect) -> (Vec<String>, Shape) {
 }
 
 fn shape_of(columns: &[(&str, &str)]) -> Shape {
-    let columns = columns.iter().map(|(name, kind)| ShapeColumn::new(*name, *kind)).collect();
+    let mut columns: Vec<ShapeColumn> =
+        columns.iter().map(|(name, kind)| ShapeColumn::new(*name, *kind)).collect();
+    // The key, which is declared first.
+    columns[0].nullable = false;
     Shape { columns, ..Shape::default() }
 }
 
