@@ -101,6 +101,13 @@ impl TestDatabase {
         }
     }
 
+    /// Adds keys to the settings of the lane.
+    pub fn add_to_lane(&self, keys: &str) {
+        let path = self.sandbox.path("postrider.toml");
+        let settings = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(path, format!("{settings}{keys}")).unwrap();
+    }
+
     /// Level and text of every finding except the good ones.
     pub fn faults(&self) -> Vec<(String, String)> {
         let report = self.sandbox.run(&["check", "--json"]).json().remove(0);
@@ -139,10 +146,13 @@ macro_rules! everywhere {
     };
 }
 
+pub(crate) use everywhere;
+
 everywhere! {
     a_valid_table_has_no_hazard;
     keys_that_are_not_unique_are_reported;
     a_group_without_an_order_is_reported;
+    a_group_ordered_by_text_is_reported;
     rows_without_attempts_are_reported;
     null_into_not_null_is_reported;
     an_effect_that_the_other_table_refuses_is_reported;
@@ -208,6 +218,16 @@ async fn a_group_without_an_order_is_reported(kind: &'static str) {
     database.assert_fault("warning", "seq may be NULL, and rows without it go first");
 }
 
+async fn a_group_ordered_by_text_is_reported(kind: &'static str) {
+    let database = TestDatabase::new(kind, &format!("{CONTRACT}{GROUP}sequence = [\"seq\"]\n")).await;
+    database.sql(&TABLE.replace("payload text", "seq varchar(20) NOT NULL, payload text")).await;
+    database.sql("CREATE UNIQUE INDEX place ON jobs (topic, seq)").await;
+    database.sandbox.run(&["migrate"]).success();
+    database.assert_fault("warning", "rows of the same topic may lose their order: seq is text");
+    let output = database.sandbox.run(&["check"]).success().stdout;
+    assert!(!output.contains("keep their order"), "{output}");
+}
+
 async fn rows_without_attempts_are_reported(kind: &'static str) {
     let database = TestDatabase::new(kind, CONTRACT).await;
     database.sql(&TABLE.replace("tries integer NOT NULL", "tries integer")).await;
@@ -252,7 +272,7 @@ async fn a_check_that_lacks_a_state_is_reported(kind: &'static str) {
     let database = TestDatabase::new(kind, CONTRACT).await;
     let check = "state varchar(20) NOT NULL CHECK (state IN ('new', 'done', 'broken'))";
     database.sql(&TABLE.replace("state varchar(20) NOT NULL", check)).await;
-    database.assert_fault("error", "state can't hold 'taken' (state taken)");
+    database.assert_fault("error", "state can't hold `taken` (state taken)");
 }
 
 async fn rows_in_no_state_are_counted(kind: &'static str) {

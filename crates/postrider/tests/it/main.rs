@@ -5,6 +5,8 @@ mod bad_input;
 mod book;
 mod check_hazards;
 mod check_hints;
+mod check_keys;
+mod check_values;
 mod commands;
 mod console;
 mod crash;

@@ -5,7 +5,7 @@ use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
 use postrider_sql::ddl::migrate::{Found, gathered};
 use postrider_sql::internal::RECIPIENTS;
-use postrider_sql::verify::hazards::{Constraints, enum_values};
+use postrider_sql::verify::hazards::{Constraints, Reference, enum_values, unique_keys};
 use postrider_sql::{Shape, ShapeColumn, internal};
 
 use crate::connect::Database;
@@ -27,10 +27,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     shape.indexed =
         leading.into_iter().filter_map(|index| Some((index.columns.into_iter().next()?, true))).collect();
     for table in contract.related_tables() {
-        let (schema, name) = match table.split_once('.') {
-            Some((schema, name)) => (Some(schema), name),
-            None => (None, table),
-        };
+        let (schema, name) = split(table);
         let found = self::columns(database, schema, name).await?;
         if !found.is_empty() {
             shape.related.insert(table.to_owned(), found);
@@ -39,6 +36,11 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     shape.recipients = !self::columns(database, None, RECIPIENTS).await?.is_empty();
     shape.spell(contract);
     Ok(Some(shape))
+}
+
+/// The schema, if there is one, and the name.
+fn split(table: &str) -> (Option<&str>, &str) {
+    table.split_once('.').map_or((None, table), |(schema, name)| (Some(schema), name))
 }
 
 type Described = (String, String, Option<String>, bool, bool);
@@ -74,10 +76,17 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
     Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
 }
 
-/// Unique keys and their columns in order; a column prefix or an expression does not guarantee uniqueness.
-const UNIQUE: &str = "SELECT CAST(index_name AS CHAR), CAST(IF(sub_part IS NULL, column_name, NULL) AS CHAR) \
+/// Unique keys and their columns in order; an expression has no column name. A unique prefix makes its column unique.
+const UNIQUE: &str = "SELECT CAST(index_name AS CHAR), CAST(column_name AS CHAR) \
     FROM information_schema.statistics WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     AND non_unique = 0 ORDER BY index_name, seq_in_index";
+
+/// Foreign keys of one column.
+const REFERENCES: &str = "SELECT CAST(MIN(column_name) AS CHAR), \
+    CAST(CONCAT(MIN(referenced_table_schema), '.', MIN(referenced_table_name)) AS CHAR), \
+    CAST(MIN(referenced_column_name) AS CHAR) FROM information_schema.key_column_usage \
+    WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND referenced_table_name IS NOT NULL \
+    GROUP BY constraint_name HAVING COUNT(*) = 1";
 
 /// CHECK constraints on MariaDB, where names are unique only within a table, which the view names.
 const MARIADB_CHECKS: &str = "SELECT CAST(check_clause AS CHAR) FROM information_schema.check_constraints \
@@ -88,32 +97,51 @@ const MYSQL_CHECKS: &str = "SELECT CAST(c.check_clause AS CHAR) FROM information
     AND t.constraint_name = c.constraint_name AND t.constraint_type = 'CHECK' \
     WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?";
 
-/// Returns the constraints of the table that its columns do not show.
+/// Returns the constraints of the table, and of those that effects write to, which their columns do not show.
 pub async fn constraints(
     database: &Database,
     contract: &Contract,
     version: &str,
 ) -> Result<Constraints, Error> {
-    let (schema, table) = (contract.table.schema.clone(), contract.table.name.clone());
-    let mariadb = version.contains("MariaDB");
-    let query = sqlx::query(UNIQUE).bind(schema.clone()).bind(table.clone());
-    let unique: Vec<(String, Option<String>)> = database.all("read the table's keys", query).await?;
-    let query = sqlx::query(if mariadb { MARIADB_CHECKS } else { MYSQL_CHECKS });
-    let query = query.bind(schema.clone()).bind(table.clone());
-    let checks: Vec<(String,)> = database.all("read the table's constraints", query).await?;
-    let columns = columns(database, schema.as_deref(), &table).await?;
-    let unique = gathered(unique.into_iter().map(|(name, column)| (name, false, column)));
+    let checks = if version.contains("MariaDB") { MARIADB_CHECKS } else { MYSQL_CHECKS };
+    let (schema, table) = (contract.table.schema.as_deref(), &contract.table.name);
+    let mut found = constraints_of(database, schema, table, checks).await?;
+    for effect in &contract.effects {
+        let (schema, table) = split(&effect.table);
+        let related = constraints_of(database, schema, table, checks).await?;
+        found.related.insert(effect.table.clone(), related);
+    }
+    Ok(found)
+}
+
+async fn constraints_of(
+    database: &Database,
+    schema: Option<&str>,
+    table: &str,
+    checks: &'static str,
+) -> Result<Constraints, Error> {
+    let query = |sql: &'static str| sqlx::query(sql).bind(schema.map(str::to_owned)).bind(table.to_owned());
+    let unique: Vec<(String, Option<String>)> = database.all("read the table's keys", query(UNIQUE)).await?;
+    let constraints: Vec<(String,)> = database.all("read the table's constraints", query(checks)).await?;
+    let references: Vec<(String, String, String)> =
+        database.all("read the table's foreign keys", query(REFERENCES)).await?;
+    let columns = columns(database, schema, table).await?;
     Ok(Constraints {
-        unique: unique.into_iter().map(|index| index.columns).collect(),
+        unique: unique_keys(unique),
         enums: columns
             .into_iter()
             .filter_map(|column| Some((column.name, enum_values(&column.sql_type)?)))
             .collect(),
-        // MySQL escapes quotes with a backslash.
-        checks: checks
+        // MySQL, unlike MariaDB, escapes quotes with a backslash.
+        checks: constraints
             .into_iter()
-            .map(|(check,)| if mariadb { check } else { check.replace("\\'", "'") })
+            .map(|(check,)| if checks == MYSQL_CHECKS { check.replace("\\'", "'") } else { check })
             .collect(),
+        references: references
+            .into_iter()
+            .map(|(column, table, to)| Reference { column, table, to })
+            .collect(),
+        ..Constraints::default()
     })
 }
 

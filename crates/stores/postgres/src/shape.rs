@@ -7,7 +7,7 @@ use postrider_seams::store::{Class, Error};
 use postrider_sql::ddl::Index;
 use postrider_sql::ddl::migrate::Found;
 use postrider_sql::internal::RECIPIENTS;
-use postrider_sql::verify::hazards::Constraints;
+use postrider_sql::verify::hazards::{Constraints, Reference};
 use postrider_sql::{Shape, ShapeColumn, ddl, internal};
 
 use crate::connect::Database;
@@ -140,9 +140,10 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
     Ok(Found { shape: read(database, contract).await?, indexes: found.into_iter().map(index).collect() })
 }
 
-/// Columns of an enum type, and its values.
+/// Columns of an enum type, or of a domain of one, and its values.
 const ENUMS: &str = "SELECT a.attname::text, array_agg(e.enumlabel::text ORDER BY e.enumsortorder) \
-    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_enum e ON e.enumtypid = a.atttypid \
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
+    JOIN pg_catalog.pg_enum e ON e.enumtypid IN (t.oid, t.typbasetype) \
     WHERE a.attrelid = to_regclass($1) AND NOT a.attisdropped GROUP BY a.attname";
 
 /// Unique keys on all rows, each as its columns.
@@ -152,21 +153,49 @@ const UNIQUE: &str = "SELECT ARRAY(SELECT a.attname::text FROM unnest(x.indkey::
     FROM pg_catalog.pg_index x WHERE x.indrelid = to_regclass($1) AND x.indisunique AND x.indisvalid \
     AND x.indpred IS NULL AND x.indexprs IS NULL";
 
+/// Columns of a domain, and the domain.
+const DOMAINS: &str = "SELECT a.attname::text, format_type(a.atttypid, NULL) \
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
+    WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND t.typtype = 'd'";
+
+/// Foreign keys of one column.
+const REFERENCES: &str = "SELECT a.attname::text, n.nspname || '.' || c.relname, f.attname::text \
+    FROM pg_catalog.pg_constraint k \
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1] \
+    JOIN pg_catalog.pg_attribute f ON f.attrelid = k.confrelid AND f.attnum = k.confkey[1] \
+    JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    WHERE k.conrelid = to_regclass($1) AND k.contype = 'f' AND cardinality(k.conkey) = 1";
+
 /// CHECK constraints of a single column.
 const CHECKS: &str = "SELECT pg_get_expr(c.conbin, c.conrelid) FROM pg_catalog.pg_constraint c \
     WHERE c.conrelid = to_regclass($1) AND c.contype = 'c' AND cardinality(c.conkey) = 1";
 
-/// Returns the constraints of the table that its columns do not show.
+/// Returns the constraints of the table, and of those that effects write to, which their columns do not show.
 pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
-    let table = qualified(&contract.table);
+    let mut found = constraints_of(database, &qualified(&contract.table)).await?;
+    for effect in &contract.effects {
+        let related = constraints_of(database, &quoted_path(&effect.table)).await?;
+        found.related.insert(effect.table.clone(), related);
+    }
+    Ok(found)
+}
+
+async fn constraints_of(database: &Database, table: &str) -> Result<Constraints, Error> {
     let doing = "read the table's constraints";
-    let enums = database.all(doing, sqlx::query(ENUMS).bind(table.clone())).await?;
-    let unique: Vec<(Vec<String>,)> = database.all(doing, sqlx::query(UNIQUE).bind(table.clone())).await?;
-    let checks: Vec<(String,)> = database.all(doing, sqlx::query(CHECKS).bind(table)).await?;
+    let query = |sql: &'static str| sqlx::query(sql).bind(table.to_owned());
+    let unique: Vec<(Vec<String>,)> = database.all(doing, query(UNIQUE)).await?;
+    let checks: Vec<(String,)> = database.all(doing, query(CHECKS)).await?;
+    let references: Vec<(String, String, String)> = database.all(doing, query(REFERENCES)).await?;
     Ok(Constraints {
         unique: unique.into_iter().map(|(columns,)| columns).collect(),
-        enums,
+        enums: database.all(doing, query(ENUMS)).await?,
+        domains: database.all(doing, query(DOMAINS)).await?,
         checks: checks.into_iter().map(|(check,)| check).collect(),
+        references: references
+            .into_iter()
+            .map(|(column, table, to)| Reference { column, table, to })
+            .collect(),
+        ..Constraints::default()
     })
 }
 

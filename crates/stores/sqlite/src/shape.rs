@@ -7,7 +7,7 @@ use postrider_sql::ddl::Index;
 use postrider_sql::ddl::migrate::{Found, gathered};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::internal::RECIPIENTS;
-use postrider_sql::verify::hazards::{Constraints, check_expressions};
+use postrider_sql::verify::hazards::{Constraints, check_expressions, unique_keys};
 use postrider_sql::{Shape, ShapeColumn, internal};
 
 use crate::connect::Database;
@@ -85,21 +85,28 @@ const UNIQUE: &str = "SELECT l.name, i.name FROM pragma_index_list(?1) AS l, pra
 
 const CREATE: &str = "SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?1)";
 
-/// Returns the constraints of the table that its columns do not show.
+/// Returns the constraints of the table, and of those that effects write to, which their columns do not show.
+///
+/// Types and lengths refuse nothing in SQLite, and our connections do not enforce foreign keys.
 pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
-    let table = || vec![Value::Text(contract.table.name.clone())];
+    let mut found = constraints_of(database, &contract.table.name).await?;
+    for effect in &contract.effects {
+        found.related.insert(effect.table.clone(), constraints_of(database, &effect.table).await?);
+    }
+    Ok(found)
+}
+
+async fn constraints_of(database: &Database, table: &str) -> Result<Constraints, Error> {
+    let table = || vec![Value::Text(table.to_owned())];
     let unique = database.query("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
-    let unique = gathered(unique.into_iter().filter_map(|row| match row.as_slice() {
-        [Value::Text(name), column] => Some((name.clone(), false, column.as_text().map(str::to_owned))),
+    let unique = unique_keys(unique.into_iter().filter_map(|row| match row.as_slice() {
+        [Value::Text(name), column] => Some((name.clone(), column.as_text().map(str::to_owned))),
         _ => None,
     }));
     let create = database.query("read the table's constraints", CREATE, table()).await?.unwrap_or_default();
     let create = create.into_iter().flatten().next();
-    Ok(Constraints {
-        unique: unique.into_iter().map(|index| index.columns).collect(),
-        enums: Vec::new(),
-        checks: check_expressions(create.as_ref().and_then(Value::as_text).unwrap_or_default()),
-    })
+    let checks = check_expressions(create.as_ref().and_then(Value::as_text).unwrap_or_default());
+    Ok(Constraints { unique, checks, ..Constraints::default() })
 }
 
 /// Returns, for each internal table, whether it exists.

@@ -1,14 +1,15 @@
 //! Finds conflicts between a table's constraints and the contract; `check` reports them.
 //!
-//! They are: keys that are not unique, states that a type or a constraint rejects, NULL in NOT NULL columns, groups
-//! without a definite order.
+//! They are: keys that are not unique or NULL, values that a type or a constraint rejects, NULL in NOT NULL columns,
+//! groups without a definite order.
 
+mod constraints;
 mod keys;
 mod nulls;
 mod order;
-mod states;
+mod values;
 
-pub use states::{check_expressions, enum_values};
+pub use constraints::{Constraints, Reference, check_expressions, enum_values, unique_keys};
 
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 use postrider_seams::store::Error;
@@ -18,17 +19,6 @@ use crate::driver::Driver;
 use crate::open_table::OpenTable;
 use crate::render::table::Table;
 use crate::{Dialect, Script, Step, Yields};
-
-/// The constraints of a table that its columns do not show.
-#[derive(Debug, Clone, Default)]
-pub struct Constraints {
-    /// The columns of each unique key that covers all rows.
-    pub unique: Vec<Vec<String>>,
-    /// Columns of an enumerated type, and its values.
-    pub enums: Vec<(String, Vec<String>)>,
-    /// The expressions of CHECK constraints.
-    pub checks: Vec<String>,
-}
 
 /// The conflicts between a table's constraints and the contract.
 #[derive(Debug, Clone, Default)]
@@ -43,14 +33,10 @@ pub struct Hazards {
 impl OpenTable {
     /// Checks the table against the contract; errs only if a query fails.
     pub async fn hazards(&self, on: &impl Driver, constraints: &Constraints) -> Result<Hazards, Error> {
-        let dialect = on.dialect();
-        let table = self.table(dialect);
-        let refused = self.refused_values(&table, constraints);
-        // On PostgreSQL an enum cannot even be compared with a value that it does not have.
-        let unclaimable = dialect == Dialect::Postgres && !refused.is_empty();
-        let mut findings = refused;
-        findings.extend(self.checked_values(on, &table, constraints).await?);
+        let table = self.table(on.dialect());
+        let (mut findings, unclaimable) = self.refused_values(on, &table, constraints).await?;
         findings.extend(self.key_finding(on, constraints).await?);
+        findings.extend(self.missing_key_finding(on, &table).await?);
         if !unclaimable {
             findings.extend(self.attempts_finding(on, &table).await?);
         }

@@ -1,11 +1,13 @@
-//! Checks whether keys are unique: two rows with one key would be claimed, sent and settled as one, over and over.
+//! Checks whether every row has a key of its own: two rows with one key would be claimed, sent and settled as one, over
+//! and over, and no statement can name a row without a key.
 
-use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 use postrider_seams::store::Error;
 
 use super::{Constraints, count, finding};
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
+use crate::render::table::Table;
 
 impl OpenTable {
     pub(crate) async fn key_finding(
@@ -44,5 +46,31 @@ impl OpenTable {
             );
             finding(Level::Error, text, None)
         }))
+    }
+
+    /// Counts the rows without a key, where the table allows them.
+    pub(crate) async fn missing_key_finding(
+        &self,
+        on: &impl Driver,
+        table: &Table<'_>,
+    ) -> Result<Option<Finding>, Error> {
+        let id = &self.contract.table.id;
+        if table.has_key().is_none() {
+            return Ok(None);
+        }
+        let (from, column) = (table.name(), table.col(id));
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 AS n FROM {from} AS t WHERE {column} IS NULL LIMIT {COUNT_LIMIT}) AS n"
+        );
+        let rows = count(on, "count rows without a key", sql).await?;
+        if rows == 0 {
+            return Ok(None);
+        }
+        let quoted = table.quote(id);
+        let text = format!(
+            "no lane handles {rows} rows, as their {id} is NULL; give each a {id} of its own (UPDATE {from} SET {quoted} = … WHERE \
+             {quoted} IS NULL), and declare {id} NOT NULL"
+        );
+        Ok(Some(finding(Level::Error, text, None)))
     }
 }

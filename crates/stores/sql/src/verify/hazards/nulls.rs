@@ -81,7 +81,7 @@ impl OpenTable {
     }
 
     /// Every move that a lane of this stage makes.
-    fn moves(&self) -> Vec<Move<'_>> {
+    pub(super) fn moves(&self) -> Vec<Move<'_>> {
         let (contract, stage) = (&self.contract, &self.stage);
         let settles = std::iter::once(Transition::Claimed).chain(Transition::SETTLES);
         let mut moves: Vec<Move<'_>> = settles.map(|on| contract.lease_move(stage, on)).collect();

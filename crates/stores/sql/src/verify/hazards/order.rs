@@ -1,5 +1,5 @@
 //! Checks whether the rows of a group have a definite order. Times tie, as rows of one transaction often have the same;
-//! so do numbers that no constraint keeps unique.
+//! so do numbers that no constraint keeps unique. Numbers in a text column are not in the order of numbers.
 
 use postrider_contract::{Group, Role};
 use postrider_seams::inspect::{Finding, Level};
@@ -40,6 +40,9 @@ impl OpenTable {
                 nullable.join(" and ")
             );
             return Ok(Some(finding(Level::Warning, text, None)));
+        }
+        if let Some(finding) = text_order(table, group) {
+            return Ok(Some(finding));
         }
         let counts = |column: &str| table.time(column).is_none() && table.kind(column) == Kind::Integer;
         if counts(&self.contract.table.id) || is_unique(group, constraints) {
@@ -89,6 +92,18 @@ impl OpenTable {
              {order}{found} by {id}, which does not count up. {remedy}"
         )
     }
+}
+
+/// Text is ordered by its characters: 10 goes before 9.
+fn text_order(table: &Table<'_>, group: &Group) -> Option<Finding> {
+    let is_text = |column: &&String| table.time(column).is_none() && table.kind(column) == Kind::Text;
+    let column = group.sequence.iter().find(is_text)?;
+    let (by, sql_type) = (&group.by, &table.shape_of(column).sql_type);
+    let text = format!(
+        "rows of the same {by} may lose their order: {column} is text ({sql_type}), so that 10 goes before 9; make it a number, \
+         or write values of one length only"
+    );
+    Some(finding(Level::Warning, text, None))
 }
 
 /// Whether a unique key prevents ties between rows of a group.
