@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use postrider_seams::inspect::Verb;
 use postrider_seams::migrate::Options;
-use postrider_seams::{queue, transport};
+use postrider_seams::{queue, store, transport};
 use postrider_secrets::Keyring;
 
 use crate::api;
@@ -143,11 +143,11 @@ impl CommandContext {
         self.settings.lanes_named(names).map_err(Failure::Misuse)
     }
 
-    /// Checks that the lane's target is available and accepts our credentials; the error is the reason.
-    pub async fn probe(&self, lane: &LaneSettings) -> Result<(), String> {
+    /// Probes the lane's target, and returns what that shows; the error is the reason.
+    pub async fn probe(&self, lane: &LaneSettings) -> Result<transport::Probe, String> {
         let transport = self.wiring.transport(lane).map_err(|failure| failure.to_string())?;
         match tokio::time::timeout(PROBE_TIMEOUT, transport.probe()).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => Ok(transport.capabilities().probe),
             Ok(Err(transport::Error::Refused(text))) => Err(text),
             Ok(Err(error)) => {
                 Err(format!("{error}; check that it runs and that the transport's URL is correct"))
@@ -175,6 +175,16 @@ impl CommandContext {
         let lane = self.lane(name)?;
         Ok((lane, self.wiring.open(lane).await?))
     }
+}
+
+/// Returns what is wrong with a lane that needs a lock on a store that has none: every instance would claim.
+async fn missing_locks(lane: &LaneSettings, table: &dyn Table) -> Result<Option<String>, store::Error> {
+    if !lane.limits.single || table.has_locks().await? {
+        return Ok(None);
+    }
+    let text = "single = true needs a lock, and the database has no table postrider_locks, so that every instance would \
+                claim; run `postrider migrate`";
+    Ok(Some(text.to_owned()))
 }
 
 /// Refuses a state that the lane's contract does not have.

@@ -305,6 +305,9 @@ pub trait Inspect: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Whether locks exclude other workers: without the tables of `migrate`, every worker acquires every lock.
+    async fn has_locks(&self) -> Result<bool, Error>;
+
     /// Returns the number of rows per state, from indexes, bounded.
     async fn census(&self) -> Result<Vec<Count>, Error>;
 

@@ -54,12 +54,35 @@ pub struct Capabilities {
     /// The probe interval of an idle lane, if a probe costs the target almost nothing, as with a broker over an open
     /// connection. `None`: the target is probed only when something is to be sent.
     pub look_every: Option<Duration>,
+    /// What a successful probe shows.
+    pub probe: Probe,
+}
+
+/// The meaning of a successful [`Transport::probe`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// The target is reachable and accepts our credentials.
+    Target,
+    /// At least one of several targets is and does.
+    OneOfSeveral,
+    /// The folder can be written.
+    Folder,
+    /// Nothing: each row names its own target, and none is probed.
+    Nothing,
 }
 
 impl Capabilities {
-    /// Creates the properties of a transport that keeps no order, drops no duplicates, and is not probed while idle.
+    /// Creates the properties of a transport with one target, that keeps no order, drops no duplicates, and is not probed
+    /// while idle.
     pub fn new(batch: usize, concurrency: usize) -> Self {
-        Self { batch, concurrency, keeps_order: false, drops_repeats: false, look_every: None }
+        Self {
+            batch,
+            concurrency,
+            keeps_order: false,
+            drops_repeats: false,
+            look_every: None,
+            probe: Probe::Target,
+        }
     }
 
     /// Sets whether the envelopes of one call reach the target in order.
@@ -72,6 +95,12 @@ impl Capabilities {
     #[must_use]
     pub fn dropping_repeats(self, drops_repeats: bool) -> Self {
         Self { drops_repeats, ..self }
+    }
+
+    /// Sets what a successful probe shows.
+    #[must_use]
+    pub fn with_probe(self, probe: Probe) -> Self {
+        Self { probe, ..self }
     }
 
     /// Sets the probe interval of an idle lane.
@@ -116,6 +145,6 @@ pub trait Transport: Send + Sync {
     /// nothing of it was sent for lack of room. Not cancel-safe: a dropped call leaves its envelopes uncertain.
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome>;
 
-    /// Checks that the target is up and accepts our credentials. Sends no message.
+    /// Checks that the target is up and accepts our credentials, as far as `Capabilities::probe` says. Sends no message.
     async fn probe(&self) -> Result<(), Error>;
 }

@@ -119,6 +119,7 @@ impl Transport for Reliable {
     fn capabilities(&self) -> transport::Capabilities {
         let each = self.inner.senders.iter().map(|sender_state| sender_state.sender.transport.capabilities());
         transport::Capabilities::new(1, each.map(|each| each.concurrency).max().unwrap_or(1))
+            .with_probe(transport::Probe::OneOfSeveral)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -5,15 +5,17 @@ use std::io::Write;
 use futures::future::join_all;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::migrate::Options;
-use postrider_seams::store::Class;
+use postrider_seams::store::{self, Class};
+use postrider_seams::transport::Probe;
 use serde_json::json;
 
-use super::CommandContext;
+use super::{CommandContext, missing_locks};
 use crate::cli::CheckArgs;
 use crate::clocks;
 use crate::emails::files;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
+use crate::wiring::Table;
 
 /// The result for one lane.
 struct Report {
@@ -95,10 +97,7 @@ pub async fn findings(context: &CommandContext, lane: &LaneSettings) -> Vec<Find
 
 async fn check_table(context: &CommandContext, lane: &LaneSettings) -> Vec<Finding> {
     let verified = match context.wiring.open(lane).await {
-        Ok(table) => match table.verify().await {
-            Ok(findings) => Ok(findings.into_iter().chain(files::findings(lane, &*table).await).collect()),
-            Err(error) => Err(error),
-        },
+        Ok(table) => findings_of(lane, &*table).await,
         Err(error) => Err(error),
     };
     match verified {
@@ -116,11 +115,24 @@ async fn check_table(context: &CommandContext, lane: &LaneSettings) -> Vec<Findi
     }
 }
 
+async fn findings_of(lane: &LaneSettings, table: &dyn Table) -> Result<Vec<Finding>, store::Error> {
+    let mut findings = table.verify().await?;
+    let missing_locks = missing_locks(lane, table).await?;
+    findings.extend(missing_locks.map(|text| Finding { level: Level::Error, text, fix: None }));
+    findings.extend(files::findings(lane, table).await);
+    Ok(findings)
+}
+
 async fn check_target(context: &CommandContext, lane: &LaneSettings) -> Finding {
     match context.probe(lane).await {
-        Ok(()) => {
-            let text = format!("transport `{}` is reachable and accepts the credentials", lane.transport);
-            Finding { level: Level::Ok, text, fix: None }
+        Ok(shown) => {
+            let shows = match shown {
+                Probe::Target => "is reachable and accepts the credentials",
+                Probe::OneOfSeveral => "has a sender that is reachable and accepts the credentials",
+                Probe::Folder => "can write its folder",
+                Probe::Nothing => "is not probed: rows name their targets",
+            };
+            Finding { level: Level::Ok, text: format!("transport `{}` {shows}", lane.transport), fix: None }
         }
         Err(error) => {
             let text = format!("transport `{}`: {error}", lane.transport);

@@ -11,7 +11,7 @@ use postrider_telemetry::{Exporter, Seams};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::CommandContext;
+use super::{CommandContext, missing_locks};
 use crate::api;
 use crate::cli::RunArgs;
 use crate::clocks;
@@ -142,6 +142,9 @@ async fn build_lane(
     let transport = context.wiring.transport(lane).map_err(BuildError::Settings)?;
     let queue = context.wiring.queue(lane).map_err(BuildError::Settings)?;
     let store = context.wiring.open(lane).await.map_err(BuildError::Store)?;
+    if let Some(text) = missing_locks(lane, &*store).await.map_err(BuildError::Store)? {
+        return Err(BuildError::Store(store::Error::new(Class::Misconfigured, text)));
+    }
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
     tokio::spawn(report_unknown_states(lane.name.clone(), Arc::clone(&store)));
     if let Some(age) = lane.emails.remove_files_after {

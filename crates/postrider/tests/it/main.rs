@@ -6,6 +6,7 @@ mod book;
 mod check_hazards;
 mod check_hints;
 mod check_keys;
+mod check_promises;
 mod check_values;
 mod commands;
 mod console;

@@ -113,6 +113,10 @@ impl Inspect for MemoryStore {
         Ok(vec![Finding { level: Level::Warning, text, fix: None }])
     }
 
+    async fn has_locks(&self) -> Result<bool, Error> {
+        Ok(true)
+    }
+
     async fn census(&self) -> Result<Vec<Count>, Error> {
         let table = self.table.lock();
         let count = |(index, state): (usize, &postrider_contract::State)| {

@@ -6,17 +6,14 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Values;
 use postrider_sql::driver::Driver as _;
-use postrider_sql::verify::{Facts, Waking};
+use postrider_sql::verify::{ClaimPlan, Facts, TELLING_ROWS, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
 use crate::store::MysqlTable;
 
-/// Number of rows below which plans are not checked: the planner scans small tables even with all indexes.
-const TELLING_ROWS: i64 = 1000;
-
 const ROWS: &str = "SELECT CAST(COALESCE(table_rows, 0) AS SIGNED) FROM information_schema.tables \
-    WHERE table_schema = DATABASE() AND table_name = ?";
+    WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?";
 
 impl MysqlTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
@@ -28,7 +25,7 @@ impl MysqlTable {
             hazards: self.opened.hazards(&patient, &constraints).await?,
             server: format!("{name} {version}"),
             write_refusal: self.opened.write_refusal(&self.database).await,
-            claim_scan: self.claim_scan().await?,
+            claim_plan: self.claim_plan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
             unknown_states: self.opened.unknown_states(&patient).await?,
@@ -39,14 +36,20 @@ impl MysqlTable {
         Ok(self.opened.findings(Dialect::Mysql, &facts))
     }
 
+    /// The planner scans small tables even with all indexes, so that only the plan for a large one is examined.
+    async fn claim_plan(&self) -> Result<ClaimPlan, Error> {
+        let table = &self.opened.contract.table;
+        let schema = table.schema.clone().map_or(Value::Null, Value::Text);
+        let args = vec![schema, Value::Text(table.name.clone())];
+        let rows = self.database.query("read the table's size", ROWS, args).await?;
+        match rows.into_iter().flatten().flatten().next() {
+            Some(Value::Int(rows)) if rows >= TELLING_ROWS => Ok(self.claim_scan().await?.into()),
+            _ => Ok(ClaimPlan::NotChecked),
+        }
+    }
+
     /// Returns what is wrong with the plan of the claim's first step, which picks the rows.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        let table = Value::Text(self.opened.contract.table.name.clone());
-        let rows = self.database.query("read the table's size", ROWS, vec![table]).await?;
-        let size = rows.into_iter().flatten().flatten().next();
-        if !matches!(size, Some(Value::Int(rows)) if rows >= TELLING_ROWS) {
-            return Ok(None);
-        }
         for step in self.opened.statements.claim.iter().filter_map(|claim| claim.steps.first()) {
             let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };

@@ -35,7 +35,7 @@ impl PostgresTable {
             hazards,
             server: self.server().await?,
             write_refusal: self.opened.write_refusal(&self.database).await,
-            claim_scan: self.claim_scan().await?,
+            claim_plan: self.claim_scan().await?.into(),
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
             unknown_states: self.opened.unknown_states(&patient).await?,

@@ -167,6 +167,10 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         self.opened().unknown_states(&self.unhurried()).await
     }
 
+    async fn has_locks(&self) -> Result<bool, Error> {
+        locks::exist(self.database()).await
+    }
+
     async fn census(&self) -> Result<Vec<Count>, Error> {
         self.opened().census(&self.unhurried()).await
     }

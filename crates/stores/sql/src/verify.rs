@@ -16,6 +16,9 @@ use crate::internal;
 use crate::open_table::OpenTable;
 use crate::settle::recipients::RECIPIENTS;
 
+/// Number of rows below which the plans of MySQL tell nothing.
+pub const TELLING_ROWS: i64 = 1000;
+
 /// The facts that only the database knows.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -23,8 +26,8 @@ pub struct Facts {
     pub server: String,
     /// The reason why nothing can be written: a read-only server or file, a full disk.
     pub write_refusal: Option<String>,
-    /// The shortcoming of the claim's query plan; `None` if it reads an index in the order of claims.
-    pub claim_scan: Option<String>,
+    /// How the claim finds its rows.
+    pub claim_plan: ClaimPlan,
     /// Missing DDL, as `migrate` would run it.
     pub missing: Vec<String>,
     /// Columns that should be unique, and how many of their values occur more than once among the newest rows.
@@ -39,6 +42,25 @@ pub struct Facts {
     pub internal_tables: [bool; internal::TABLES.len()],
     /// Conflicts between the table's constraints and the contract.
     pub hazards: Hazards,
+}
+
+/// The result of examining the claim's query plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ClaimPlan {
+    /// It reads an index in the order of claims.
+    ByIndex,
+    /// It reads more rows than it takes: how.
+    Shortfall(String),
+    /// It says nothing: the table is so small that the planner scans it even with every index.
+    #[default]
+    NotChecked,
+}
+
+impl From<Option<String>> for ClaimPlan {
+    /// The plan was examined, and has this shortcoming.
+    fn from(shortfall: Option<String>) -> Self {
+        shortfall.map_or(Self::ByIndex, Self::Shortfall)
+    }
 }
 
 /// The way in which a lane learns of new rows.
@@ -234,9 +256,9 @@ impl OpenTable {
         let seconds = self.stage.lease.duration.as_secs();
         match self.stage.lease.by {
             LeaseBy::Due => ok(format!("rows of a crashed worker fall due again within {seconds} s")),
-            LeaseBy::Time if self.contract.column(Role::LeaseUntil).is_some() => {
-                ok(format!("rows of a crashed worker are recovered within {seconds} s"))
-            }
+            LeaseBy::Time if self.contract.column(Role::LeaseUntil).is_some() => ok(format!(
+                "rows of a crashed worker are recovered by the first sweep after their lease of {seconds} s"
+            )),
             LeaseBy::Time if self.stage.lease.duration == self.stage.lease.without => Finding {
                 level: Level::Warning,
                 text: format!(
@@ -245,9 +267,9 @@ impl OpenTable {
                 ),
                 fix: None,
             },
-            LeaseBy::Time => {
-                ok(format!("rows of a crashed worker are recovered {seconds} s after their claim"))
-            }
+            LeaseBy::Time => ok(format!(
+                "rows of a crashed worker are recovered by the first sweep {seconds} s after their claim"
+            )),
         }
     }
 }
@@ -272,9 +294,14 @@ fn exclusion(dialect: Dialect) -> &'static str {
 }
 
 fn claim_finding(facts: &Facts) -> Finding {
-    match &facts.claim_scan {
-        None => ok("the claim reads an index in its own order, whatever the backlog".to_owned()),
-        Some(how) => Finding {
+    match &facts.claim_plan {
+        ClaimPlan::ByIndex => {
+            ok("the claim reads an index in its own order, whatever the backlog".to_owned())
+        }
+        ClaimPlan::NotChecked => {
+            ok(format!("the claim's query plan is not checked: the table has fewer than {TELLING_ROWS} rows"))
+        }
+        ClaimPlan::Shortfall(how) => Finding {
             level: Level::Warning,
             text: format!("the claim reads more than it takes: {how}; it slows as the table grows"),
             fix: facts.missing.iter().find(|ddl| ddl.contains("INDEX")).cloned(),

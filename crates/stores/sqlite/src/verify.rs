@@ -27,7 +27,7 @@ impl SqliteTable {
             hazards: self.opened.hazards(&self.database, &constraints).await?,
             server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
             write_refusal: self.write_refusal().await,
-            claim_scan: self.claim_scan().await?,
+            claim_plan: self.claim_scan().await?.into(),
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             unknown_states: self.opened.unknown_states(&self.database).await?,

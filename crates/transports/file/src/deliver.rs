@@ -34,7 +34,7 @@ impl FileTransport {
 #[async_trait]
 impl Transport for FileTransport {
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(64, 4)
+        transport::Capabilities::new(64, 4).with_probe(transport::Probe::Folder)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

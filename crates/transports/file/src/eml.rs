@@ -81,7 +81,7 @@ impl EmlFolder {
 #[async_trait]
 impl Transport for EmlFolder {
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(4, 4)
+        transport::Capabilities::new(4, 4).with_probe(transport::Probe::Folder)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -166,6 +166,7 @@ impl Webhooks {
 impl Transport for Webhooks {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
+            .with_probe(transport::Probe::Nothing)
     }
 
     fn hold(&self, envelope: &Envelope) -> Option<Hold> {

@@ -20,6 +20,13 @@ pub async fn take(on: &impl Driver, name: &str, ttl: Duration) -> Result<bool, E
     Ok(holder.is_none_or(|rows| rows.first().and_then(|row| row.first()) == Some(&owner)))
 }
 
+/// Whether there is a table of locks, so that a lock excludes other workers.
+pub async fn exist(on: &impl Driver) -> Result<bool, Error> {
+    let nobody = vec![Value::Text(String::new())];
+    let rows = on.query("look for the table of locks", internal::lock_owner(on.dialect()), nobody).await?;
+    Ok(rows.is_some())
+}
+
 /// Releases a lock.
 pub async fn give(on: &impl Driver, name: &str) -> Result<(), Error> {
     let args = vec![Value::Text(name.to_owned()), Value::Text(on.owner().to_owned())];
