@@ -6,9 +6,12 @@ mod send;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub use access::{AccountCommand, CredentialArgs, KeyCommand, KeyCreateArgs, SecretCommand};
 pub use rows::{LaneArgs, ListArgs, MoveArgs, ShowArgs};
@@ -32,6 +35,27 @@ pub struct Cli {
 
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Parses the command line of this process; refuses `--config` for commands that read no settings.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        Self::parsed(std::env::args_os())
+    }
+
+    fn parsed(line: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(line)?;
+        let cli = Self::from_arg_matches(&matches)?;
+        // The variable may be set for other commands.
+        let given = matches.value_source("config") == Some(ValueSource::CommandLine);
+        if given && !cli.command.reads_settings() {
+            let name = matches.subcommand_name().unwrap_or_default();
+            let text = format!("`postrider {name}` reads no settings file: leave out --config");
+            return Err(command.error(ErrorKind::ArgumentConflict, text));
+        }
+        Ok(cli)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,6 +128,21 @@ pub enum Command {
         /// Folder to write to; created if it does not exist
         folder: PathBuf,
     },
+}
+
+impl Command {
+    /// Whether the command reads a settings file.
+    fn reads_settings(&self) -> bool {
+        !matches!(
+            self,
+            Self::Demo(_)
+                | Self::Contract(_)
+                | Self::Secret(_)
+                | Self::Settings { .. }
+                | Self::Completions(_)
+                | Self::Manual { .. }
+        )
+    }
 }
 
 #[derive(Debug, Args)]
@@ -297,7 +336,7 @@ pub struct RenderArgs {
     #[arg(long, value_name = "FILE")]
     pub variables: Option<PathBuf>,
     /// Print only this part
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "json")]
     pub part: Option<TemplatePart>,
     /// Folder of templates that override the built-in ones [default: the one in the settings]
     #[arg(long, value_name = "FOLDER")]

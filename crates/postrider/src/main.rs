@@ -24,8 +24,6 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::cli::LogFormat;
 use crate::failure::Failure;
 
@@ -34,7 +32,7 @@ const THREADS: usize = 4;
 
 fn main() -> ExitCode {
     let json = output::json_wanted();
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::of_process() {
         Ok(cli) => cli,
         // clap returns `--help` and `--version` as errors, but they are not.
         Err(error) if json && error.use_stderr() => {

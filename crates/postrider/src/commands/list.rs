@@ -10,6 +10,7 @@ use super::{CommandContext, check_state};
 use crate::cli::ListArgs;
 use crate::failure::Failure;
 use crate::text_table::{TextTable, one_line};
+use crate::wiring::StoreKind;
 
 /// The largest width of a cell, in characters.
 const CELL: usize = 48;
@@ -19,6 +20,10 @@ pub async fn run(context: &CommandContext, args: &ListArgs) -> Result<(), Failur
     let lane = context.lane(&args.lane)?;
     if let Some(state) = &args.state {
         check_state(lane, state)?;
+    }
+    if args.oldest && context.settings.stores[&lane.store].kind == StoreKind::DynamoDb {
+        let text = "--oldest: DynamoDB keeps rows in no order of time; leave it out";
+        return Err(Failure::Misuse(text.to_owned()));
     }
     let (_, table) = context.table(&args.lane).await?;
     let query = Query {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::progress::with_timer;
 use crate::settings::LaneSettings;
-use crate::wiring::MissingFile;
+use crate::wiring::{MissingFile, StoreKind};
 
 /// Migrates the chosen lanes and the API's tables; with `--print`, prints the statements instead.
 pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
@@ -25,6 +25,9 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
     let options = Options { notify: args.notify, search: args.search };
     let output = Output::new(args.json);
     let lanes = context.lanes(&args.lanes)?;
+    if args.notify {
+        check_notify(&context, &lanes)?;
+    }
     for (index, lane) in lanes.iter().enumerate() {
         let migration = context.wiring.migration(lane);
         let (name, table) = (&lane.name, &lane.contract.table.name);
@@ -54,6 +57,21 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         print(output, json!({ "api": store, "applied": !args.print }), &statements)?;
     }
     Ok(())
+}
+
+/// Refuses `--notify` for lanes that it would do nothing for.
+fn check_notify(context: &CommandContext, lanes: &[&LaneSettings]) -> Result<(), Failure> {
+    let notified = |lane: &LaneSettings| context.settings.stores[&lane.store].kind == StoreKind::Postgres;
+    let others: Vec<String> =
+        lanes.iter().filter(|lane| !notified(lane)).map(|lane| format!("`{}`", lane.name)).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Misuse(format!(
+        "--notify is for PostgreSQL only, and these lanes are on another database: {}; name the lanes that it is for, or leave it \
+         out",
+        others.join(", ")
+    )))
 }
 
 /// Creates the table, then the indexes for listing and searching rows.
