@@ -1,6 +1,7 @@
 //! Checks that the files and tests that `docs/failures.md` names exist.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::tidy::test_names;
 use crate::tidy::{Source, Violation};
@@ -78,7 +79,7 @@ impl<'a> Known<'a> {
                     name.starts_with(|c: char| c.is_ascii_lowercase())
                         && !self.paths.iter().any(|path| path.ends_with(&file))
                 }
-                None => name.ends_with(".rs") && !self.paths.contains(format!("crates/{name}").as_str()),
+                None => is_rust(name) && !self.paths.contains(format!("crates/{name}").as_str()),
             })
             .collect()
     }
@@ -93,7 +94,7 @@ impl<'a> Known<'a> {
                 if !named.is_empty() {
                     places = named;
                 }
-            } else if text.ends_with(".rs") {
+            } else if is_rust(text) {
                 let is_in = |place: &str| self.is_file(place, text);
                 if places.is_empty() || !places.iter().all(|place| is_in(place)) {
                     missing.push(text);
@@ -121,6 +122,10 @@ impl<'a> Known<'a> {
         let paths = [format!("{place}/{name}"), format!("{place}/tests/it/{name}")];
         paths.iter().any(|path| self.paths.contains(path.as_str()))
     }
+}
+
+fn is_rust(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "rs")
 }
 
 /// Whether the text is the name of a test, or part of one: `lost_…`.

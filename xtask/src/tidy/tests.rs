@@ -362,8 +362,7 @@ fn rules_and_tests_name_each_other() {
         Vec::<String>::new()
     );
     let made = "macro_rules! everywhere {\n    ($($name:ident;)+) => { $(#[test] fn $name() {})+ };\n}\n\n\
-                everywhere! {\n    m04_backs_off;\n    o10_kafka;\n}\n\n\
-                fn m04_backs_off() {}\n\nfn o10_kafka() {}\n";
+                everywhere! {\n    m04_backs_off;\n    o10_kafka;\n}\n\nfn m04_backs_off() {}\n\nfn o10_kafka() {}\n";
     assert_eq!(found(made), Vec::<String>::new());
     // Functions that nothing runs.
     let unused = found("fn m04_backs_off() {}\n\n#[test]\nfn other() {}\n\nasync fn o10_kafka() {}\n");
