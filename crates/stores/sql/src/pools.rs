@@ -18,7 +18,7 @@ use crate::bind::{self, Groups, Share, Shares, Values};
 use crate::claim::count;
 use crate::driver::Driver;
 use crate::open_table::OpenTable;
-use crate::pools::cache::{Free, Pool};
+use crate::pools::cache::{Free, PoolState};
 use crate::{Dialect, PoolScripts, Script, ShareClaim};
 
 /// Maximum number of shares that one search finds; the next continues from there.
@@ -108,7 +108,7 @@ impl OpenTable {
         on: &impl Driver,
         script: &Script,
         pools: Vec<String>,
-    ) -> Result<BTreeMap<String, Pool>, Error> {
+    ) -> Result<BTreeMap<String, PoolState>, Error> {
         let rows = on.run("read the limits of pools", script, &about_pools(on, pools)).await?.into_rows();
         Ok(rows.iter().filter_map(|row| pool_of(row)).collect())
     }
@@ -244,8 +244,8 @@ fn most_shares(dialect: Dialect) -> usize {
     if dialect == Dialect::Mysql { 32 } else { 100 }
 }
 
-fn pool_of(row: &[Value]) -> Option<(String, Pool)> {
+fn pool_of(row: &[Value]) -> Option<(String, PoolState)> {
     let name = row.first()?.as_text()?.to_owned();
     let number = |at: usize| row.get(at).map_or(0, bind::count);
-    Some((name, Pool { limited: number(1) == 1, permits: number(2), wait: Duration::from_micros(number(3)) }))
+    Some((name, PoolState { limited: number(1) == 1, permits: number(2), wait: Duration::from_micros(number(3)) }))
 }

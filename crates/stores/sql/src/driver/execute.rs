@@ -130,18 +130,18 @@ impl<D: Driver> Execute for D {
     fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
         Box::pin(async move {
             self.reach().await?;
-            call(&self.unhurried(), doing, &Statements { statements, access: access(statements) }).await
+            call(&self.unhurried(), doing, &Batch { statements, access: access(statements) }).await
         })
     }
 }
 
 /// The statements of one transaction.
-struct Statements<'a> {
+struct Batch<'a> {
     statements: &'a [Statement],
     access: Access,
 }
 
-impl Work for Statements<'_> {
+impl Work for Batch<'_> {
     type Output = Vec<Answer>;
 
     fn access(&self) -> Access {
@@ -174,7 +174,7 @@ pub(super) async fn internal<D: Driver>(
     args: Vec<Value>,
 ) -> Result<Option<Vec<Vec<Value>>>, Error> {
     let statement = Statement { sql: sql.to_owned(), args: args.into_iter().map(Arg::from).collect() };
-    let work = Statements { statements: std::slice::from_ref(&statement), access };
+    let work = Batch { statements: std::slice::from_ref(&statement), access };
     let mut retry = Retry::new(driver, doing);
     loop {
         match attempt(driver, &work).await {

@@ -32,7 +32,7 @@ struct State {
     /// Pools of ordered rows: of the last full round, and of the current one.
     ordered: BTreeSet<String>,
     turning: BTreeSet<String>,
-    pools: BTreeMap<String, Pool>,
+    pools: BTreeMap<String, PoolState>,
     enrolled: HashSet<String>,
     table: Table,
 }
@@ -48,7 +48,7 @@ enum Table {
 
 /// The cached state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pool {
+pub(crate) struct PoolState {
     pub limited: bool,
     /// Number of rows that may go.
     pub permits: u64,
@@ -121,7 +121,7 @@ impl PoolCache {
     }
 
     /// Returns the limited pools without an internal row, as far as this process knows.
-    pub fn not_enrolled(&self, found: &BTreeMap<String, Pool>) -> Vec<String> {
+    pub fn not_enrolled(&self, found: &BTreeMap<String, PoolState>) -> Vec<String> {
         let state = self.lock();
         let new = found.iter().filter(|(name, pool)| pool.limited && !state.enrolled.contains(*name));
         new.map(|(name, _)| name.clone()).collect()
@@ -147,7 +147,7 @@ impl PoolCache {
     }
 
     /// Stores the state of the pools in `asked`; those that are not in `found` have no limits.
-    pub fn set_pools(&self, asked: &BTreeSet<String>, found: BTreeMap<String, Pool>) {
+    pub fn set_pools(&self, asked: &BTreeSet<String>, found: BTreeMap<String, PoolState>) {
         let mut state = self.lock();
         state.pools.retain(|name, _| !asked.contains(name));
         state.pools.extend(found);
@@ -244,8 +244,8 @@ mod tests {
         keys.iter().map(ToString::to_string).collect()
     }
 
-    fn limited(name: &str) -> BTreeMap<String, Pool> {
-        BTreeMap::from([(name.to_owned(), Pool { limited: true, permits: 1, wait: Duration::ZERO })])
+    fn limited(name: &str) -> BTreeMap<String, PoolState> {
+        BTreeMap::from([(name.to_owned(), PoolState { limited: true, permits: 1, wait: Duration::ZERO })])
     }
 
     #[test]
