@@ -163,7 +163,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -233,7 +235,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -248,7 +252,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -317,7 +323,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -340,7 +348,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -410,7 +420,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -432,12 +444,13 @@ SELECT
             WHEN p.`concurrency` IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p.`concurrency` - (
-                  SELECT count(*)
-                    FROM `dispatch_jobs` AS t
-                    WHERE t.`status` = 'IN_PROGRESS'
-                    AND t.`dispatch_pool_id` = p.`id`
-                )
+                p.`concurrency`
+                  - (
+                    SELECT count(*)
+                      FROM `dispatch_jobs` AS t
+                      WHERE t.`status` = 'IN_PROGRESS'
+                      AND t.`dispatch_pool_id` = p.`id`
+                  )
             )
             END,
           CASE
@@ -445,34 +458,44 @@ SELECT
             WHEN p.`rate_per_minute` <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p.`rate_per_minute` / 60) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-                          6e1 / (
+                CEIL(p.`rate_per_minute` / 60)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                              + (CEIL(p.`rate_per_minute` / 60) + 1)
+                                * (
+                                  6e1
+                                    / (
+                                      CASE
+                                        WHEN p.`rate_per_minute`
+                                          > 60
+                                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                                        ELSE p.`rate_per_minute`
+                                        END
+                                    )
+                                )
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                      )
+                        - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                    )
+                      / (
+                        6e1
+                          / (
                             CASE
-                              WHEN p.`rate_per_minute` > 60
+                              WHEN p.`rate_per_minute`
+                                > 60
                                 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
                               ELSE p.`rate_per_minute`
                               END
                           )
-                        )
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                    ) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                  ) / (
-                    6e1 / (
-                      CASE
-                        WHEN p.`rate_per_minute` > 60
-                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                        ELSE p.`rate_per_minute`
-                        END
-                    )
+                      )
                   )
-                )
             )
             END
       )
@@ -480,30 +503,44 @@ SELECT
   ),
   CAST(
     CASE
-      WHEN p.`rate_per_minute` > 0
+      WHEN p.`rate_per_minute`
+        > 0
         THEN GREATEST(
           0,
             (
               CASE
-                WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-                  6e1 / (
-                    CASE
-                      WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                      ELSE p.`rate_per_minute`
-                      END
-                  )
-                )
+                WHEN b.free_at
+                  > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                    + (CEIL(p.`rate_per_minute` / 60) + 1)
+                      * (
+                        6e1
+                          / (
+                            CASE
+                              WHEN p.`rate_per_minute`
+                                > 60
+                                THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                              ELSE p.`rate_per_minute`
+                              END
+                          )
+                      )
                   THEN 0
                 ELSE COALESCE(b.free_at, 0)
-                END - (UNIX_TIMESTAMP(NOW(6)) + 0e0) - (CEIL(p.`rate_per_minute` / 60) - 1) * (
-                  6e1 / (
-                    CASE
-                      WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                      ELSE p.`rate_per_minute`
-                      END
-                  )
-                )
-            ) * 1000000
+                END
+                  - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                  - (CEIL(p.`rate_per_minute` / 60) - 1)
+                    * (
+                      6e1
+                        / (
+                          CASE
+                            WHEN p.`rate_per_minute`
+                              > 60
+                              THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                            ELSE p.`rate_per_minute`
+                            END
+                        )
+                    )
+            )
+              * 1000000
         )
       ELSE 0
       END AS SIGNED
@@ -531,12 +568,13 @@ SELECT
             WHEN p.`concurrency` IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p.`concurrency` - (
-                  SELECT count(*)
-                    FROM `dispatch_jobs` AS t
-                    WHERE t.`status` = 'IN_PROGRESS'
-                    AND t.`dispatch_pool_id` = p.`id`
-                )
+                p.`concurrency`
+                  - (
+                    SELECT count(*)
+                      FROM `dispatch_jobs` AS t
+                      WHERE t.`status` = 'IN_PROGRESS'
+                      AND t.`dispatch_pool_id` = p.`id`
+                  )
             )
             END,
           CASE
@@ -544,34 +582,44 @@ SELECT
             WHEN p.`rate_per_minute` <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p.`rate_per_minute` / 60) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-                          6e1 / (
+                CEIL(p.`rate_per_minute` / 60)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                              + (CEIL(p.`rate_per_minute` / 60) + 1)
+                                * (
+                                  6e1
+                                    / (
+                                      CASE
+                                        WHEN p.`rate_per_minute`
+                                          > 60
+                                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                                        ELSE p.`rate_per_minute`
+                                        END
+                                    )
+                                )
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                      )
+                        - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                    )
+                      / (
+                        6e1
+                          / (
                             CASE
-                              WHEN p.`rate_per_minute` > 60
+                              WHEN p.`rate_per_minute`
+                                > 60
                                 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
                               ELSE p.`rate_per_minute`
                               END
                           )
-                        )
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                    ) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                  ) / (
-                    6e1 / (
-                      CASE
-                        WHEN p.`rate_per_minute` > 60
-                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                        ELSE p.`rate_per_minute`
-                        END
-                    )
+                      )
                   )
-                )
             )
             END
       )
@@ -586,7 +634,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -656,7 +706,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -671,34 +723,42 @@ UPDATE postrider_pools AS b
     SELECT
       t.`dispatch_pool_id` AS pool,
       count(*) AS n
-        FROM `dispatch_jobs` AS t
-        WHERE t.`id` IN ({held})
-        AND t.`dispatch_pool_id` IS NOT NULL
-        GROUP BY t.`dispatch_pool_id`
+    FROM `dispatch_jobs` AS t
+      WHERE t.`id` IN ({held})
+      AND t.`dispatch_pool_id` IS NOT NULL
+      GROUP BY t.`dispatch_pool_id`
   ) AS x
   JOIN `dispatch_pools` AS p ON p.`id` = x.pool
-  AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(
-    CASE
-      WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-        6e1 / (
-          CASE
-            WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-            ELSE p.`rate_per_minute`
-            END
-        )
-      )
-        THEN 0
-      ELSE COALESCE(b.free_at, 0)
-      END,
-      (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-  ) + x.n * (
-    6e1 / (
+  AND p.`rate_per_minute`
+    > 0 SET b.free_at = GREATEST(
       CASE
-        WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-        ELSE p.`rate_per_minute`
-        END
+        WHEN b.free_at
+          > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+            + (CEIL(p.`rate_per_minute` / 60) + 1)
+              * (
+                6e1
+                  / (
+                    CASE
+                      WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                      ELSE p.`rate_per_minute`
+                      END
+                  )
+              )
+          THEN 0
+        ELSE COALESCE(b.free_at, 0)
+        END,
+        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
     )
-  )
+      + x.n
+        * (
+          6e1
+            / (
+              CASE
+                WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                ELSE p.`rate_per_minute`
+                END
+            )
+        )
   WHERE b.pool = x.pool;
 
 -- deliver: refund: [Ids] -> Nothing
@@ -707,24 +767,30 @@ UPDATE postrider_pools AS b
     SELECT
       t.`dispatch_pool_id` AS pool,
       count(*) AS n
-        FROM `dispatch_jobs` AS t
-        WHERE t.`id` IN ({ids})
-        AND t.`dispatch_pool_id` IS NOT NULL
-        GROUP BY t.`dispatch_pool_id`
+    FROM `dispatch_jobs` AS t
+      WHERE t.`id` IN ({ids})
+      AND t.`dispatch_pool_id` IS NOT NULL
+      GROUP BY t.`dispatch_pool_id`
   ) AS x
   JOIN `dispatch_pools` AS p ON p.`id` = x.pool
-  AND p.`rate_per_minute` > 0 SET b.free_at = b.free_at - x.n * (
-    6e1 / (
-      CASE
-        WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-        ELSE p.`rate_per_minute`
-        END
-    )
-  )
+  AND p.`rate_per_minute`
+    > 0 SET b.free_at = b.free_at
+      - x.n
+        * (
+          6e1
+            / (
+              CASE
+                WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                ELSE p.`rate_per_minute`
+                END
+            )
+        )
   WHERE b.pool = x.pool;
 
 -- deliver: claim groups from the start 1: [Open, Fresh, Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -777,7 +843,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     (
       SELECT
         t.`live_group_mode` AS g
@@ -802,12 +871,15 @@ FROM (
   UNION ALL
   SELECT
     r.g,
-    1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
+    1
+  FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
     GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- deliver: claim groups from the start 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group_mode` AS CHAR), 1
+SELECT
+  CAST(t.`live_group_mode` AS CHAR),
+  1
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
@@ -819,7 +891,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -922,7 +996,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -932,7 +1008,9 @@ UPDATE `dispatch_jobs` AS t SET
 WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the cursor 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -985,7 +1063,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     (
       SELECT
         t.`live_group_mode` AS g
@@ -1008,12 +1089,17 @@ FROM (
         t.`id` DESC LIMIT ?
     )) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
+  SELECT
+    r.g,
+    1
+  FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
     GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- deliver: claim groups from the cursor 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group_mode` AS CHAR), 1
+SELECT
+  CAST(t.`live_group_mode` AS CHAR),
+  1
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
@@ -1025,7 +1111,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -1128,7 +1216,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -1138,7 +1228,9 @@ UPDATE `dispatch_jobs` AS t SET
 WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the start, limited 1: [Open, Fresh, Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -1191,7 +1283,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     (
       SELECT
         t.`live_group_mode` AS g
@@ -1216,7 +1311,8 @@ FROM (
   UNION ALL
   SELECT
     r.g,
-    1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
+    1
+  FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
     GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
@@ -1236,12 +1332,13 @@ SELECT
             WHEN p.`concurrency` IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p.`concurrency` - (
-                  SELECT count(*)
-                    FROM `dispatch_jobs` AS t
-                    WHERE t.`status` = 'IN_PROGRESS'
-                    AND t.`dispatch_pool_id` = p.`id`
-                )
+                p.`concurrency`
+                  - (
+                    SELECT count(*)
+                      FROM `dispatch_jobs` AS t
+                      WHERE t.`status` = 'IN_PROGRESS'
+                      AND t.`dispatch_pool_id` = p.`id`
+                  )
             )
             END,
           CASE
@@ -1249,34 +1346,44 @@ SELECT
             WHEN p.`rate_per_minute` <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p.`rate_per_minute` / 60) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-                          6e1 / (
+                CEIL(p.`rate_per_minute` / 60)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                              + (CEIL(p.`rate_per_minute` / 60) + 1)
+                                * (
+                                  6e1
+                                    / (
+                                      CASE
+                                        WHEN p.`rate_per_minute`
+                                          > 60
+                                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                                        ELSE p.`rate_per_minute`
+                                        END
+                                    )
+                                )
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                      )
+                        - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                    )
+                      / (
+                        6e1
+                          / (
                             CASE
-                              WHEN p.`rate_per_minute` > 60
+                              WHEN p.`rate_per_minute`
+                                > 60
                                 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
                               ELSE p.`rate_per_minute`
                               END
                           )
-                        )
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                    ) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                  ) / (
-                    6e1 / (
-                      CASE
-                        WHEN p.`rate_per_minute` > 60
-                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                        ELSE p.`rate_per_minute`
-                        END
-                    )
+                      )
                   )
-                )
             )
             END
       )
@@ -1286,7 +1393,9 @@ FROM postrider_pools AS b JOIN `dispatch_pools` AS p ON p.`id` = b.pool
 WHERE b.pool IN ({held});
 
 -- deliver: claim groups from the start, limited 2, step 3: [Ids] -> Groups
-SELECT CAST(t.`live_group_mode` AS CHAR), 1
+SELECT
+  CAST(t.`live_group_mode` AS CHAR),
+  1
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
@@ -1298,7 +1407,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -1401,7 +1512,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -1416,38 +1529,48 @@ UPDATE postrider_pools AS b
     SELECT
       t.`dispatch_pool_id` AS pool,
       count(*) AS n
-        FROM `dispatch_jobs` AS t
-        WHERE t.`id` IN ({held})
-        AND t.`dispatch_pool_id` IS NOT NULL
-        GROUP BY t.`dispatch_pool_id`
+    FROM `dispatch_jobs` AS t
+      WHERE t.`id` IN ({held})
+      AND t.`dispatch_pool_id` IS NOT NULL
+      GROUP BY t.`dispatch_pool_id`
   ) AS x
   JOIN `dispatch_pools` AS p ON p.`id` = x.pool
-  AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(
-    CASE
-      WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-        6e1 / (
-          CASE
-            WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-            ELSE p.`rate_per_minute`
-            END
-        )
-      )
-        THEN 0
-      ELSE COALESCE(b.free_at, 0)
-      END,
-      (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-  ) + x.n * (
-    6e1 / (
+  AND p.`rate_per_minute`
+    > 0 SET b.free_at = GREATEST(
       CASE
-        WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-        ELSE p.`rate_per_minute`
-        END
+        WHEN b.free_at
+          > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+            + (CEIL(p.`rate_per_minute` / 60) + 1)
+              * (
+                6e1
+                  / (
+                    CASE
+                      WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                      ELSE p.`rate_per_minute`
+                      END
+                  )
+              )
+          THEN 0
+        ELSE COALESCE(b.free_at, 0)
+        END,
+        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
     )
-  )
+      + x.n
+        * (
+          6e1
+            / (
+              CASE
+                WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                ELSE p.`rate_per_minute`
+                END
+            )
+        )
   WHERE b.pool = x.pool;
 
 -- deliver: claim groups from the cursor, limited 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -1500,7 +1623,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     (
       SELECT
         t.`live_group_mode` AS g
@@ -1523,7 +1649,10 @@ FROM (
         t.`id` DESC LIMIT ?
     )) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
+  SELECT
+    r.g,
+    1
+  FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
     GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
@@ -1543,12 +1672,13 @@ SELECT
             WHEN p.`concurrency` IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p.`concurrency` - (
-                  SELECT count(*)
-                    FROM `dispatch_jobs` AS t
-                    WHERE t.`status` = 'IN_PROGRESS'
-                    AND t.`dispatch_pool_id` = p.`id`
-                )
+                p.`concurrency`
+                  - (
+                    SELECT count(*)
+                      FROM `dispatch_jobs` AS t
+                      WHERE t.`status` = 'IN_PROGRESS'
+                      AND t.`dispatch_pool_id` = p.`id`
+                  )
             )
             END,
           CASE
@@ -1556,34 +1686,44 @@ SELECT
             WHEN p.`rate_per_minute` <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p.`rate_per_minute` / 60) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-                          6e1 / (
+                CEIL(p.`rate_per_minute` / 60)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                              + (CEIL(p.`rate_per_minute` / 60) + 1)
+                                * (
+                                  6e1
+                                    / (
+                                      CASE
+                                        WHEN p.`rate_per_minute`
+                                          > 60
+                                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                                        ELSE p.`rate_per_minute`
+                                        END
+                                    )
+                                )
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                      )
+                        - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+                    )
+                      / (
+                        6e1
+                          / (
                             CASE
-                              WHEN p.`rate_per_minute` > 60
+                              WHEN p.`rate_per_minute`
+                                > 60
                                 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
                               ELSE p.`rate_per_minute`
                               END
                           )
-                        )
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                    ) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-                  ) / (
-                    6e1 / (
-                      CASE
-                        WHEN p.`rate_per_minute` > 60
-                          THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-                        ELSE p.`rate_per_minute`
-                        END
-                    )
+                      )
                   )
-                )
             )
             END
       )
@@ -1593,7 +1733,9 @@ FROM postrider_pools AS b JOIN `dispatch_pools` AS p ON p.`id` = b.pool
 WHERE b.pool IN ({held});
 
 -- deliver: claim groups from the cursor, limited 2, step 3: [Ids] -> Groups
-SELECT CAST(t.`live_group_mode` AS CHAR), 1
+SELECT
+  CAST(t.`live_group_mode` AS CHAR),
+  1
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
@@ -1605,7 +1747,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -1708,7 +1852,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -1723,34 +1869,42 @@ UPDATE postrider_pools AS b
     SELECT
       t.`dispatch_pool_id` AS pool,
       count(*) AS n
-        FROM `dispatch_jobs` AS t
-        WHERE t.`id` IN ({held})
-        AND t.`dispatch_pool_id` IS NOT NULL
-        GROUP BY t.`dispatch_pool_id`
+    FROM `dispatch_jobs` AS t
+      WHERE t.`id` IN ({held})
+      AND t.`dispatch_pool_id` IS NOT NULL
+      GROUP BY t.`dispatch_pool_id`
   ) AS x
   JOIN `dispatch_pools` AS p ON p.`id` = x.pool
-  AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(
-    CASE
-      WHEN b.free_at > (UNIX_TIMESTAMP(NOW(6)) + 0e0) + (CEIL(p.`rate_per_minute` / 60) + 1) * (
-        6e1 / (
-          CASE
-            WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-            ELSE p.`rate_per_minute`
-            END
-        )
-      )
-        THEN 0
-      ELSE COALESCE(b.free_at, 0)
-      END,
-      (UNIX_TIMESTAMP(NOW(6)) + 0e0)
-  ) + x.n * (
-    6e1 / (
+  AND p.`rate_per_minute`
+    > 0 SET b.free_at = GREATEST(
       CASE
-        WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
-        ELSE p.`rate_per_minute`
-        END
+        WHEN b.free_at
+          > (UNIX_TIMESTAMP(NOW(6)) + 0e0)
+            + (CEIL(p.`rate_per_minute` / 60) + 1)
+              * (
+                6e1
+                  / (
+                    CASE
+                      WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                      ELSE p.`rate_per_minute`
+                      END
+                  )
+              )
+          THEN 0
+        ELSE COALESCE(b.free_at, 0)
+        END,
+        (UNIX_TIMESTAMP(NOW(6)) + 0e0)
     )
-  )
+      + x.n
+        * (
+          6e1
+            / (
+              CASE
+                WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60)
+                ELSE p.`rate_per_minute`
+                END
+            )
+        )
   WHERE b.pool = x.pool;
 
 -- deliver: load: [Ids] -> Other
@@ -2293,7 +2447,9 @@ FOR UPDATE;
 UPDATE `dispatch_jobs` AS t SET
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -2302,7 +2458,10 @@ UPDATE `dispatch_jobs` AS t SET
 WHERE t.`id` IN ({held});
 
 -- deliver: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`last_attempt_at` AS CHAR), CAST(t.`attempt_count` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held});
 
@@ -2430,7 +2589,8 @@ SELECT
   'dispatch_jobs/deliver',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- deliver: reclaim, charged, step 1: [Ids] -> Keys
@@ -2476,16 +2636,18 @@ SELECT
             CAST(
               (
                 (
-                  (
-                    FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                  ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                  (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                    - 1577836800000
+                    + ((row_number() OVER ()) >> 12)
                 )
-                  * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                  * 4096 + ((row_number() OVER ()) & 4095)
+                  * 4194304
+                  + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                  + ((row_number() OVER ()) & 4095)
               ) AS UNSIGNED
             ) >> 60
           ) & 31 AS SIGNED
-        ) + 1,
+        )
+          + 1,
         1
     ),
       substr(
@@ -2495,16 +2657,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 55
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2514,16 +2678,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 50
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2533,16 +2699,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 45
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2552,16 +2720,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 40
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2571,16 +2741,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 35
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2590,16 +2762,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 30
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2609,16 +2783,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 25
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2628,16 +2804,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 20
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2647,16 +2825,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 15
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2666,16 +2846,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 10
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2685,16 +2867,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 5
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2704,16 +2888,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 0
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       )
   ),
@@ -2734,7 +2920,8 @@ SELECT
   'dispatch_jobs/deliver',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- deliver: reclaim, dead, step 1: [Ids] -> Keys
@@ -2780,16 +2967,18 @@ SELECT
             CAST(
               (
                 (
-                  (
-                    FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                  ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                  (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                    - 1577836800000
+                    + ((row_number() OVER ()) >> 12)
                 )
-                  * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                  * 4096 + ((row_number() OVER ()) & 4095)
+                  * 4194304
+                  + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                  + ((row_number() OVER ()) & 4095)
               ) AS UNSIGNED
             ) >> 60
           ) & 31 AS SIGNED
-        ) + 1,
+        )
+          + 1,
         1
     ),
       substr(
@@ -2799,16 +2988,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 55
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2818,16 +3009,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 50
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2837,16 +3030,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 45
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2856,16 +3051,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 40
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2875,16 +3072,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 35
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2894,16 +3093,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 30
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2913,16 +3114,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 25
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2932,16 +3135,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 20
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2951,16 +3156,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 15
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2970,16 +3177,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 10
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -2989,16 +3198,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 5
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       ),
       substr(
@@ -3008,16 +3219,18 @@ SELECT
               CAST(
                 (
                   (
-                    (
-                      FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)
-                    ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                    (FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000))
+                      - 1577836800000
+                      + ((row_number() OVER ()) >> 12)
                   )
-                    * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023)
-                    * 4096 + ((row_number() OVER ()) & 4095)
+                    * 4194304
+                    + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096
+                    + ((row_number() OVER ()) & 4095)
                 ) AS UNSIGNED
               ) >> 0
             ) & 31 AS SIGNED
-          ) + 1,
+          )
+            + 1,
           1
       )
   ),
@@ -3240,7 +3453,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `dispatch_jobs` AS t
     WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -3666,7 +3880,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -3737,7 +3953,9 @@ UPDATE `dispatch_jobs` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -3794,7 +4012,9 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- deliver, with a queue: offer 1, step 3: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET
+  t.`queued_at` = UTC_TIMESTAMP(6),
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver, with a queue: offer 2, step 1: [Limit] -> Keys
@@ -3823,7 +4043,9 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- deliver, with a queue: offer 2, step 3: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET
+  t.`queued_at` = UTC_TIMESTAMP(6),
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver, with a queue: offer 3, step 1: [Limit] -> Keys
@@ -3854,7 +4076,9 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- deliver, with a queue: offer 3, step 3: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET
+  t.`queued_at` = UTC_TIMESTAMP(6),
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver, with a queue: recall 1, step 1: [Ids] -> Keys
@@ -3884,7 +4108,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- deliver, with a queue: recall 2, step 2: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`queued_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET
+  t.`queued_at` = NULL,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver, with a queue: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys

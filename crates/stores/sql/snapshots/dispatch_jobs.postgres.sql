@@ -216,7 +216,10 @@ BEGIN
       WHERE tgname = 'postrider_dispatch_jobs'
       AND tgrelid = '"dispatch_jobs"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_dispatch_jobs" AFTER INSERT ON "dispatch_jobs" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_dispatch_jobs"();
+    CREATE TRIGGER "postrider_dispatch_jobs"
+      AFTER INSERT ON "dispatch_jobs"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_dispatch_jobs"();
   END IF;
 END
 $postrider$;
@@ -242,12 +245,16 @@ moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -377,7 +384,8 @@ SELECT (
       AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
       ELSE 'f'
       END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-  ) > r.s
+  )
+    > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
@@ -406,7 +414,8 @@ WITH RECURSIVE ring AS (
         AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
         ELSE 'f'
         END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    ) > $1::text
+    )
+      > $1::text
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
@@ -433,7 +442,8 @@ SELECT (
       AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
       ELSE 'f'
       END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-  ) > r.s
+  )
+    > r.s
   ORDER BY (
     CASE
       WHEN t."group_key" IS NOT NULL
@@ -446,10 +456,20 @@ SELECT s FROM ring LIMIT $2;
 
 -- deliver: claim shares: [Shares, Quota, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT y.k, y.o0, y.o1 FROM (
-SELECT r.*, w.n AS most, row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
+SELECT
+  y.k,
+  y.o0,
+  y.o1
+FROM (
+SELECT
+  r.*,
+  w.n AS most,
+  row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
 FROM jsonb_to_recordset($1::jsonb) AS w(s text, n bigint) CROSS JOIN LATERAL (
-SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  COALESCE(t."next_attempt_at", '-infinity') AS o0,
+  t."id" AS o1
 FROM "dispatch_jobs" AS t
 WHERE (
   CASE
@@ -472,12 +492,16 @@ moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -582,12 +606,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -595,36 +620,46 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p."rate_per_minute" / 60.0) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-                          60.0 / NULLIF(
+                CEIL(p."rate_per_minute" / 60.0)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > extract(epoch FROM statement_timestamp())::float8
+                              + (CEIL(p."rate_per_minute" / 60.0) + 1)
+                                * (
+                                  60.0
+                                    / NULLIF(
+                                      CASE
+                                        WHEN p."rate_per_minute"
+                                          > 60
+                                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                                        ELSE p."rate_per_minute"
+                                        END,
+                                        0
+                                    )
+                                )::float8
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          extract(epoch FROM statement_timestamp())::float8
+                      )
+                        - extract(epoch FROM statement_timestamp())::float8
+                    )
+                      / (
+                        60.0
+                          / NULLIF(
                             CASE
-                              WHEN p."rate_per_minute" > 60
+                              WHEN p."rate_per_minute"
+                                > 60
                                 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
                               ELSE p."rate_per_minute"
                               END,
                               0
                           )
-                        )::float8
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        extract(epoch FROM statement_timestamp())::float8
-                    ) - extract(epoch FROM statement_timestamp())::float8
-                  ) / (
-                    60.0 / NULLIF(
-                      CASE
-                        WHEN p."rate_per_minute" > 60
-                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                        ELSE p."rate_per_minute"
-                        END,
-                        0
-                    )
-                  )::float8
-                )
+                      )::float8
+                  )
             )
             END
       )
@@ -632,34 +667,46 @@ SELECT
   )::bigint,
   (
     CASE
-      WHEN p."rate_per_minute" > 0
+      WHEN p."rate_per_minute"
+        > 0
         THEN GREATEST(
           0,
             (
               CASE
-                WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-                  60.0 / NULLIF(
-                    CASE
-                      WHEN p."rate_per_minute" > 60
-                        THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                      ELSE p."rate_per_minute"
-                      END,
-                      0
-                  )
-                )::float8
+                WHEN b.free_at
+                  > extract(epoch FROM statement_timestamp())::float8
+                    + (CEIL(p."rate_per_minute" / 60.0) + 1)
+                      * (
+                        60.0
+                          / NULLIF(
+                            CASE
+                              WHEN p."rate_per_minute"
+                                > 60
+                                THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                              ELSE p."rate_per_minute"
+                              END,
+                              0
+                          )
+                      )::float8
                   THEN 0
                 ELSE COALESCE(b.free_at, 0)
-                END - extract(epoch FROM statement_timestamp())::float8 - (CEIL(p."rate_per_minute" / 60.0) - 1) * (
-                  60.0 / NULLIF(
-                    CASE
-                      WHEN p."rate_per_minute" > 60
-                        THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                      ELSE p."rate_per_minute"
-                      END,
-                      0
-                  )
-                )::float8
-            ) * 1000000
+                END
+                  - extract(epoch FROM statement_timestamp())::float8
+                  - (CEIL(p."rate_per_minute" / 60.0) - 1)
+                    * (
+                      60.0
+                        / NULLIF(
+                          CASE
+                            WHEN p."rate_per_minute"
+                              > 60
+                              THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                            ELSE p."rate_per_minute"
+                            END,
+                            0
+                        )
+                    )::float8
+            )
+              * 1000000
         )
       ELSE 0
       END
@@ -687,12 +734,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -700,36 +748,46 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p."rate_per_minute" / 60.0) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-                          60.0 / NULLIF(
+                CEIL(p."rate_per_minute" / 60.0)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > extract(epoch FROM statement_timestamp())::float8
+                              + (CEIL(p."rate_per_minute" / 60.0) + 1)
+                                * (
+                                  60.0
+                                    / NULLIF(
+                                      CASE
+                                        WHEN p."rate_per_minute"
+                                          > 60
+                                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                                        ELSE p."rate_per_minute"
+                                        END,
+                                        0
+                                    )
+                                )::float8
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          extract(epoch FROM statement_timestamp())::float8
+                      )
+                        - extract(epoch FROM statement_timestamp())::float8
+                    )
+                      / (
+                        60.0
+                          / NULLIF(
                             CASE
-                              WHEN p."rate_per_minute" > 60
+                              WHEN p."rate_per_minute"
+                                > 60
                                 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
                               ELSE p."rate_per_minute"
                               END,
                               0
                           )
-                        )::float8
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        extract(epoch FROM statement_timestamp())::float8
-                    ) - extract(epoch FROM statement_timestamp())::float8
-                  ) / (
-                    60.0 / NULLIF(
-                      CASE
-                        WHEN p."rate_per_minute" > 60
-                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                        ELSE p."rate_per_minute"
-                        END,
-                        0
-                    )
-                  )::float8
-                )
+                      )::float8
+                  )
             )
             END
       )
@@ -740,10 +798,20 @@ WHERE b.pool = ANY ($1::text[]);
 
 -- deliver: claim shares of limited pools, step 3: [Shares, Quota, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT y.k, y.o0, y.o1 FROM (
-SELECT r.*, w.n AS most, row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
+SELECT
+  y.k,
+  y.o0,
+  y.o1
+FROM (
+SELECT
+  r.*,
+  w.n AS most,
+  row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
 FROM jsonb_to_recordset($1::jsonb) AS w(s text, n bigint) CROSS JOIN LATERAL (
-SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  COALESCE(t."next_attempt_at", '-infinity') AS o0,
+  t."id" AS o1
 FROM "dispatch_jobs" AS t
 WHERE (
   CASE
@@ -766,12 +834,16 @@ moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -866,66 +938,79 @@ ORDER BY p.o0, p.o1;
 -- deliver: claim shares of limited pools, step 4: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = GREATEST(
   CASE
-    WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-      60.0 / NULLIF(
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-          ELSE p."rate_per_minute"
-          END,
-          0
-      )
-    )::float8
+    WHEN b.free_at
+      > extract(epoch FROM statement_timestamp())::float8
+        + (CEIL(p."rate_per_minute" / 60.0) + 1)
+          * (
+            60.0
+              / NULLIF(
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                  ELSE p."rate_per_minute"
+                  END,
+                  0
+              )
+          )::float8
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     extract(epoch FROM statement_timestamp())::float8
-) + x.n * (
-  60.0 / NULLIF(
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-      ELSE p."rate_per_minute"
-      END,
-      0
-  )
-)::float8
+)
+  + x.n
+    * (
+      60.0
+        / NULLIF(
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+            ELSE p."rate_per_minute"
+            END,
+            0
+        )
+    )::float8
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" = ANY (($1::text[])::varchar[])
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" = ANY (($1::text[])::varchar[])
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
 -- deliver: refund: [Ids] -> Nothing
-UPDATE postrider_pools AS b SET free_at = b.free_at - x.n * (
-  60.0 / NULLIF(
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-      ELSE p."rate_per_minute"
-      END,
-      0
-  )
-)::float8
+UPDATE postrider_pools AS b SET free_at = b.free_at
+  - x.n
+    * (
+      60.0
+        / NULLIF(
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+            ELSE p."rate_per_minute"
+            END,
+            0
+        )
+    )::float8
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" = ANY (($1::text[])::varchar[])
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" = ANY (($1::text[])::varchar[])
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
 -- deliver: claim groups from the start 1, step 1: [Open, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -961,7 +1046,7 @@ SELECT (c.g)::text, c.kind FROM (
                 AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
             )
           END AS ok
-          FROM "dispatch_jobs" AS t
+      FROM "dispatch_jobs" AS t
     
     WHERE (
       (
@@ -978,7 +1063,10 @@ SELECT (c.g)::text, c.kind FROM (
       AND t."mode" NOT IN ('IMMEDIATE')
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."group_key" AS g,
       CASE
@@ -1012,7 +1100,7 @@ SELECT (c.g)::text, c.kind FROM (
               AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
           )
         END AS ok
-        FROM "dispatch_jobs" AS t
+    FROM "dispatch_jobs" AS t
     WHERE (
       (
         (t."status" = 'QUEUED')
@@ -1044,7 +1132,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($4)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(
       hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)
     )
@@ -1103,10 +1194,18 @@ LIMIT $3 + 1;
 
 -- deliver: claim groups from the start 1, step 2: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
 WITH picked AS MATERIALIZED (
-SELECT r.k, g.place, r.ord, r.pool
+SELECT
+  r.k,
+  g.place,
+  r.ord,
+  r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord, y.pool FROM (
+  SELECT
+    y.k,
+    y.ord,
+    y.pool
+  FROM (
     SELECT
       t."id" AS k,
       (t."dispatch_pool_id")::text AS pool,
@@ -1174,13 +1273,21 @@ WHERE (
 ) IS NULL
 ORDER BY g.place, r.ord LIMIT $4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
@@ -1194,20 +1301,32 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
   )
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -1300,7 +1419,10 @@ FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- deliver: claim groups from the cursor 1, step 1: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -1336,7 +1458,7 @@ SELECT (c.g)::text, c.kind FROM (
                 AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
             )
           END AS ok
-          FROM "dispatch_jobs" AS t
+      FROM "dispatch_jobs" AS t
     
     WHERE (
       (
@@ -1354,7 +1476,10 @@ SELECT (c.g)::text, c.kind FROM (
       AND t."group_key" > ($2::text)::text
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."group_key" AS g,
       CASE
@@ -1388,7 +1513,7 @@ SELECT (c.g)::text, c.kind FROM (
               AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
           )
         END AS ok
-        FROM "dispatch_jobs" AS t
+    FROM "dispatch_jobs" AS t
     WHERE (
       (
         (t."status" = 'QUEUED')
@@ -1420,7 +1545,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($5)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $4 * 4 LIMIT $5) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(
       hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)
     )
@@ -1479,10 +1607,18 @@ LIMIT $4 + 1;
 
 -- deliver: claim groups from the cursor 1, step 2: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
 WITH picked AS MATERIALIZED (
-SELECT r.k, g.place, r.ord, r.pool
+SELECT
+  r.k,
+  g.place,
+  r.ord,
+  r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord, y.pool FROM (
+  SELECT
+    y.k,
+    y.ord,
+    y.pool
+  FROM (
     SELECT
       t."id" AS k,
       (t."dispatch_pool_id")::text AS pool,
@@ -1550,13 +1686,21 @@ WHERE (
 ) IS NULL
 ORDER BY g.place, r.ord LIMIT $4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
@@ -1570,20 +1714,32 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
   )
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -1691,12 +1847,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -1704,36 +1861,46 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p."rate_per_minute" / 60.0) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-                          60.0 / NULLIF(
+                CEIL(p."rate_per_minute" / 60.0)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > extract(epoch FROM statement_timestamp())::float8
+                              + (CEIL(p."rate_per_minute" / 60.0) + 1)
+                                * (
+                                  60.0
+                                    / NULLIF(
+                                      CASE
+                                        WHEN p."rate_per_minute"
+                                          > 60
+                                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                                        ELSE p."rate_per_minute"
+                                        END,
+                                        0
+                                    )
+                                )::float8
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          extract(epoch FROM statement_timestamp())::float8
+                      )
+                        - extract(epoch FROM statement_timestamp())::float8
+                    )
+                      / (
+                        60.0
+                          / NULLIF(
                             CASE
-                              WHEN p."rate_per_minute" > 60
+                              WHEN p."rate_per_minute"
+                                > 60
                                 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
                               ELSE p."rate_per_minute"
                               END,
                               0
                           )
-                        )::float8
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        extract(epoch FROM statement_timestamp())::float8
-                    ) - extract(epoch FROM statement_timestamp())::float8
-                  ) / (
-                    60.0 / NULLIF(
-                      CASE
-                        WHEN p."rate_per_minute" > 60
-                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                        ELSE p."rate_per_minute"
-                        END,
-                        0
-                    )
-                  )::float8
-                )
+                      )::float8
+                  )
             )
             END
       )
@@ -1743,7 +1910,10 @@ FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
 WHERE b.pool = ANY ($1::text[]);
 
 -- deliver: claim groups from the start, limited 1, step 3: [Open, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -1779,7 +1949,7 @@ SELECT (c.g)::text, c.kind FROM (
                 AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
             )
           END AS ok
-          FROM "dispatch_jobs" AS t
+      FROM "dispatch_jobs" AS t
     
     WHERE (
       (
@@ -1796,7 +1966,10 @@ SELECT (c.g)::text, c.kind FROM (
       AND t."mode" NOT IN ('IMMEDIATE')
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."group_key" AS g,
       CASE
@@ -1830,7 +2003,7 @@ SELECT (c.g)::text, c.kind FROM (
               AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
           )
         END AS ok
-        FROM "dispatch_jobs" AS t
+    FROM "dispatch_jobs" AS t
     WHERE (
       (
         (t."status" = 'QUEUED')
@@ -1862,7 +2035,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($4)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(
       hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)
     )
@@ -1921,10 +2097,18 @@ LIMIT $3 + 1;
 
 -- deliver: claim groups from the start, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
 WITH picked AS MATERIALIZED (
-SELECT r.k, g.place, r.ord, r.pool
+SELECT
+  r.k,
+  g.place,
+  r.ord,
+  r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord, y.pool FROM (
+  SELECT
+    y.k,
+    y.ord,
+    y.pool
+  FROM (
     SELECT
       t."id" AS k,
       (t."dispatch_pool_id")::text AS pool,
@@ -1992,13 +2176,21 @@ WHERE (
 ) IS NULL
 ORDER BY g.place, r.ord LIMIT $4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
@@ -2012,20 +2204,32 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
   )
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -2120,36 +2324,43 @@ ORDER BY p.place, p.ord;
 -- deliver: claim groups from the start, limited 1, step 5: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = GREATEST(
   CASE
-    WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-      60.0 / NULLIF(
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-          ELSE p."rate_per_minute"
-          END,
-          0
-      )
-    )::float8
+    WHEN b.free_at
+      > extract(epoch FROM statement_timestamp())::float8
+        + (CEIL(p."rate_per_minute" / 60.0) + 1)
+          * (
+            60.0
+              / NULLIF(
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                  ELSE p."rate_per_minute"
+                  END,
+                  0
+              )
+          )::float8
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     extract(epoch FROM statement_timestamp())::float8
-) + x.n * (
-  60.0 / NULLIF(
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-      ELSE p."rate_per_minute"
-      END,
-      0
-  )
-)::float8
+)
+  + x.n
+    * (
+      60.0
+        / NULLIF(
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+            ELSE p."rate_per_minute"
+            END,
+            0
+        )
+    )::float8
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" = ANY (($1::text[])::varchar[])
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" = ANY (($1::text[])::varchar[])
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
@@ -2171,12 +2382,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE GREATEST(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -2184,36 +2396,46 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE GREATEST(
               0,
-                CEIL(p."rate_per_minute" / 60.0) - CEIL(
-                  (
-                    GREATEST(
-                      CASE
-                        WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-                          60.0 / NULLIF(
+                CEIL(p."rate_per_minute" / 60.0)
+                  - CEIL(
+                    (
+                      GREATEST(
+                        CASE
+                          WHEN b.free_at
+                            > extract(epoch FROM statement_timestamp())::float8
+                              + (CEIL(p."rate_per_minute" / 60.0) + 1)
+                                * (
+                                  60.0
+                                    / NULLIF(
+                                      CASE
+                                        WHEN p."rate_per_minute"
+                                          > 60
+                                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                                        ELSE p."rate_per_minute"
+                                        END,
+                                        0
+                                    )
+                                )::float8
+                            THEN 0
+                          ELSE COALESCE(b.free_at, 0)
+                          END,
+                          extract(epoch FROM statement_timestamp())::float8
+                      )
+                        - extract(epoch FROM statement_timestamp())::float8
+                    )
+                      / (
+                        60.0
+                          / NULLIF(
                             CASE
-                              WHEN p."rate_per_minute" > 60
+                              WHEN p."rate_per_minute"
+                                > 60
                                 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
                               ELSE p."rate_per_minute"
                               END,
                               0
                           )
-                        )::float8
-                          THEN 0
-                        ELSE COALESCE(b.free_at, 0)
-                        END,
-                        extract(epoch FROM statement_timestamp())::float8
-                    ) - extract(epoch FROM statement_timestamp())::float8
-                  ) / (
-                    60.0 / NULLIF(
-                      CASE
-                        WHEN p."rate_per_minute" > 60
-                          THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-                        ELSE p."rate_per_minute"
-                        END,
-                        0
-                    )
-                  )::float8
-                )
+                      )::float8
+                  )
             )
             END
       )
@@ -2223,7 +2445,10 @@ FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
 WHERE b.pool = ANY ($1::text[]);
 
 -- deliver: claim groups from the cursor, limited 1, step 3: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -2259,7 +2484,7 @@ SELECT (c.g)::text, c.kind FROM (
                 AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
             )
           END AS ok
-          FROM "dispatch_jobs" AS t
+      FROM "dispatch_jobs" AS t
     
     WHERE (
       (
@@ -2277,7 +2502,10 @@ SELECT (c.g)::text, c.kind FROM (
       AND t."group_key" > ($2::text)::text
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."group_key" AS g,
       CASE
@@ -2311,7 +2539,7 @@ SELECT (c.g)::text, c.kind FROM (
               AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))
           )
         END AS ok
-        FROM "dispatch_jobs" AS t
+    FROM "dispatch_jobs" AS t
     WHERE (
       (
         (t."status" = 'QUEUED')
@@ -2343,7 +2571,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($5)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $4 * 4 LIMIT $5) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(
       hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)
     )
@@ -2402,10 +2633,18 @@ LIMIT $4 + 1;
 
 -- deliver: claim groups from the cursor, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
 WITH picked AS MATERIALIZED (
-SELECT r.k, g.place, r.ord, r.pool
+SELECT
+  r.k,
+  g.place,
+  r.ord,
+  r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord, y.pool FROM (
+  SELECT
+    y.k,
+    y.ord,
+    y.pool
+  FROM (
     SELECT
       t."id" AS k,
       (t."dispatch_pool_id")::text AS pool,
@@ -2473,13 +2712,21 @@ WHERE (
 ) IS NULL
 ORDER BY g.place, r.ord LIMIT $4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
@@ -2493,20 +2740,32 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
   )
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -2601,36 +2860,43 @@ ORDER BY p.place, p.ord;
 -- deliver: claim groups from the cursor, limited 1, step 5: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = GREATEST(
   CASE
-    WHEN b.free_at > extract(epoch FROM statement_timestamp())::float8 + (CEIL(p."rate_per_minute" / 60.0) + 1) * (
-      60.0 / NULLIF(
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-          ELSE p."rate_per_minute"
-          END,
-          0
-      )
-    )::float8
+    WHEN b.free_at
+      > extract(epoch FROM statement_timestamp())::float8
+        + (CEIL(p."rate_per_minute" / 60.0) + 1)
+          * (
+            60.0
+              / NULLIF(
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+                  ELSE p."rate_per_minute"
+                  END,
+                  0
+              )
+          )::float8
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     extract(epoch FROM statement_timestamp())::float8
-) + x.n * (
-  60.0 / NULLIF(
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
-      ELSE p."rate_per_minute"
-      END,
-      0
-  )
-)::float8
+)
+  + x.n
+    * (
+      60.0
+        / NULLIF(
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0)
+            ELSE p."rate_per_minute"
+            END,
+            0
+        )
+    )::float8
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" = ANY (($1::text[])::varchar[])
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" = ANY (($1::text[])::varchar[])
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
@@ -3110,7 +3376,9 @@ RETURNING (t."id")::text;
 -- deliver: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
 UPDATE "dispatch_jobs" AS t SET
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -3124,7 +3392,10 @@ WHERE t."id" = v."id"
     AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
     AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
-RETURNING (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text;
+RETURNING
+  (t."id")::text,
+  (t."last_attempt_at")::text,
+  (t."attempt_count")::text;
 
 -- deliver: stamp: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
@@ -3249,8 +3520,15 @@ FROM moved AS t;
 
 -- deliver: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'dispatch_jobs/deliver', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'dispatch_jobs/deliver',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- deliver: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -3293,15 +3571,17 @@ SELECT
         (
           (
             (
-              (
-                floor(extract(epoch FROM now()) * 1000)::bigint
-              ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+              (floor(extract(epoch FROM now()) * 1000)::bigint)
+                - 1577836800000
+                + ((row_number() OVER ()) >> 12)
             )
-              * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-              * 4096 + ((row_number() OVER ()) & 4095)
+              * 4194304
+              + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+              + ((row_number() OVER ()) & 4095)
           ) >> 60
         ) & 31 AS INTEGER
-      ) + 1,
+      )
+        + 1,
       1
   )
     || substr(
@@ -3310,15 +3590,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 55
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3327,15 +3609,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 50
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3344,15 +3628,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 45
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3361,15 +3647,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 40
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3378,15 +3666,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 35
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3395,15 +3685,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 30
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3412,15 +3704,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 25
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3429,15 +3723,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 20
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3446,15 +3742,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 15
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3463,15 +3761,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 10
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3480,15 +3780,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 5
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3497,15 +3799,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 0
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     ),
   t."id",
@@ -3522,8 +3826,15 @@ FROM moved AS t;
 
 -- deliver: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'dispatch_jobs/deliver', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'dispatch_jobs/deliver',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- deliver: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -3566,15 +3877,17 @@ SELECT
         (
           (
             (
-              (
-                floor(extract(epoch FROM now()) * 1000)::bigint
-              ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+              (floor(extract(epoch FROM now()) * 1000)::bigint)
+                - 1577836800000
+                + ((row_number() OVER ()) >> 12)
             )
-              * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-              * 4096 + ((row_number() OVER ()) & 4095)
+              * 4194304
+              + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+              + ((row_number() OVER ()) & 4095)
           ) >> 60
         ) & 31 AS INTEGER
-      ) + 1,
+      )
+        + 1,
       1
   )
     || substr(
@@ -3583,15 +3896,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 55
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3600,15 +3915,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 50
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3617,15 +3934,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 45
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3634,15 +3953,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 40
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3651,15 +3972,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 35
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3668,15 +3991,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 30
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3685,15 +4010,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 25
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3702,15 +4029,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 20
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3719,15 +4048,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 15
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3736,15 +4067,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 10
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3753,15 +4086,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 5
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -3770,15 +4105,17 @@ SELECT
           (
             (
               (
-                (
-                  floor(extract(epoch FROM now()) * 1000)::bigint
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (floor(extract(epoch FROM now()) * 1000)::bigint)
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 0
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     ),
   t."id",
@@ -3914,12 +4251,13 @@ SELECT a.w
   FROM (
     SELECT (
       COALESCE(
-        0 - (
-          CASE
-            WHEN isfinite(t."next_attempt_at")
-              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-            END
-        ),
+        0
+          - (
+            CASE
+              WHEN isfinite(t."next_attempt_at")
+                THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+              END
+          ),
           0
       )
     )::bigint AS w
@@ -3936,12 +4274,13 @@ UNION ALL
 SELECT b.w
   FROM (
     SELECT (
-      0 - (
-        CASE
-          WHEN isfinite(t."next_attempt_at")
-            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-          END
-      )
+      0
+        - (
+          CASE
+            WHEN isfinite(t."next_attempt_at")
+              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+            END
+        )
     )::bigint AS w
   
 FROM "dispatch_jobs" AS t
@@ -3968,7 +4307,8 @@ SELECT (
                     THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
                   END
             )
-          )::float8 / 1000000
+          )::float8
+            / 1000000
             FROM "dispatch_jobs" AS t
             WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
             AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -3991,7 +4331,8 @@ SELECT (
                       THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
                     END
               )
-            )::float8 / 1000000
+            )::float8
+              / 1000000
               FROM "dispatch_jobs" AS t
               WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
               AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -4013,7 +4354,8 @@ SELECT (
           WHEN isfinite(t."last_attempt_at")
             THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "dispatch_jobs" AS t
         WHERE t."status" = 'IN_PROGRESS'
         ORDER BY t."last_attempt_at"
@@ -4462,7 +4804,10 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" ("
 
 -- deliver, with a queue: claim by key: [Ids, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  COALESCE(t."next_attempt_at", '-infinity') AS o0,
+  t."id" AS o1
 FROM "dispatch_jobs" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND (
@@ -4481,12 +4826,16 @@ moved AS (
 UPDATE "dispatch_jobs" AS t SET
   "status" = 'IN_PROGRESS',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -4617,7 +4966,9 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET
+  "queued_at" = now(),
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::text
@@ -4638,7 +4989,9 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET
+  "queued_at" = now(),
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::text
@@ -4660,7 +5013,9 @@ ORDER BY t."queued_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET
+  "queued_at" = now(),
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::text
@@ -4696,7 +5051,9 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
 FOR UPDATE),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "queued_at" = NULL, "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET
+  "queued_at" = NULL,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::text

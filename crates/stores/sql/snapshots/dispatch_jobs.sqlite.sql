@@ -293,7 +293,8 @@ WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" 
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -333,9 +334,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -352,9 +353,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -362,7 +363,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -373,9 +375,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -383,7 +385,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -394,9 +397,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -413,9 +416,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -423,7 +426,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -434,9 +438,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -444,7 +448,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -489,14 +494,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -578,7 +585,8 @@ SELECT (
         AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
         ELSE 'f'
         END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    ) > r.s
+    )
+      > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
@@ -617,7 +625,8 @@ SELECT *
           AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
           ELSE 'f'
           END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-      ) > ?1
+      )
+        > ?1
       ORDER BY (
         CASE
           WHEN t."group_key" IS NOT NULL
@@ -647,7 +656,8 @@ SELECT (
         AND t."mode" NOT IN ('IMMEDIATE') THEN 'o'
         ELSE 'f'
         END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')
-    ) > r.s
+    )
+      > r.s
     ORDER BY (
       CASE
         WHEN t."group_key" IS NOT NULL
@@ -708,7 +718,8 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -749,9 +760,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -768,9 +779,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -778,7 +789,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -789,9 +801,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -799,7 +811,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -810,9 +823,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -829,9 +842,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -839,7 +852,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -850,9 +864,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -860,7 +874,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -905,14 +920,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -963,12 +980,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE max(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -976,38 +994,120 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE max(
               0,
-                ((p."rate_per_minute" + 59) / 60) - (
-                  CAST((max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) AS INTEGER) + (
-                    (max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) > CAST(
+                ((p."rate_per_minute" + 59) / 60)
+                  - (
+                    CAST(
                       (
                         max(
                           CASE
-                            WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-                              60.0 / (
-                                CASE
-                                  WHEN p."rate_per_minute" > 60
-                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                                  ELSE p."rate_per_minute"
-                                  END
-                              )
-                            )
+                            WHEN b.free_at
+                              > ((julianday('now') - 2440587.5) * 86400.0)
+                                + (((p."rate_per_minute" + 59) / 60) + 1)
+                                  * (
+                                    60.0
+                                      / (
+                                        CASE
+                                          WHEN p."rate_per_minute"
+                                            > 60
+                                            THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                          ELSE p."rate_per_minute"
+                                          END
+                                      )
+                                  )
                               THEN 0
                             ELSE COALESCE(b.free_at, 0)
                             END,
                             ((julianday('now') - 2440587.5) * 86400.0)
-                        ) - ((julianday('now') - 2440587.5) * 86400.0)
-                      ) / (
-                        60.0 / (
-                          CASE
-                            WHEN p."rate_per_minute" > 60
-                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                            ELSE p."rate_per_minute"
-                            END
                         )
-                      ) AS INTEGER
+                          - ((julianday('now') - 2440587.5) * 86400.0)
+                      )
+                        / (
+                          60.0
+                            / (
+                              CASE
+                                WHEN p."rate_per_minute"
+                                  > 60
+                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                ELSE p."rate_per_minute"
+                                END
+                            )
+                        ) AS INTEGER
                     )
+                      + (
+                        (
+                          max(
+                            CASE
+                              WHEN b.free_at
+                                > ((julianday('now') - 2440587.5) * 86400.0)
+                                  + (((p."rate_per_minute" + 59) / 60) + 1)
+                                    * (
+                                      60.0
+                                        / (
+                                          CASE
+                                            WHEN p."rate_per_minute"
+                                              > 60
+                                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                            ELSE p."rate_per_minute"
+                                            END
+                                        )
+                                    )
+                                THEN 0
+                              ELSE COALESCE(b.free_at, 0)
+                              END,
+                              ((julianday('now') - 2440587.5) * 86400.0)
+                          )
+                            - ((julianday('now') - 2440587.5) * 86400.0)
+                        )
+                          / (
+                            60.0
+                              / (
+                                CASE
+                                  WHEN p."rate_per_minute"
+                                    > 60
+                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                  ELSE p."rate_per_minute"
+                                  END
+                              )
+                          )
+                          > CAST(
+                            (
+                              max(
+                                CASE
+                                  WHEN b.free_at
+                                    > ((julianday('now') - 2440587.5) * 86400.0)
+                                      + (((p."rate_per_minute" + 59) / 60) + 1)
+                                        * (
+                                          60.0
+                                            / (
+                                              CASE
+                                                WHEN p."rate_per_minute"
+                                                  > 60
+                                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                                ELSE p."rate_per_minute"
+                                                END
+                                            )
+                                        )
+                                    THEN 0
+                                  ELSE COALESCE(b.free_at, 0)
+                                  END,
+                                  ((julianday('now') - 2440587.5) * 86400.0)
+                              )
+                                - ((julianday('now') - 2440587.5) * 86400.0)
+                            )
+                              / (
+                                60.0
+                                  / (
+                                    CASE
+                                      WHEN p."rate_per_minute"
+                                        > 60
+                                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                      ELSE p."rate_per_minute"
+                                      END
+                                  )
+                              ) AS INTEGER
+                          )
+                      )
                   )
-                )
             )
             END
       )
@@ -1015,32 +1115,44 @@ SELECT
   ),
   CAST(
     CASE
-      WHEN p."rate_per_minute" > 0
+      WHEN p."rate_per_minute"
+        > 0
         THEN max(
           0,
             (
               CASE
-                WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-                  60.0 / (
-                    CASE
-                      WHEN p."rate_per_minute" > 60
-                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                      ELSE p."rate_per_minute"
-                      END
-                  )
-                )
+                WHEN b.free_at
+                  > ((julianday('now') - 2440587.5) * 86400.0)
+                    + (((p."rate_per_minute" + 59) / 60) + 1)
+                      * (
+                        60.0
+                          / (
+                            CASE
+                              WHEN p."rate_per_minute"
+                                > 60
+                                THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                              ELSE p."rate_per_minute"
+                              END
+                          )
+                      )
                   THEN 0
                 ELSE COALESCE(b.free_at, 0)
-                END - ((julianday('now') - 2440587.5) * 86400.0) - (((p."rate_per_minute" + 59) / 60) - 1) * (
-                  60.0 / (
-                    CASE
-                      WHEN p."rate_per_minute" > 60
-                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                      ELSE p."rate_per_minute"
-                      END
-                  )
-                )
-            ) * 1000000
+                END
+                  - ((julianday('now') - 2440587.5) * 86400.0)
+                  - (((p."rate_per_minute" + 59) / 60) - 1)
+                    * (
+                      60.0
+                        / (
+                          CASE
+                            WHEN p."rate_per_minute"
+                              > 60
+                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                            ELSE p."rate_per_minute"
+                            END
+                        )
+                    )
+            )
+              * 1000000
         )
       ELSE 0
       END AS INTEGER
@@ -1067,12 +1179,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE max(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -1080,38 +1193,120 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE max(
               0,
-                ((p."rate_per_minute" + 59) / 60) - (
-                  CAST((max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) AS INTEGER) + (
-                    (max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) > CAST(
+                ((p."rate_per_minute" + 59) / 60)
+                  - (
+                    CAST(
                       (
                         max(
                           CASE
-                            WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-                              60.0 / (
-                                CASE
-                                  WHEN p."rate_per_minute" > 60
-                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                                  ELSE p."rate_per_minute"
-                                  END
-                              )
-                            )
+                            WHEN b.free_at
+                              > ((julianday('now') - 2440587.5) * 86400.0)
+                                + (((p."rate_per_minute" + 59) / 60) + 1)
+                                  * (
+                                    60.0
+                                      / (
+                                        CASE
+                                          WHEN p."rate_per_minute"
+                                            > 60
+                                            THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                          ELSE p."rate_per_minute"
+                                          END
+                                      )
+                                  )
                               THEN 0
                             ELSE COALESCE(b.free_at, 0)
                             END,
                             ((julianday('now') - 2440587.5) * 86400.0)
-                        ) - ((julianday('now') - 2440587.5) * 86400.0)
-                      ) / (
-                        60.0 / (
-                          CASE
-                            WHEN p."rate_per_minute" > 60
-                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                            ELSE p."rate_per_minute"
-                            END
                         )
-                      ) AS INTEGER
+                          - ((julianday('now') - 2440587.5) * 86400.0)
+                      )
+                        / (
+                          60.0
+                            / (
+                              CASE
+                                WHEN p."rate_per_minute"
+                                  > 60
+                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                ELSE p."rate_per_minute"
+                                END
+                            )
+                        ) AS INTEGER
                     )
+                      + (
+                        (
+                          max(
+                            CASE
+                              WHEN b.free_at
+                                > ((julianday('now') - 2440587.5) * 86400.0)
+                                  + (((p."rate_per_minute" + 59) / 60) + 1)
+                                    * (
+                                      60.0
+                                        / (
+                                          CASE
+                                            WHEN p."rate_per_minute"
+                                              > 60
+                                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                            ELSE p."rate_per_minute"
+                                            END
+                                        )
+                                    )
+                                THEN 0
+                              ELSE COALESCE(b.free_at, 0)
+                              END,
+                              ((julianday('now') - 2440587.5) * 86400.0)
+                          )
+                            - ((julianday('now') - 2440587.5) * 86400.0)
+                        )
+                          / (
+                            60.0
+                              / (
+                                CASE
+                                  WHEN p."rate_per_minute"
+                                    > 60
+                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                  ELSE p."rate_per_minute"
+                                  END
+                              )
+                          )
+                          > CAST(
+                            (
+                              max(
+                                CASE
+                                  WHEN b.free_at
+                                    > ((julianday('now') - 2440587.5) * 86400.0)
+                                      + (((p."rate_per_minute" + 59) / 60) + 1)
+                                        * (
+                                          60.0
+                                            / (
+                                              CASE
+                                                WHEN p."rate_per_minute"
+                                                  > 60
+                                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                                ELSE p."rate_per_minute"
+                                                END
+                                            )
+                                        )
+                                    THEN 0
+                                  ELSE COALESCE(b.free_at, 0)
+                                  END,
+                                  ((julianday('now') - 2440587.5) * 86400.0)
+                              )
+                                - ((julianday('now') - 2440587.5) * 86400.0)
+                            )
+                              / (
+                                60.0
+                                  / (
+                                    CASE
+                                      WHEN p."rate_per_minute"
+                                        > 60
+                                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                      ELSE p."rate_per_minute"
+                                      END
+                                  )
+                              ) AS INTEGER
+                          )
+                      )
                   )
-                )
             )
             END
       )
@@ -1164,7 +1359,8 @@ FROM json_each(?1) AS j CROSS JOIN "dispatch_jobs" AS t ON t."id" IN (
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -1205,9 +1401,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1224,9 +1420,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1234,7 +1430,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1245,9 +1442,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1255,7 +1452,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1266,9 +1464,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1285,9 +1483,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1295,7 +1493,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1306,9 +1505,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1316,7 +1515,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1361,14 +1561,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -1409,63 +1611,75 @@ RETURNING
 -- deliver: claim shares of limited pools, step 5: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = max(
   CASE
-    WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-      60.0 / (
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-          ELSE p."rate_per_minute"
-          END
-      )
-    )
+    WHEN b.free_at
+      > ((julianday('now') - 2440587.5) * 86400.0)
+        + (((p."rate_per_minute" + 59) / 60) + 1)
+          * (
+            60.0
+              / (
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                  ELSE p."rate_per_minute"
+                  END
+              )
+          )
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     ((julianday('now') - 2440587.5) * 86400.0)
-) + x.n * (
-  60.0 / (
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-      ELSE p."rate_per_minute"
-      END
-  )
 )
+  + x.n
+    * (
+      60.0
+        / (
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+            ELSE p."rate_per_minute"
+            END
+        )
+    )
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
 -- deliver: refund: [Ids] -> Nothing
-UPDATE postrider_pools AS b SET free_at = b.free_at - x.n * (
-  60.0 / (
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-      ELSE p."rate_per_minute"
-      END
-  )
-)
+UPDATE postrider_pools AS b SET free_at = b.free_at
+  - x.n
+    * (
+      60.0
+        / (
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+            ELSE p."rate_per_minute"
+            END
+        )
+    )
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
 -- deliver: claim groups from the start 1: [Open, Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -1479,7 +1693,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -1530,7 +1745,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -1554,7 +1770,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
       AND t."group_key" IS NOT NULL
@@ -1571,7 +1790,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -1586,7 +1806,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?2) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."group_key")
         FROM "dispatch_jobs" AS t
@@ -1632,7 +1855,12 @@ WHERE s.g IS NOT NULL;
 
 -- deliver: claim groups from the start 2, step 1: [Open, Groups, Run, Limit, Permits] -> Keys
 WITH picked AS MATERIALIZED (
-SELECT y.k, y.place, y.ord, y.pool FROM (
+SELECT
+  y.k,
+  y.place,
+  y.ord,
+  y.pool
+FROM (
   SELECT
     CAST(t."id" AS TEXT) AS k,
     CAST(t."dispatch_pool_id" AS TEXT) AS pool,
@@ -1650,7 +1878,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -1705,7 +1934,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -1749,13 +1979,21 @@ WHERE (
 WHERE y.ok
 ORDER BY y.place, y.ord LIMIT ?4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
@@ -1772,9 +2010,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1791,9 +2029,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1801,7 +2039,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1812,9 +2051,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -1822,7 +2061,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1833,9 +2073,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1852,9 +2092,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1862,7 +2102,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1873,9 +2114,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -1883,7 +2124,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1928,14 +2170,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -1974,7 +2218,9 @@ RETURNING
   CASE WHEN length(CAST("target_url" AS BLOB)) <= 65536 THEN "target_url" END;
 
 -- deliver: claim groups from the cursor 1: [Open, Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -1988,7 +2234,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -2039,7 +2286,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -2063,7 +2311,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
       AND t."group_key" IS NOT NULL
@@ -2080,7 +2331,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -2095,7 +2347,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?2) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."group_key")
         FROM "dispatch_jobs" AS t
@@ -2142,7 +2397,12 @@ WHERE s.g IS NOT NULL;
 
 -- deliver: claim groups from the cursor 2, step 1: [Open, Groups, Run, Limit, Permits] -> Keys
 WITH picked AS MATERIALIZED (
-SELECT y.k, y.place, y.ord, y.pool FROM (
+SELECT
+  y.k,
+  y.place,
+  y.ord,
+  y.pool
+FROM (
   SELECT
     CAST(t."id" AS TEXT) AS k,
     CAST(t."dispatch_pool_id" AS TEXT) AS pool,
@@ -2160,7 +2420,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -2215,7 +2476,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -2259,13 +2521,21 @@ WHERE (
 WHERE y.ok
 ORDER BY y.place, y.ord LIMIT ?4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
@@ -2282,9 +2552,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2301,9 +2571,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2311,7 +2581,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -2322,9 +2593,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2332,7 +2603,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -2343,9 +2615,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2362,9 +2634,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2372,7 +2644,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -2383,9 +2656,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2393,7 +2666,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -2438,14 +2712,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -2484,7 +2760,9 @@ RETURNING
   CASE WHEN length(CAST("target_url" AS BLOB)) <= 65536 THEN "target_url" END;
 
 -- deliver: claim groups from the start, limited 1: [Open, Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -2498,7 +2776,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -2549,7 +2828,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -2573,7 +2853,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
       AND t."group_key" IS NOT NULL
@@ -2590,7 +2873,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -2605,7 +2889,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?2) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."group_key")
         FROM "dispatch_jobs" AS t
@@ -2664,12 +2951,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE max(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -2677,38 +2965,120 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE max(
               0,
-                ((p."rate_per_minute" + 59) / 60) - (
-                  CAST((max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) AS INTEGER) + (
-                    (max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) > CAST(
+                ((p."rate_per_minute" + 59) / 60)
+                  - (
+                    CAST(
                       (
                         max(
                           CASE
-                            WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-                              60.0 / (
-                                CASE
-                                  WHEN p."rate_per_minute" > 60
-                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                                  ELSE p."rate_per_minute"
-                                  END
-                              )
-                            )
+                            WHEN b.free_at
+                              > ((julianday('now') - 2440587.5) * 86400.0)
+                                + (((p."rate_per_minute" + 59) / 60) + 1)
+                                  * (
+                                    60.0
+                                      / (
+                                        CASE
+                                          WHEN p."rate_per_minute"
+                                            > 60
+                                            THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                          ELSE p."rate_per_minute"
+                                          END
+                                      )
+                                  )
                               THEN 0
                             ELSE COALESCE(b.free_at, 0)
                             END,
                             ((julianday('now') - 2440587.5) * 86400.0)
-                        ) - ((julianday('now') - 2440587.5) * 86400.0)
-                      ) / (
-                        60.0 / (
-                          CASE
-                            WHEN p."rate_per_minute" > 60
-                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                            ELSE p."rate_per_minute"
-                            END
                         )
-                      ) AS INTEGER
+                          - ((julianday('now') - 2440587.5) * 86400.0)
+                      )
+                        / (
+                          60.0
+                            / (
+                              CASE
+                                WHEN p."rate_per_minute"
+                                  > 60
+                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                ELSE p."rate_per_minute"
+                                END
+                            )
+                        ) AS INTEGER
                     )
+                      + (
+                        (
+                          max(
+                            CASE
+                              WHEN b.free_at
+                                > ((julianday('now') - 2440587.5) * 86400.0)
+                                  + (((p."rate_per_minute" + 59) / 60) + 1)
+                                    * (
+                                      60.0
+                                        / (
+                                          CASE
+                                            WHEN p."rate_per_minute"
+                                              > 60
+                                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                            ELSE p."rate_per_minute"
+                                            END
+                                        )
+                                    )
+                                THEN 0
+                              ELSE COALESCE(b.free_at, 0)
+                              END,
+                              ((julianday('now') - 2440587.5) * 86400.0)
+                          )
+                            - ((julianday('now') - 2440587.5) * 86400.0)
+                        )
+                          / (
+                            60.0
+                              / (
+                                CASE
+                                  WHEN p."rate_per_minute"
+                                    > 60
+                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                  ELSE p."rate_per_minute"
+                                  END
+                              )
+                          )
+                          > CAST(
+                            (
+                              max(
+                                CASE
+                                  WHEN b.free_at
+                                    > ((julianday('now') - 2440587.5) * 86400.0)
+                                      + (((p."rate_per_minute" + 59) / 60) + 1)
+                                        * (
+                                          60.0
+                                            / (
+                                              CASE
+                                                WHEN p."rate_per_minute"
+                                                  > 60
+                                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                                ELSE p."rate_per_minute"
+                                                END
+                                            )
+                                        )
+                                    THEN 0
+                                  ELSE COALESCE(b.free_at, 0)
+                                  END,
+                                  ((julianday('now') - 2440587.5) * 86400.0)
+                              )
+                                - ((julianday('now') - 2440587.5) * 86400.0)
+                            )
+                              / (
+                                60.0
+                                  / (
+                                    CASE
+                                      WHEN p."rate_per_minute"
+                                        > 60
+                                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                      ELSE p."rate_per_minute"
+                                      END
+                                  )
+                              ) AS INTEGER
+                          )
+                      )
                   )
-                )
             )
             END
       )
@@ -2719,7 +3089,12 @@ WHERE b.pool IN (SELECT value FROM json_each(?1));
 
 -- deliver: claim groups from the start, limited 2, step 3: [Open, Groups, Run, Limit, Permits] -> Keys
 WITH picked AS MATERIALIZED (
-SELECT y.k, y.place, y.ord, y.pool FROM (
+SELECT
+  y.k,
+  y.place,
+  y.ord,
+  y.pool
+FROM (
   SELECT
     CAST(t."id" AS TEXT) AS k,
     CAST(t."dispatch_pool_id" AS TEXT) AS pool,
@@ -2737,7 +3112,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -2792,7 +3168,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -2836,13 +3213,21 @@ WHERE (
 WHERE y.ok
 ORDER BY y.place, y.ord LIMIT ?4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
@@ -2859,9 +3244,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2878,9 +3263,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2888,7 +3273,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -2899,9 +3285,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -2909,7 +3295,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -2920,9 +3307,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2939,9 +3326,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2949,7 +3336,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -2960,9 +3348,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -2970,7 +3358,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3015,14 +3404,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -3063,41 +3454,50 @@ RETURNING
 -- deliver: claim groups from the start, limited 2, step 5: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = max(
   CASE
-    WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-      60.0 / (
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-          ELSE p."rate_per_minute"
-          END
-      )
-    )
+    WHEN b.free_at
+      > ((julianday('now') - 2440587.5) * 86400.0)
+        + (((p."rate_per_minute" + 59) / 60) + 1)
+          * (
+            60.0
+              / (
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                  ELSE p."rate_per_minute"
+                  END
+              )
+          )
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     ((julianday('now') - 2440587.5) * 86400.0)
-) + x.n * (
-  60.0 / (
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-      ELSE p."rate_per_minute"
-      END
-  )
 )
+  + x.n
+    * (
+      60.0
+        / (
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+            ELSE p."rate_per_minute"
+            END
+        )
+    )
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
 WHERE b.pool = x.pool;
 
 -- deliver: claim groups from the cursor, limited 1: [Open, Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -3111,7 +3511,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -3162,7 +3563,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -3186,7 +3588,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
     WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
       AND t."group_key" IS NOT NULL
@@ -3203,7 +3608,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -3218,7 +3624,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?2) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."group_key")
         FROM "dispatch_jobs" AS t
@@ -3278,12 +3687,13 @@ SELECT
             WHEN p."concurrency" IS NULL THEN 1000000
             ELSE max(
               0,
-                p."concurrency" - (
-                  SELECT count(*)
-                    FROM "dispatch_jobs" AS t
-                    WHERE t."status" = 'IN_PROGRESS'
-                    AND t."dispatch_pool_id" = p."id"
-                )
+                p."concurrency"
+                  - (
+                    SELECT count(*)
+                      FROM "dispatch_jobs" AS t
+                      WHERE t."status" = 'IN_PROGRESS'
+                      AND t."dispatch_pool_id" = p."id"
+                  )
             )
             END,
           CASE
@@ -3291,38 +3701,120 @@ SELECT
             WHEN p."rate_per_minute" <= 0 THEN 0
             ELSE max(
               0,
-                ((p."rate_per_minute" + 59) / 60) - (
-                  CAST((max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) AS INTEGER) + (
-                    (max(CASE WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) THEN 0 ELSE COALESCE(b.free_at, 0) END, ((julianday('now') - 2440587.5) * 86400.0)) - ((julianday('now') - 2440587.5) * 86400.0)) / (60.0 / (CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60) ELSE p."rate_per_minute" END)) > CAST(
+                ((p."rate_per_minute" + 59) / 60)
+                  - (
+                    CAST(
                       (
                         max(
                           CASE
-                            WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-                              60.0 / (
-                                CASE
-                                  WHEN p."rate_per_minute" > 60
-                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                                  ELSE p."rate_per_minute"
-                                  END
-                              )
-                            )
+                            WHEN b.free_at
+                              > ((julianday('now') - 2440587.5) * 86400.0)
+                                + (((p."rate_per_minute" + 59) / 60) + 1)
+                                  * (
+                                    60.0
+                                      / (
+                                        CASE
+                                          WHEN p."rate_per_minute"
+                                            > 60
+                                            THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                          ELSE p."rate_per_minute"
+                                          END
+                                      )
+                                  )
                               THEN 0
                             ELSE COALESCE(b.free_at, 0)
                             END,
                             ((julianday('now') - 2440587.5) * 86400.0)
-                        ) - ((julianday('now') - 2440587.5) * 86400.0)
-                      ) / (
-                        60.0 / (
-                          CASE
-                            WHEN p."rate_per_minute" > 60
-                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-                            ELSE p."rate_per_minute"
-                            END
                         )
-                      ) AS INTEGER
+                          - ((julianday('now') - 2440587.5) * 86400.0)
+                      )
+                        / (
+                          60.0
+                            / (
+                              CASE
+                                WHEN p."rate_per_minute"
+                                  > 60
+                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                ELSE p."rate_per_minute"
+                                END
+                            )
+                        ) AS INTEGER
                     )
+                      + (
+                        (
+                          max(
+                            CASE
+                              WHEN b.free_at
+                                > ((julianday('now') - 2440587.5) * 86400.0)
+                                  + (((p."rate_per_minute" + 59) / 60) + 1)
+                                    * (
+                                      60.0
+                                        / (
+                                          CASE
+                                            WHEN p."rate_per_minute"
+                                              > 60
+                                              THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                            ELSE p."rate_per_minute"
+                                            END
+                                        )
+                                    )
+                                THEN 0
+                              ELSE COALESCE(b.free_at, 0)
+                              END,
+                              ((julianday('now') - 2440587.5) * 86400.0)
+                          )
+                            - ((julianday('now') - 2440587.5) * 86400.0)
+                        )
+                          / (
+                            60.0
+                              / (
+                                CASE
+                                  WHEN p."rate_per_minute"
+                                    > 60
+                                    THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                  ELSE p."rate_per_minute"
+                                  END
+                              )
+                          )
+                          > CAST(
+                            (
+                              max(
+                                CASE
+                                  WHEN b.free_at
+                                    > ((julianday('now') - 2440587.5) * 86400.0)
+                                      + (((p."rate_per_minute" + 59) / 60) + 1)
+                                        * (
+                                          60.0
+                                            / (
+                                              CASE
+                                                WHEN p."rate_per_minute"
+                                                  > 60
+                                                  THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                                ELSE p."rate_per_minute"
+                                                END
+                                            )
+                                        )
+                                    THEN 0
+                                  ELSE COALESCE(b.free_at, 0)
+                                  END,
+                                  ((julianday('now') - 2440587.5) * 86400.0)
+                              )
+                                - ((julianday('now') - 2440587.5) * 86400.0)
+                            )
+                              / (
+                                60.0
+                                  / (
+                                    CASE
+                                      WHEN p."rate_per_minute"
+                                        > 60
+                                        THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                                      ELSE p."rate_per_minute"
+                                      END
+                                  )
+                              ) AS INTEGER
+                          )
+                      )
                   )
-                )
             )
             END
       )
@@ -3333,7 +3825,12 @@ WHERE b.pool IN (SELECT value FROM json_each(?1));
 
 -- deliver: claim groups from the cursor, limited 2, step 3: [Open, Groups, Run, Limit, Permits] -> Keys
 WITH picked AS MATERIALIZED (
-SELECT y.k, y.place, y.ord, y.pool FROM (
+SELECT
+  y.k,
+  y.place,
+  y.ord,
+  y.pool
+FROM (
   SELECT
     CAST(t."id" AS TEXT) AS k,
     CAST(t."dispatch_pool_id" AS TEXT) AS pool,
@@ -3351,7 +3848,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END,
                   0
-              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                + 0
               AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               AND (
                 t."expires_at" IS NULL
@@ -3406,7 +3904,8 @@ SELECT y.k, y.place, y.ord, y.pool FROM (
                     ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END,
                     0
-                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+                ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+                  + 0
                   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
               ) IS NOT TRUE
           )
@@ -3450,13 +3949,21 @@ WHERE (
 WHERE y.ok
 ORDER BY y.place, y.ord LIMIT ?4),
 pick AS MATERIALIZED (
-SELECT z.k, z.place, z.ord FROM (
+SELECT
+  z.k,
+  z.place,
+  z.ord
+FROM (
   SELECT
     y.k,
     y.place,
     y.ord,
-    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
-    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    min(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok
+  FROM (
+    SELECT
+      p.*,
+      q.n,
+      row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
     FROM picked AS p
       LEFT
       JOIN (SELECT value->>'p' AS p, value->>'n' AS n FROM json_each(?5)) AS q ON q.p = p.pool) AS y) AS z
@@ -3473,9 +3980,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -3492,9 +3999,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -3502,7 +4009,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -3513,9 +4021,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -3523,7 +4031,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3534,9 +4043,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -3553,9 +4062,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -3563,7 +4072,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -3574,9 +4084,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -3584,7 +4094,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3629,14 +4140,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -3677,34 +4190,41 @@ RETURNING
 -- deliver: claim groups from the cursor, limited 2, step 5: [Held] -> Nothing
 UPDATE postrider_pools AS b SET free_at = max(
   CASE
-    WHEN b.free_at > ((julianday('now') - 2440587.5) * 86400.0) + (((p."rate_per_minute" + 59) / 60) + 1) * (
-      60.0 / (
-        CASE
-          WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-          ELSE p."rate_per_minute"
-          END
-      )
-    )
+    WHEN b.free_at
+      > ((julianday('now') - 2440587.5) * 86400.0)
+        + (((p."rate_per_minute" + 59) / 60) + 1)
+          * (
+            60.0
+              / (
+                CASE
+                  WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+                  ELSE p."rate_per_minute"
+                  END
+              )
+          )
       THEN 0
     ELSE COALESCE(b.free_at, 0)
     END,
     ((julianday('now') - 2440587.5) * 86400.0)
-) + x.n * (
-  60.0 / (
-    CASE
-      WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
-      ELSE p."rate_per_minute"
-      END
-  )
 )
+  + x.n
+    * (
+      60.0
+        / (
+          CASE
+            WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - ((p."rate_per_minute" + 59) / 60)
+            ELSE p."rate_per_minute"
+            END
+        )
+    )
 FROM (
   SELECT
     t."dispatch_pool_id" AS pool,
     count(*) AS n
-      FROM "dispatch_jobs" AS t
-      WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-      AND t."dispatch_pool_id" IS NOT NULL
-      GROUP BY t."dispatch_pool_id"
+  FROM "dispatch_jobs" AS t
+    WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+    AND t."dispatch_pool_id" IS NOT NULL
+    GROUP BY t."dispatch_pool_id"
 ) AS x
   JOIN "dispatch_pools" AS p ON p."id" = x.pool
   AND p."rate_per_minute" > 0
@@ -3778,7 +4298,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'o_duration_ms' AS "o_duration_ms" FROM json_each(?1)
+    value->>'o_duration_ms' AS "o_duration_ms"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -3858,7 +4379,8 @@ FROM "dispatch_jobs" AS t
       value->>'reason' AS "reason",
       value->>'o_trace' AS "o_trace",
       value->>'o_class' AS "o_class",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -3869,26 +4391,28 @@ UPDATE "dispatch_jobs" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3919,7 +4443,8 @@ FROM (
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'o_duration_ms' AS "o_duration_ms",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -3999,7 +4524,8 @@ FROM "dispatch_jobs" AS t
       value->>'reason' AS "reason",
       value->>'o_trace' AS "o_trace",
       value->>'o_class' AS "o_class",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4034,7 +4560,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'o_duration_ms' AS "o_duration_ms",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -4114,7 +4641,8 @@ FROM "dispatch_jobs" AS t
       value->>'reason' AS "reason",
       value->>'o_trace' AS "o_trace",
       value->>'o_class' AS "o_class",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4149,7 +4677,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'o_duration_ms' AS "o_duration_ms",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -4229,7 +4758,8 @@ FROM "dispatch_jobs" AS t
       value->>'reason' AS "reason",
       value->>'o_trace' AS "o_trace",
       value->>'o_class' AS "o_class",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4295,7 +4825,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'o_duration_ms' AS "o_duration_ms",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -4310,26 +4841,28 @@ UPDATE "dispatch_jobs" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?2 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?2 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?2 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4364,26 +4897,28 @@ UPDATE "dispatch_jobs" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4411,7 +4946,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'reason' AS "reason",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -4509,7 +5045,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -4526,9 +5063,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -4545,9 +5082,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -4555,7 +5092,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -4566,9 +5104,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -4576,7 +5114,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4600,13 +5139,17 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
-RETURNING CAST("id" AS TEXT), CAST("last_attempt_at" AS TEXT), CAST("attempt_count" AS TEXT);
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("last_attempt_at" AS TEXT),
+  CAST("attempt_count" AS TEXT);
 
 -- deliver: stamp: [Limit] -> Keys
 UPDATE "dispatch_jobs" AS t SET "last_attempt_at" = CASE
@@ -4648,7 +5191,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "dispatch_jobs" AS t
 WHERE t."id" = v."id"
@@ -4904,8 +5448,11 @@ SELECT
   'dispatch_jobs/deliver',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- deliver: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "dispatch_jobs" AS t SET
@@ -4991,15 +5538,17 @@ SELECT
         (
           (
             (
-              (
-                CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-              ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                - 1577836800000
+                + ((row_number() OVER ()) >> 12)
             )
-              * 4194304 + (total_changes() & 1023)
-              * 4096 + ((row_number() OVER ()) & 4095)
+              * 4194304
+              + (total_changes() & 1023) * 4096
+              + ((row_number() OVER ()) & 4095)
           ) >> 60
         ) & 31 AS INTEGER
-      ) + 1,
+      )
+        + 1,
       1
   )
     || substr(
@@ -5008,15 +5557,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 55
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5025,15 +5576,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 50
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5042,15 +5595,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 45
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5059,15 +5614,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 40
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5076,15 +5633,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 35
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5093,15 +5652,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 30
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5110,15 +5671,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 25
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5127,15 +5690,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 20
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5144,15 +5709,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 15
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5161,15 +5728,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 10
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5178,15 +5747,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 5
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5195,15 +5766,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 0
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     ),
   t."id",
@@ -5253,8 +5826,11 @@ SELECT
   'dispatch_jobs/deliver',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- deliver: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "dispatch_jobs" AS t SET
@@ -5325,15 +5901,17 @@ SELECT
         (
           (
             (
-              (
-                CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-              ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                - 1577836800000
+                + ((row_number() OVER ()) >> 12)
             )
-              * 4194304 + (total_changes() & 1023)
-              * 4096 + ((row_number() OVER ()) & 4095)
+              * 4194304
+              + (total_changes() & 1023) * 4096
+              + ((row_number() OVER ()) & 4095)
           ) >> 60
         ) & 31 AS INTEGER
-      ) + 1,
+      )
+        + 1,
       1
   )
     || substr(
@@ -5342,15 +5920,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 55
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5359,15 +5939,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 50
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5376,15 +5958,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 45
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5393,15 +5977,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 40
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5410,15 +5996,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 35
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5427,15 +6015,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 30
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5444,15 +6034,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 25
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5461,15 +6053,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 20
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5478,15 +6072,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 15
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5495,15 +6091,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 10
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5512,15 +6110,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 5
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     )
     || substr(
@@ -5529,15 +6129,17 @@ SELECT
           (
             (
               (
-                (
-                  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
-                ) - 1577836800000 + ((row_number() OVER ()) >> 12)
+                (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))
+                  - 1577836800000
+                  + ((row_number() OVER ()) >> 12)
               )
-                * 4194304 + (total_changes() & 1023)
-                * 4096 + ((row_number() OVER ()) & 4095)
+                * 4194304
+                + (total_changes() & 1023) * 4096
+                + ((row_number() OVER ()) & 4095)
             ) >> 0
           ) & 31 AS INTEGER
-        ) + 1,
+        )
+          + 1,
         1
     ),
   t."id",
@@ -5760,7 +6362,8 @@ WHERE t."status" = 'QUEUED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND (t."group_key" IS NULL OR (typeof(t."group_key") = 'blob') OR t."mode" IN ('IMMEDIATE'))
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
 ORDER BY CASE
@@ -5819,7 +6422,8 @@ WHERE t."status" = 'PENDING'
       ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
 ORDER BY COALESCE(
   CASE
     WHEN typeof(t."scheduled_for") IN ('integer', 'real')
@@ -5911,15 +6515,17 @@ SELECT a.w
   FROM (
     SELECT CAST(
       COALESCE(
-        0 - (
-          (
-            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END
-          ) * 1000
-        ),
+        0
+          - (
+            (
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END
+            )
+              * 1000
+          ),
           0
       ) AS INTEGER
     ) AS w
@@ -5957,15 +6563,17 @@ UNION ALL
 SELECT b.w
   FROM (
     SELECT CAST(
-      0 - (
-        (
-          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-        ) * 1000
-      ) AS INTEGER
+      0
+        - (
+          (
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+          )
+            * 1000
+        ) AS INTEGER
     ) AS w
   
 FROM "dispatch_jobs" AS t
@@ -5982,7 +6590,8 @@ WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" 
         OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
         ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END
-  ) > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  )
+    > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
 ORDER BY COALESCE(
   CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -6010,16 +6619,19 @@ SELECT (
                 OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END
-            ) * 1000,
+            )
+              * 1000,
               (
                 (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
                   WHEN typeof(t."created_at") IN ('integer', 'real')
                   OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
                   ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END
-              ) * 1000
+              )
+                * 1000
           )
-        ) / 1000000.0
+        )
+          / 1000000.0
           FROM "dispatch_jobs" AS t
           WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
           AND COALESCE(
@@ -6029,7 +6641,8 @@ SELECT (
               ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
               END,
               0
-          ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+          ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + 0
           AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
           AND (
             t."expires_at" IS NULL
@@ -6067,16 +6680,19 @@ SELECT (
                   OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END
-              ) * 1000,
+              )
+                * 1000,
                 (
                   (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
                     WHEN typeof(t."created_at") IN ('integer', 'real')
                     OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
                     ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END
-                ) * 1000
+                )
+                  * 1000
             )
-          ) / 1000000.0
+          )
+            / 1000000.0
             FROM "dispatch_jobs" AS t
             WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
             AND COALESCE(
@@ -6086,7 +6702,8 @@ SELECT (
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
             AND (
               t."expires_at" IS NULL
@@ -6131,8 +6748,10 @@ SELECT (
           OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "dispatch_jobs" AS t
       WHERE t."status" = 'IN_PROGRESS'
       ORDER BY CASE
@@ -6280,26 +6899,26 @@ WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6475,26 +7094,26 @@ WHERE t."status" = 'QUEUED'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6530,26 +7149,26 @@ WHERE t."status" = 'PENDING'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6585,26 +7204,26 @@ WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6640,26 +7259,26 @@ WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6695,26 +7314,26 @@ WHERE t."status" = 'IN_PROGRESS'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -6816,26 +7435,26 @@ WHERE t."status" = 'IN_PROGRESS'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -7008,7 +7627,8 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -7048,9 +7668,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -7067,9 +7687,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -7077,7 +7697,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -7088,9 +7709,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -7098,7 +7719,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -7109,9 +7731,9 @@ UPDATE "dispatch_jobs" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -7128,9 +7750,9 @@ UPDATE "dispatch_jobs" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -7138,7 +7760,8 @@ UPDATE "dispatch_jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -7149,9 +7772,9 @@ UPDATE "dispatch_jobs" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -7159,7 +7782,8 @@ UPDATE "dispatch_jobs" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -7204,14 +7828,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -7262,7 +7888,8 @@ SELECT
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END,
           0
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + 0
       AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
       AND (
         t."expires_at" IS NULL
@@ -7337,7 +7964,8 @@ WHERE t."status" = 'QUEUED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -7414,7 +8042,8 @@ WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -7488,7 +8117,8 @@ WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."attempt_count" < max(COALESCE(t."max_retries", 3), 1)
   AND (
     t."expires_at" IS NULL
@@ -7611,7 +8241,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -7626,26 +8257,28 @@ UPDATE "dispatch_jobs" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -7677,7 +8310,8 @@ FROM (
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'o_duration_ms' AS "o_duration_ms",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
@@ -7757,6 +8391,7 @@ FROM "dispatch_jobs" AS t
       value->>'reason' AS "reason",
       value->>'o_trace' AS "o_trace",
       value->>'o_class' AS "o_class",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));

@@ -44,11 +44,15 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- run: claim 1, step 2: [ClaimTime, Held] -> Nothing
-UPDATE `jobs` AS t SET t.`run_at` = ?, t.`attempts` = COALESCE(t.`attempts`, 0) + 1
+UPDATE `jobs` AS t SET
+  t.`run_at` = ?,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1
 WHERE t.`id` IN ({held});
 
 -- run: load: [Ids] -> Other
-SELECT CAST(t.`id` AS SIGNED), t.`payload`
+SELECT
+  CAST(t.`id` AS SIGNED),
+  t.`payload`
 FROM `jobs` AS t
 WHERE t.`id` IN ({ids});
 
@@ -61,7 +65,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- run: settle delivered, uniform, step 2: [Held] -> Nothing
-UPDATE `jobs` AS t SET t.`state` = 'closed', t.`error` = NULL
+UPDATE `jobs` AS t SET
+  t.`state` = 'closed',
+  t.`error` = NULL
 WHERE t.`id` IN ({held});
 
 -- run: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -75,7 +81,9 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- run: settle delivered, each, step 2: [Held] -> Nothing
-UPDATE `jobs` AS t SET t.`state` = 'closed', t.`error` = NULL
+UPDATE `jobs` AS t SET
+  t.`state` = 'closed',
+  t.`error` = NULL
 WHERE t.`id` IN ({held});
 
 -- run: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -130,7 +138,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- run: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `jobs` AS t SET t.`state` = 'broken', t.`error` = ?
+UPDATE `jobs` AS t SET
+  t.`state` = 'broken',
+  t.`error` = ?
 WHERE t.`id` IN ({held});
 
 -- run: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -162,7 +172,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- run: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `jobs` AS t SET t.`state` = 'broken', t.`error` = ?
+UPDATE `jobs` AS t SET
+  t.`state` = 'broken',
+  t.`error` = ?
 WHERE t.`id` IN ({held});
 
 -- run: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -194,7 +206,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- run: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `jobs` AS t SET t.`state` = 'broken', t.`error` = ?
+UPDATE `jobs` AS t SET
+  t.`state` = 'broken',
+  t.`error` = ?
 WHERE t.`id` IN ({held});
 
 -- run: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -303,7 +317,9 @@ UPDATE `jobs` AS t SET t.`run_at` = GREATEST(
 WHERE t.`id` IN ({held});
 
 -- run: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`run_at` AS CHAR)
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(t.`run_at` AS CHAR)
 FROM `jobs` AS t
 WHERE t.`id` IN ({held});
 
@@ -334,7 +350,9 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- run: spent, step 3: [Held] -> Nothing
-UPDATE `jobs` AS t SET t.`error` = COALESCE(t.`error`, 'attempts spent'), t.`state` = 'broken'
+UPDATE `jobs` AS t SET
+  t.`error` = COALESCE(t.`error`, 'attempts spent'),
+  t.`state` = 'broken'
 WHERE t.`id` IN ({held});
 
 -- run: next due: [] -> Other
@@ -355,7 +373,8 @@ SELECT (
       CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`run_at` * 1000 AS SIGNED),
         CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`created_at` * 1000 AS SIGNED)
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `jobs` AS t
     WHERE t.`state` = 'open'
     AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)

@@ -40,7 +40,10 @@ BEGIN
   IF NOT EXISTS (
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_jobs' AND tgrelid = '"jobs"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_jobs" AFTER INSERT ON "jobs" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_jobs"();
+    CREATE TRIGGER "postrider_jobs"
+      AFTER INSERT ON "jobs"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_jobs"();
   END IF;
 END
 $postrider$;
@@ -50,7 +53,10 @@ $postrider$;
 
 -- run: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, t."run_at" AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  t."run_at" AS o0,
+  t."id" AS o1
 FROM "jobs" AS t
 WHERE t."state" = 'open'
   AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
@@ -65,7 +71,12 @@ UPDATE "jobs" AS t SET
   ),
   "attempts" = COALESCE(t."attempts", 0) + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."attempts", t."created_at", t."id", t."payload", t."run_at")
+RETURNING
+  t."attempts",
+  t."created_at",
+  t."id",
+  t."payload",
+  t."run_at")
 SELECT
   (t."id")::bigint,
   (t."run_at")::text,
@@ -83,19 +94,25 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- run: load: [Ids] -> Other
-SELECT (t."id")::bigint, (t."payload")::text
+SELECT
+  (t."id")::bigint,
+  (t."payload")::text
 FROM "jobs" AS t
 WHERE t."id" = ANY (($1::text[])::BIGINT[]);
 
 -- run: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'closed', "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'closed',
+  "error" = NULL
 WHERE t."id" = ANY (($1::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($2::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle delivered, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'closed', "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'closed',
+  "error" = NULL
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::BIGINT[])
@@ -130,14 +147,18 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = $1::text
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = $1::text
 WHERE t."id" = ANY (($2::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($3::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::BIGINT[])
@@ -147,14 +168,18 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = $1::text
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = $1::text
 WHERE t."id" = ANY (($2::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($3::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::BIGINT[])
@@ -164,14 +189,18 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = $1::text
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = $1::text
 WHERE t."id" = ANY (($2::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($3::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::BIGINT[])
@@ -236,7 +265,9 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."state" IS NOT DISTINCT FROM 'open'
     AND t."run_at" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::bigint, (t."run_at")::text;
+RETURNING
+  (t."id")::bigint,
+  (t."run_at")::text;
 
 -- run: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
 SELECT (t."id")::bigint
@@ -257,7 +288,9 @@ WHERE t."state" = 'open'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "jobs" AS t SET "error" = COALESCE(t."error", 'attempts spent'), "state" = 'broken'
+UPDATE "jobs" AS t SET
+  "error" = COALESCE(t."error", 'attempts spent'),
+  "state" = 'broken'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -280,7 +313,8 @@ SELECT (
         (floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000),
           (floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000)
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "jobs" AS t
       WHERE t."state" = 'open'
       AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint

@@ -69,9 +69,9 @@ UPDATE "jobs" AS t SET
               WHEN typeof(t."run_at") IN ('integer', 'real')
               OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
               ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 30000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
                 THEN CASE
               WHEN typeof(t."run_at") IN ('integer', 'real')
               OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -79,7 +79,8 @@ UPDATE "jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
@@ -91,9 +92,9 @@ UPDATE "jobs" AS t SET
               WHEN typeof(t."run_at") IN ('integer', 'real')
               OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
               ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 30000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
                 THEN CASE
               WHEN typeof(t."run_at") IN ('integer', 'real')
               OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -101,7 +102,8 @@ UPDATE "jobs" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE CASE
@@ -109,9 +111,9 @@ UPDATE "jobs" AS t SET
     WHEN typeof(t."run_at") IN ('integer', 'real')
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
     ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 30000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
       THEN CASE
     WHEN typeof(t."run_at") IN ('integer', 'real')
     OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -139,27 +141,37 @@ RETURNING
         OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
         ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END
-    ) * 1000 AS INTEGER
+    )
+      * 1000 AS INTEGER
   ),
   CAST(COALESCE(length(CAST("payload" AS BLOB)), 0) AS INTEGER),
   CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END;
 
 -- run: load: [Ids] -> Other
-SELECT CAST(t."id" AS INTEGER), t."payload"
+SELECT
+  CAST(t."id" AS INTEGER),
+  t."payload"
 FROM "jobs" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
 
 -- run: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'closed', "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'closed',
+  "error" = NULL
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."state" = 'open'
   AND CAST(t."run_at" AS TEXT) IS ?2
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle delivered, each: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "jobs" AS t SET "state" = 'closed', "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'closed',
+  "error" = NULL
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -174,25 +186,27 @@ UPDATE "jobs" AS t SET
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
       THEN strftime(
         '%Y-%m-%dT%H:%M:%fZ',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
-    ELSE CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + CAST(round(?1 * 1000.0) AS INTEGER)
+      + 0
     END,
   "error" = ?2
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?3))
@@ -208,25 +222,27 @@ UPDATE "jobs" AS t SET
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
       THEN strftime(
         '%Y-%m-%dT%H:%M:%fZ',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
-    ELSE CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + CAST(round(v."delay" * 1000.0) AS INTEGER)
+      + 0
     END,
   "error" = v."reason"
 FROM (
@@ -234,7 +250,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -242,19 +259,24 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = ?1
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = ?1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
   AND +t."state" = 'open'
   AND CAST(t."run_at" AS TEXT) IS ?3
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle dead, each: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -262,19 +284,24 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = ?1
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = ?1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
   AND +t."state" = 'open'
   AND CAST(t."run_at" AS TEXT) IS ?3
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle rejected, each: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -282,19 +309,24 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = ?1
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = ?1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
   AND +t."state" = 'open'
   AND CAST(t."run_at" AS TEXT) IS ?3
 RETURNING CAST("id" AS INTEGER);
 
 -- run: settle skipped, each: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "jobs" AS t SET "state" = 'broken', "error" = v."reason"
+UPDATE "jobs" AS t SET
+  "state" = 'broken',
+  "error" = v."reason"
 FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -309,25 +341,27 @@ UPDATE "jobs" AS t SET
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
       THEN strftime(
         '%Y-%m-%dT%H:%M:%fZ',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
-    ELSE CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + CAST(round(?1 * 1000.0) AS INTEGER)
+      + 0
     END,
   "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
@@ -343,32 +377,35 @@ UPDATE "jobs" AS t SET
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
       THEN strftime(
         '%Y-%m-%dT%H:%M:%fZ',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
-    ELSE CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + CAST(round(v."delay" * 1000.0) AS INTEGER)
+      + 0
     END,
   "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -419,7 +456,10 @@ UPDATE "jobs" AS t SET
     END,
   "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
@@ -437,9 +477,9 @@ UPDATE "jobs" AS t SET "run_at" = CASE
             WHEN typeof(t."run_at") IN ('integer', 'real')
             OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
             ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 30000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
               THEN CASE
             WHEN typeof(t."run_at") IN ('integer', 'real')
             OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -447,7 +487,8 @@ UPDATE "jobs" AS t SET "run_at" = CASE
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
   WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*'
@@ -459,9 +500,9 @@ UPDATE "jobs" AS t SET "run_at" = CASE
             WHEN typeof(t."run_at") IN ('integer', 'real')
             OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
             ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 30000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
               THEN CASE
             WHEN typeof(t."run_at") IN ('integer', 'real')
             OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -469,7 +510,8 @@ UPDATE "jobs" AS t SET "run_at" = CASE
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
   ELSE CASE
@@ -477,9 +519,9 @@ UPDATE "jobs" AS t SET "run_at" = CASE
   WHEN typeof(t."run_at") IN ('integer', 'real')
   OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
   ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-  END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1 AND CAST(
-    round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-  ) + 30000 + 60000
+  END
+    BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 - 1
+    AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000 + 60000
     THEN CASE
   WHEN typeof(t."run_at") IN ('integer', 'real')
   OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
@@ -489,17 +531,25 @@ UPDATE "jobs" AS t SET "run_at" = CASE
   END
   END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."state" = 'open'
   AND CAST(t."run_at" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS INTEGER), CAST("run_at" AS TEXT);
+RETURNING
+  CAST("id" AS INTEGER),
+  CAST("run_at" AS TEXT);
 
 -- run: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS INTEGER)
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "jobs" AS t
 WHERE t."id" = v."id"
@@ -507,7 +557,9 @@ WHERE t."id" = v."id"
   AND CAST(t."run_at" AS TEXT) IS v."f0";
 
 -- run: spent: [Limit] -> Keys
-UPDATE "jobs" AS t SET "error" = COALESCE(t."error", 'attempts spent'), "state" = 'broken'
+UPDATE "jobs" AS t SET
+  "error" = COALESCE(t."error", 'attempts spent'),
+  "state" = 'broken'
 WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
@@ -536,7 +588,9 @@ WHERE t."state" = 'open'
 LIMIT ?1;
 
 -- run: end unreadable run_at: [Ids] -> Keys
-UPDATE "jobs" AS t SET "error" = 'run_at holds a time that can''t be read', "state" = 'broken'
+UPDATE "jobs" AS t SET
+  "error" = 'run_at holds a time that can''t be read',
+  "state" = 'broken'
 WHERE t."id" IN (
 SELECT t."id"
 FROM "jobs" AS t
@@ -554,15 +608,17 @@ RETURNING CAST("id" AS INTEGER);
 
 -- run: next due: [] -> Other
 SELECT CAST(
-  0 - (
-    (
-      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-        WHEN typeof(t."run_at") IN ('integer', 'real')
-        OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    ) * 1000
-  ) AS INTEGER
+  0
+    - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."run_at") IN ('integer', 'real')
+          OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+        * 1000
+    ) AS INTEGER
 ) AS w
 FROM "jobs" AS t
 WHERE t."state" = 'open'
@@ -585,16 +641,19 @@ SELECT (
           OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER)
           ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "jobs" AS t
     WHERE t."state" = 'open'
     AND CASE
@@ -681,9 +740,9 @@ WHERE t."state" = 'broken'
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);

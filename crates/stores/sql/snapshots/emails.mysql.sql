@@ -4,7 +4,17 @@
 CREATE TABLE IF NOT EXISTS `emails` (
     id CHAR(36) PRIMARY KEY,
     status ENUM(
-      'ACCEPTED','INTAKING','READY','PROCESSING','SENT','FAILED','INVALID','CALLING-SENT-CALLBACK','CALLING-FAILED-CALLBACK','SENT-ACKNOWLEDGED','FAILED-ACKNOWLEDGED'
+      'ACCEPTED',
+        'INTAKING',
+        'READY',
+        'PROCESSING',
+        'SENT',
+        'FAILED',
+        'INVALID',
+        'CALLING-SENT-CALLBACK',
+        'CALLING-FAILED-CALLBACK',
+        'SENT-ACKNOWLEDGED',
+        'FAILED-ACKNOWLEDGED'
     ) NOT NULL,
     eml_file_path VARCHAR(500),
     payload_file_path VARCHAR(500),
@@ -74,7 +84,9 @@ UPDATE `emails` AS t SET
   t.`status` = 'INTAKING',
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -85,12 +97,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: claim 1, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INTAKING', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INTAKING',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- intake: load: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`, t.`reason`
+SELECT
+  CAST(t.`id` AS CHAR),
+  t.`eml_file_path`,
+  t.`payload_file_path`,
+  t.`reason`
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -116,7 +136,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -150,7 +174,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -181,7 +209,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -217,7 +249,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -247,7 +283,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -279,7 +319,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -309,7 +353,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -341,7 +389,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -371,7 +423,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -403,7 +459,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -432,7 +492,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -461,7 +525,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -489,7 +557,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -513,7 +585,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -537,7 +613,9 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -546,12 +624,16 @@ UPDATE `emails` AS t SET
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- intake: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids})
   AND t.`status` = 'INTAKING'
@@ -591,7 +673,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: release rows of a lost claim, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -624,7 +710,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -646,7 +736,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -656,7 +750,8 @@ SELECT
   'emails/intake',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
@@ -680,7 +775,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  'lease expired: the worker that held it is gone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -690,7 +789,8 @@ SELECT
   'emails/intake',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
@@ -732,8 +832,8 @@ SELECT CAST(t.`id` AS CHAR)
 FROM (
   SELECT
     t.`id`,
-    t.`attempts` FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' ORDER BY t.`updated_at`,
-    t.`id` LIMIT 10000
+    t.`attempts`
+  FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' ORDER BY t.`updated_at`, t.`id` LIMIT 10000
 ) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
@@ -757,7 +857,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: spent, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', 'attempts spent', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  'attempts spent',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -778,7 +882,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `emails` AS t
     WHERE t.`status` = 'ACCEPTED'
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -890,7 +995,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue ids INVALID, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -913,7 +1022,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -936,7 +1049,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue ids FAILED_SILENT, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -975,7 +1092,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue state INVALID, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1013,7 +1134,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue state SENT_SILENT, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1051,7 +1176,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: requeue state FAILED_SILENT, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1072,7 +1201,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: release ids INTAKING, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1108,7 +1241,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: release state INTAKING, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1159,7 +1296,9 @@ UPDATE `emails` AS t SET
   t.`status` = 'PROCESSING',
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -1170,7 +1309,11 @@ WHERE t.`id` IN ({held});
 
 -- send: claim 1, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'PROCESSING', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'PROCESSING',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1211,7 +1354,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1250,7 +1397,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1295,7 +1446,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle delivered, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1352,7 +1507,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1388,7 +1547,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1430,7 +1593,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1481,7 +1648,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1514,7 +1685,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1553,7 +1728,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1604,7 +1783,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1637,7 +1820,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1676,7 +1863,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1727,7 +1918,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1760,7 +1955,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1799,7 +1998,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1848,7 +2051,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1877,7 +2084,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1912,7 +2123,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle deferred, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -1960,7 +2175,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -1984,7 +2203,11 @@ WHERE t.`id` IN ({held});
 
 -- send: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2008,7 +2231,9 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -2017,12 +2242,16 @@ UPDATE `emails` AS t SET
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- send: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
@@ -2062,7 +2291,11 @@ WHERE t.`id` IN ({held});
 
 -- send: release rows of a lost claim, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2095,7 +2328,11 @@ WHERE t.`id` IN ({held});
 
 -- send: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2117,7 +2354,11 @@ WHERE t.`id` IN ({held});
 
 -- send: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2127,7 +2368,8 @@ SELECT
   'emails/send',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- send: reclaim, charged, step 1: [Ids] -> Keys
@@ -2151,7 +2393,11 @@ WHERE t.`id` IN ({held});
 
 -- send: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  'lease expired: the worker that held it is gone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2161,7 +2407,8 @@ SELECT
   'emails/send',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- send: reclaim, dead, step 1: [Ids] -> Keys
@@ -2204,8 +2451,8 @@ SELECT CAST(t.`id` AS CHAR)
 FROM (
   SELECT
     t.`id`,
-    t.`attempts` FROM `emails` AS t WHERE t.`status` = 'READY' ORDER BY t.`updated_at`,
-    t.`id` LIMIT 10000
+    t.`attempts`
+  FROM `emails` AS t WHERE t.`status` = 'READY' ORDER BY t.`updated_at`, t.`id` LIMIT 10000
 ) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
@@ -2231,7 +2478,11 @@ WHERE t.`id` IN ({held});
 
 -- send: spent, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'attempts spent', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  'attempts spent',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2252,7 +2503,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `emails` AS t
     WHERE t.`status` = 'READY'
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -2323,7 +2575,11 @@ WHERE t.`id` IN ({held});
 
 -- send: release ids PROCESSING, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2359,7 +2615,11 @@ WHERE t.`id` IN ({held});
 
 -- send: release state PROCESSING, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'READY',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2404,7 +2664,9 @@ UPDATE `emails` AS t SET
   t.`status` = 'CALLING-SENT-CALLBACK',
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -2415,12 +2677,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: claim 1, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'CALLING-SENT-CALLBACK', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'CALLING-SENT-CALLBACK',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: load: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`, t.`reason`
+SELECT
+  CAST(t.`id` AS CHAR),
+  t.`eml_file_path`,
+  t.`payload_file_path`,
+  t.`reason`
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -2428,33 +2698,36 @@ WHERE t.`id` IN ({ids});
 SELECT
   CAST(t.`id` AS CHAR),
   (
-    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(
-      FLOOR(
-        (
-          TIMESTAMPDIFF(
-            MICROSECOND,
-              (
-                SELECT h.`created_at`
-                  FROM `email_statuses` AS h
-                  WHERE h.`email_id` = t.`id`
-                  AND h.`status` = 'SENT'
-                  AND h.`id` > COALESCE(
-                    (
-                      SELECT MAX(o.`id`)
-                        FROM `email_statuses` AS o
-                        WHERE o.`email_id` = t.`id`
-                        AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
-                    ),
-                      0
-                  )
-                  ORDER BY h.`id`
-                  LIMIT 1
-              ),
-              UTC_TIMESTAMP(6)
+    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+      - CAST(
+        FLOOR(
+          (
+            TIMESTAMPDIFF(
+              MICROSECOND,
+                (
+                  SELECT h.`created_at`
+                    FROM `email_statuses` AS h
+                    WHERE h.`email_id` = t.`id`
+                    AND h.`status` = 'SENT'
+                    AND h.`id`
+                      > COALESCE(
+                        (
+                          SELECT MAX(o.`id`)
+                            FROM `email_statuses` AS o
+                            WHERE o.`email_id` = t.`id`
+                            AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                        ),
+                          0
+                      )
+                    ORDER BY h.`id`
+                    LIMIT 1
+                ),
+                UTC_TIMESTAMP(6)
+            )
           )
-        ) / 1000
-      ) AS SIGNED
-    )
+            / 1000
+        ) AS SIGNED
+      )
   ),
   CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
@@ -2479,7 +2752,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT-ACKNOWLEDGED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT-ACKNOWLEDGED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2510,7 +2787,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT-ACKNOWLEDGED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2540,7 +2821,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2570,7 +2855,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2600,7 +2889,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2626,7 +2919,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2656,7 +2953,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2682,7 +2983,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2712,7 +3017,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2738,7 +3047,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2767,7 +3080,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2796,7 +3113,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2824,7 +3145,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2848,7 +3173,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -2872,7 +3201,9 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -2881,12 +3212,16 @@ UPDATE `emails` AS t SET
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids})
   AND t.`status` = 'CALLING-SENT-CALLBACK'
@@ -2926,7 +3261,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: release rows of a lost claim, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2959,7 +3298,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2981,7 +3324,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -2991,7 +3338,8 @@ SELECT
   'emails/sent_callback',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
@@ -3014,7 +3362,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  'lease expired: the worker that held it is gone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3024,7 +3376,8 @@ SELECT
   'emails/sent_callback',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
@@ -3067,10 +3420,10 @@ FROM (
   SELECT
     t.`id`,
     t.`attempts`
-      FROM `emails` AS t
-      WHERE t.`status` = 'SENT'
-      AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-      ORDER BY t.`updated_at`,
+  FROM `emails` AS t
+    WHERE t.`status` = 'SENT'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    ORDER BY t.`updated_at`,
     t.`id` LIMIT 10000
 ) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
@@ -3095,7 +3448,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: spent, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', 'attempts spent', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  'attempts spent',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3116,7 +3473,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `emails` AS t
     WHERE t.`status` = 'SENT'
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
@@ -3178,7 +3536,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue ids INVALID, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3220,7 +3582,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue state INVALID, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'ACCEPTED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3245,7 +3611,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3281,7 +3651,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3326,7 +3700,9 @@ UPDATE `emails` AS t SET
   t.`status` = 'CALLING-FAILED-CALLBACK',
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -3337,7 +3713,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: claim 1, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'CALLING-FAILED-CALLBACK', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'CALLING-FAILED-CALLBACK',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3347,33 +3727,36 @@ WHERE t.`id` IN ({held});
 SELECT
   CAST(t.`id` AS CHAR),
   (
-    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(
-      FLOOR(
-        (
-          TIMESTAMPDIFF(
-            MICROSECOND,
-              (
-                SELECT h.`created_at`
-                  FROM `email_statuses` AS h
-                  WHERE h.`email_id` = t.`id`
-                  AND h.`status` = 'FAILED'
-                  AND h.`id` > COALESCE(
-                    (
-                      SELECT MAX(o.`id`)
-                        FROM `email_statuses` AS o
-                        WHERE o.`email_id` = t.`id`
-                        AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
-                    ),
-                      0
-                  )
-                  ORDER BY h.`id`
-                  LIMIT 1
-              ),
-              UTC_TIMESTAMP(6)
+    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+      - CAST(
+        FLOOR(
+          (
+            TIMESTAMPDIFF(
+              MICROSECOND,
+                (
+                  SELECT h.`created_at`
+                    FROM `email_statuses` AS h
+                    WHERE h.`email_id` = t.`id`
+                    AND h.`status` = 'FAILED'
+                    AND h.`id`
+                      > COALESCE(
+                        (
+                          SELECT MAX(o.`id`)
+                            FROM `email_statuses` AS o
+                            WHERE o.`email_id` = t.`id`
+                            AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                        ),
+                          0
+                      )
+                    ORDER BY h.`id`
+                    LIMIT 1
+                ),
+                UTC_TIMESTAMP(6)
+            )
           )
-        ) / 1000
-      ) AS SIGNED
-    )
+            / 1000
+        ) AS SIGNED
+      )
   ),
   CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
@@ -3398,7 +3781,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED-ACKNOWLEDGED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED-ACKNOWLEDGED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3429,7 +3816,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED-ACKNOWLEDGED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3459,7 +3850,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3489,7 +3884,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3519,7 +3918,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3545,7 +3948,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3575,7 +3982,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3601,7 +4012,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3631,7 +4046,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3657,7 +4076,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3686,7 +4109,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3715,7 +4142,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3743,7 +4174,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  ?,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3767,7 +4202,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  v.`reason`,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
   JOIN (
     SELECT *
@@ -3791,7 +4230,9 @@ FOR UPDATE;
 UPDATE `emails` AS t SET
   t.`updated_at` = CAST(
     CASE
-      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`updated_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`updated_at` + INTERVAL 1 SECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(0)
@@ -3800,12 +4241,16 @@ UPDATE `emails` AS t SET
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids})
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
@@ -3845,7 +4290,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: release rows of a lost claim, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3878,7 +4327,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3900,7 +4353,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3910,7 +4367,8 @@ SELECT
   'emails/failed_callback',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
@@ -3933,7 +4391,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  'lease expired: the worker that held it is gone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -3943,7 +4405,8 @@ SELECT
   'emails/failed_callback',
   CAST(CAST(t.`id` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
@@ -3986,10 +4449,10 @@ FROM (
   SELECT
     t.`id`,
     t.`attempts`
-      FROM `emails` AS t
-      WHERE t.`status` = 'FAILED'
-      AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-      ORDER BY t.`updated_at`,
+  FROM `emails` AS t
+    WHERE t.`status` = 'FAILED'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    ORDER BY t.`updated_at`,
     t.`id` LIMIT 10000
 ) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
@@ -4014,7 +4477,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: spent, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'attempts spent', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  'attempts spent',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -4035,7 +4502,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `emails` AS t
     WHERE t.`status` = 'FAILED'
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
@@ -4107,7 +4575,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
@@ -4143,6 +4615,10 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 4: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  NULL,
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});

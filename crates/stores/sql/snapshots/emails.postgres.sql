@@ -152,7 +152,10 @@ BEGIN
   IF NOT EXISTS (
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_emails' AND tgrelid = '"emails"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_emails" AFTER INSERT ON "emails" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_emails"();
+    CREATE TRIGGER "postrider_emails"
+      AFTER INSERT ON "emails"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_emails"();
   END IF;
 END
 $postrider$;
@@ -162,7 +165,10 @@ $postrider$;
 
 -- intake: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  t."updated_at" AS o0,
+  t."id" AS o1
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -174,7 +180,9 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'INTAKING',
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -184,7 +192,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INTAKING', NULL, now()
+SELECT
+  t."id",
+  'INTAKING',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT
   (t."id")::text,
@@ -220,7 +232,11 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- intake: load: [Ids] -> Other
-SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text
+SELECT
+  (t."id")::text,
+  (t."eml_file_path")::text,
+  (t."payload_file_path")::text,
+  (t."reason")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
@@ -241,7 +257,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', $4::text, now()
+SELECT
+  t."id",
+  'READY',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -265,10 +285,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -289,7 +315,11 @@ WHERE t."id" = ANY (($3::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', $2::text, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  $2::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -312,10 +342,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', t."postrider reason", now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -335,7 +371,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', $1::text, now()
+SELECT
+  t."id",
+  'INVALID',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -355,10 +395,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', t."postrider reason", now()
+SELECT
+  t."id",
+  'INVALID',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -378,7 +424,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', $1::text, now()
+SELECT
+  t."id",
+  'INVALID',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -398,10 +448,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', t."postrider reason", now()
+SELECT
+  t."id",
+  'INVALID',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -421,7 +477,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', $1::text, now()
+SELECT
+  t."id",
+  'INVALID',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -441,10 +501,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', t."postrider reason", now()
+SELECT
+  t."id",
+  'INVALID',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -463,7 +529,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', $4::text, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -484,10 +554,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', t."postrider reason", now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -505,7 +581,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', $3::text, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -523,10 +603,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', t."postrider reason", now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -534,7 +620,9 @@ FROM moved AS t;
 -- intake: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "emails" AS t SET
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -545,10 +633,14 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'INTAKING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::text, (t."version")::text;
+RETURNING
+  (t."id")::text,
+  (t."version")::text;
 
 -- intake: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."id")::text, (t."version")::text
+SELECT
+  (t."id")::text,
+  (t."version")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -588,13 +680,21 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: look for expired leases: [Limit] -> Other
-SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
   AND t."updated_at" < now() - interval '600 seconds'
@@ -619,7 +719,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -642,15 +746,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/intake',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -673,15 +788,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', 'lease expired: the worker that held it is gone', now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  'lease expired: the worker that held it is gone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/intake',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -734,7 +860,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'attempts spent', now()
+SELECT
+  t."id",
+  'INVALID',
+  'attempts spent',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -742,12 +872,13 @@ FROM moved AS t;
 -- intake: next due: [] -> Other
 SELECT (
   COALESCE(
-    0 - (
-      CASE
-        WHEN isfinite(t."next_attempt_at")
-          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-        END
-    ),
+    0
+      - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      ),
       0
   )
 )::bigint AS w
@@ -771,7 +902,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "emails" AS t
       WHERE t."status" = 'ACCEPTED'
       AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -787,7 +919,8 @@ SELECT (
           WHEN isfinite(t."updated_at")
             THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "emails" AS t
         WHERE t."status" = 'INTAKING'
         ORDER BY t."updated_at"
@@ -891,7 +1024,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -915,7 +1052,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -939,7 +1080,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -973,7 +1118,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1006,7 +1155,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1039,7 +1192,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1061,7 +1218,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1092,7 +1253,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1102,7 +1267,10 @@ FROM moved AS t;
 
 -- send: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  t."updated_at" AS o0,
+  t."id" AS o1
 FROM "emails" AS t
 WHERE t."status" = 'READY'
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -1114,7 +1282,9 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'PROCESSING',
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -1124,7 +1294,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'PROCESSING', NULL, now()
+SELECT
+  t."id",
+  'PROCESSING',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT
   (t."id")::text,
@@ -1187,7 +1361,11 @@ WHERE t."id" = ANY (($3::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $2::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $2::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1211,10 +1389,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1238,21 +1422,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle delivered, remembering, step 3: [Held] -> Nothing
 DELETE FROM postrider_recipients AS r
@@ -1274,7 +1470,11 @@ WHERE t."id" = ANY (($3::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', $2::text, now()
+SELECT
+  t."id",
+  'READY',
+  $2::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1297,10 +1497,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1323,21 +1529,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
@@ -1355,7 +1573,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $1::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1376,10 +1598,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1400,21 +1628,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
@@ -1432,7 +1672,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $1::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1453,10 +1697,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1477,21 +1727,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
@@ -1509,7 +1771,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $1::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $1::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1530,10 +1796,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1554,21 +1826,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
@@ -1584,7 +1868,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', $4::text, now()
+SELECT
+  t."id",
+  'READY',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1605,10 +1893,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1629,21 +1923,33 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+SELECT
+  'emails',
+  (t."id")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "emails" AS t
   JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
@@ -1658,7 +1964,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', $3::text, now()
+SELECT
+  t."id",
+  'READY',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1676,10 +1986,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', t."postrider reason", now()
+SELECT
+  t."id",
+  'READY',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1687,7 +2003,9 @@ FROM moved AS t;
 -- send: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "emails" AS t SET
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -1698,10 +2016,14 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::text, (t."version")::text;
+RETURNING
+  (t."id")::text,
+  (t."version")::text;
 
 -- send: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."id")::text, (t."version")::text
+SELECT
+  (t."id")::text,
+  (t."version")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -1741,13 +2063,21 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, now()
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: look for expired leases: [Limit] -> Other
-SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
   AND t."updated_at" < now() - interval '600 seconds'
@@ -1772,7 +2102,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, now()
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1795,15 +2129,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, now()
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/send',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- send: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1826,15 +2171,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', 'lease expired: the worker that held it is gone', now()
+SELECT
+  t."id",
+  'READY',
+  'lease expired: the worker that held it is gone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/send',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- send: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1890,7 +2246,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'attempts spent', now()
+SELECT
+  t."id",
+  'FAILED',
+  'attempts spent',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1898,12 +2258,13 @@ FROM moved AS t;
 -- send: next due: [] -> Other
 SELECT (
   COALESCE(
-    0 - (
-      CASE
-        WHEN isfinite(t."next_attempt_at")
-          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-        END
-    ),
+    0
+      - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      ),
       0
   )
 )::bigint AS w
@@ -1927,7 +2288,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "emails" AS t
       WHERE t."status" = 'READY'
       AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -1943,7 +2305,8 @@ SELECT (
           WHEN isfinite(t."updated_at")
             THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "emails" AS t
         WHERE t."status" = 'PROCESSING'
         ORDER BY t."updated_at"
@@ -2006,7 +2369,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, now()
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2037,7 +2404,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, now()
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2047,7 +2418,10 @@ FROM moved AS t;
 
 -- sent_callback: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  t."updated_at" AS o0,
+  t."id" AS o1
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -2059,7 +2433,9 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'CALLING-SENT-CALLBACK',
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -2069,7 +2445,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, now()
+SELECT
+  t."id",
+  'CALLING-SENT-CALLBACK',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT
   (t."id")::text,
@@ -2105,7 +2485,11 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- sent_callback: load: [Ids] -> Other
-SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text
+SELECT
+  (t."id")::text,
+  (t."eml_file_path")::text,
+  (t."payload_file_path")::text,
+  (t."reason")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
@@ -2113,53 +2497,59 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 SELECT
   (t."id")::text,
   (
-    floor(extract(epoch FROM now()) * 1000)::bigint - (
-      (
-        CASE
-          WHEN isfinite(
-            (
-              SELECT h."created_at"
-                FROM "email_statuses" AS h
-                WHERE h."email_id" = t."id"
-                AND h."status" = 'SENT'
-                AND h."id" > COALESCE(
-                  (
-                    SELECT MAX(o."id")
-                      FROM "email_statuses" AS o
-                      WHERE o."email_id" = t."id"
-                      AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
-                  ),
-                    0
-                )
-                ORDER BY h."id"
-                LIMIT 1
+    floor(extract(epoch FROM now()) * 1000)::bigint
+      - (
+        (
+          CASE
+            WHEN isfinite(
+              (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'SENT'
+                  AND h."id"
+                    > COALESCE(
+                      (
+                        SELECT MAX(o."id")
+                          FROM "email_statuses" AS o
+                          WHERE o."email_id" = t."id"
+                          AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                      ),
+                        0
+                    )
+                  ORDER BY h."id"
+                  LIMIT 1
+              )
             )
-          )
-            THEN floor(
-              extract(
-                epoch
-                  FROM now() - (
-                    SELECT h."created_at"
-                      FROM "email_statuses" AS h
-                      WHERE h."email_id" = t."id"
-                      AND h."status" = 'SENT'
-                      AND h."id" > COALESCE(
-                        (
-                          SELECT MAX(o."id")
-                            FROM "email_statuses" AS o
-                            WHERE o."email_id" = t."id"
-                            AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
-                        ),
-                          0
+              THEN floor(
+                extract(
+                  epoch
+                    FROM now()
+                      - (
+                        SELECT h."created_at"
+                          FROM "email_statuses" AS h
+                          WHERE h."email_id" = t."id"
+                          AND h."status" = 'SENT'
+                          AND h."id"
+                            > COALESCE(
+                              (
+                                SELECT MAX(o."id")
+                                  FROM "email_statuses" AS o
+                                  WHERE o."email_id" = t."id"
+                                  AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                              ),
+                                0
+                            )
+                          ORDER BY h."id"
+                          LIMIT 1
                       )
-                      ORDER BY h."id"
-                      LIMIT 1
-                  )
-              ) * 1000000
-            )::bigint
-          END
-      ) / 1000
-    )::bigint
+                )
+                  * 1000000
+              )::bigint
+            END
+        )
+          / 1000
+      )::bigint
   ),
   floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "emails" AS t
@@ -2179,7 +2569,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT-ACKNOWLEDGED', $4::text, now()
+SELECT
+  t."id",
+  'SENT-ACKNOWLEDGED',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2200,10 +2594,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT-ACKNOWLEDGED', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT-ACKNOWLEDGED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2223,7 +2623,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $4::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2245,10 +2649,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2268,7 +2678,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $3::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2288,10 +2702,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2311,7 +2731,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $3::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2331,10 +2755,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2354,7 +2784,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $3::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2374,10 +2808,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2396,7 +2836,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $4::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2417,10 +2861,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2438,7 +2888,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $3::text, now()
+SELECT
+  t."id",
+  'SENT',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2456,10 +2910,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', t."postrider reason", now()
+SELECT
+  t."id",
+  'SENT',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2467,7 +2927,9 @@ FROM moved AS t;
 -- sent_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "emails" AS t SET
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -2478,10 +2940,14 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::text, (t."version")::text;
+RETURNING
+  (t."id")::text,
+  (t."version")::text;
 
 -- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."id")::text, (t."version")::text
+SELECT
+  (t."id")::text,
+  (t."version")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -2521,13 +2987,21 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: look for expired leases: [Limit] -> Other
-SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
@@ -2552,7 +3026,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2575,15 +3053,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/sent_callback',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -2605,15 +3094,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', now()
+SELECT
+  t."id",
+  'SENT',
+  'lease expired: the worker that held it is gone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/sent_callback',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -2666,7 +3166,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'attempts spent', now()
+SELECT
+  t."id",
+  'SENT',
+  'attempts spent',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2674,12 +3178,13 @@ FROM moved AS t;
 -- sent_callback: next due: [] -> Other
 SELECT (
   COALESCE(
-    0 - (
-      CASE
-        WHEN isfinite(t."next_attempt_at")
-          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-        END
-    ),
+    0
+      - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      ),
       0
   )
 )::bigint AS w
@@ -2703,7 +3208,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "emails" AS t
       WHERE t."status" = 'SENT'
       AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
@@ -2720,7 +3226,8 @@ SELECT (
           WHEN isfinite(t."updated_at")
             THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "emails" AS t
         WHERE t."status" = 'CALLING-SENT-CALLBACK'
         ORDER BY t."updated_at"
@@ -2773,7 +3280,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2810,7 +3321,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2836,7 +3351,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2867,7 +3386,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2877,7 +3400,10 @@ FROM moved AS t;
 
 -- failed_callback: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT t."id" AS k, t."updated_at" AS o0, t."id" AS o1
+SELECT
+  t."id" AS k,
+  t."updated_at" AS o0,
+  t."id" AS o1
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -2889,7 +3415,9 @@ moved AS (
 UPDATE "emails" AS t SET
   "status" = 'CALLING-FAILED-CALLBACK',
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -2899,7 +3427,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, now()
+SELECT
+  t."id",
+  'CALLING-FAILED-CALLBACK',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT
   (t."id")::text,
@@ -2940,53 +3472,59 @@ ORDER BY p.o0, p.o1;
 SELECT
   (t."id")::text,
   (
-    floor(extract(epoch FROM now()) * 1000)::bigint - (
-      (
-        CASE
-          WHEN isfinite(
-            (
-              SELECT h."created_at"
-                FROM "email_statuses" AS h
-                WHERE h."email_id" = t."id"
-                AND h."status" = 'FAILED'
-                AND h."id" > COALESCE(
-                  (
-                    SELECT MAX(o."id")
-                      FROM "email_statuses" AS o
-                      WHERE o."email_id" = t."id"
-                      AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
-                  ),
-                    0
-                )
-                ORDER BY h."id"
-                LIMIT 1
+    floor(extract(epoch FROM now()) * 1000)::bigint
+      - (
+        (
+          CASE
+            WHEN isfinite(
+              (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'FAILED'
+                  AND h."id"
+                    > COALESCE(
+                      (
+                        SELECT MAX(o."id")
+                          FROM "email_statuses" AS o
+                          WHERE o."email_id" = t."id"
+                          AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                      ),
+                        0
+                    )
+                  ORDER BY h."id"
+                  LIMIT 1
+              )
             )
-          )
-            THEN floor(
-              extract(
-                epoch
-                  FROM now() - (
-                    SELECT h."created_at"
-                      FROM "email_statuses" AS h
-                      WHERE h."email_id" = t."id"
-                      AND h."status" = 'FAILED'
-                      AND h."id" > COALESCE(
-                        (
-                          SELECT MAX(o."id")
-                            FROM "email_statuses" AS o
-                            WHERE o."email_id" = t."id"
-                            AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
-                        ),
-                          0
+              THEN floor(
+                extract(
+                  epoch
+                    FROM now()
+                      - (
+                        SELECT h."created_at"
+                          FROM "email_statuses" AS h
+                          WHERE h."email_id" = t."id"
+                          AND h."status" = 'FAILED'
+                          AND h."id"
+                            > COALESCE(
+                              (
+                                SELECT MAX(o."id")
+                                  FROM "email_statuses" AS o
+                                  WHERE o."email_id" = t."id"
+                                  AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                              ),
+                                0
+                            )
+                          ORDER BY h."id"
+                          LIMIT 1
                       )
-                      ORDER BY h."id"
-                      LIMIT 1
-                  )
-              ) * 1000000
-            )::bigint
-          END
-      ) / 1000
-    )::bigint
+                )
+                  * 1000000
+              )::bigint
+            END
+        )
+          / 1000
+      )::bigint
   ),
   floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "emails" AS t
@@ -3006,7 +3544,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED-ACKNOWLEDGED', $4::text, now()
+SELECT
+  t."id",
+  'FAILED-ACKNOWLEDGED',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3027,10 +3569,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED-ACKNOWLEDGED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED-ACKNOWLEDGED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3050,7 +3598,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $4::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3072,10 +3624,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3095,7 +3653,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $3::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3115,10 +3677,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3138,7 +3706,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $3::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3158,10 +3730,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3181,7 +3759,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $3::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3201,10 +3783,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3223,7 +3811,11 @@ WHERE t."id" = ANY (($2::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $4::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $4::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3244,10 +3836,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3265,7 +3863,11 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', $3::text, now()
+SELECT
+  t."id",
+  'FAILED',
+  $3::text,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3283,10 +3885,16 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING t.*, v."reason" AS "postrider reason"),
+RETURNING
+  t.*,
+  v."reason" AS "postrider reason"),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', t."postrider reason", now()
+SELECT
+  t."id",
+  'FAILED',
+  t."postrider reason",
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3294,7 +3902,9 @@ FROM moved AS t;
 -- failed_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "emails" AS t SET
   "updated_at" = CASE
-    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."updated_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."updated_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -3305,10 +3915,14 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::text, (t."version")::text;
+RETURNING
+  (t."id")::text,
+  (t."version")::text;
 
 -- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."id")::text, (t."version")::text
+SELECT
+  (t."id")::text,
+  (t."version")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -3348,13 +3962,21 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: look for expired leases: [Limit] -> Other
-SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
@@ -3379,7 +4001,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3402,15 +4028,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/failed_callback',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -3432,15 +4069,26 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', now()
+SELECT
+  t."id",
+  'FAILED',
+  'lease expired: the worker that held it is gone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'emails/failed_callback',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -3493,7 +4141,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'attempts spent', now()
+SELECT
+  t."id",
+  'FAILED',
+  'attempts spent',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3501,12 +4153,13 @@ FROM moved AS t;
 -- failed_callback: next due: [] -> Other
 SELECT (
   COALESCE(
-    0 - (
-      CASE
-        WHEN isfinite(t."next_attempt_at")
-          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-        END
-    ),
+    0
+      - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      ),
       0
   )
 )::bigint AS w
@@ -3530,7 +4183,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "emails" AS t
       WHERE t."status" = 'FAILED'
       AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
@@ -3547,7 +4201,8 @@ SELECT (
           WHEN isfinite(t."updated_at")
             THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "emails" AS t
         WHERE t."status" = 'CALLING-FAILED-CALLBACK'
         ORDER BY t."updated_at"
@@ -3610,7 +4265,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -3641,7 +4300,11 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, now()
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;

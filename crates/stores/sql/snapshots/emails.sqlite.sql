@@ -292,7 +292,8 @@ WHERE t."status" = 'ACCEPTED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND COALESCE(t."attempts", 0) < 5
 ORDER BY CASE
   WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -312,9 +313,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -331,9 +332,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -341,7 +342,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -352,9 +354,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -362,7 +364,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -387,14 +390,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -432,7 +437,11 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: load: [Ids] -> Other
-SELECT CAST(t."id" AS TEXT), t."eml_file_path", t."payload_file_path", t."reason"
+SELECT
+  CAST(t."id" AS TEXT),
+  t."eml_file_path",
+  t."payload_file_path",
+  t."reason"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -550,7 +559,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+    value->>'o_eml_path' AS "o_eml_path"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -581,7 +591,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -592,26 +605,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -671,26 +686,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -718,7 +735,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -749,7 +767,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -833,7 +854,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -864,7 +886,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -948,7 +973,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -979,7 +1005,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -1063,7 +1092,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -1094,7 +1124,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -1105,26 +1138,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1182,26 +1217,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1226,7 +1263,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -1257,7 +1295,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -1363,7 +1404,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -1376,9 +1420,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -1395,9 +1439,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -1405,7 +1449,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1416,9 +1461,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -1426,7 +1471,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1435,10 +1481,14 @@ FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT);
 
 -- intake: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
@@ -1479,7 +1529,10 @@ RETURNING CAST("id" AS TEXT);
 -- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (
-  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "emails" AS t
 WHERE t."id" = v."id"
@@ -1695,8 +1748,11 @@ SELECT
   'emails/intake',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -1780,8 +1836,11 @@ SELECT
   'emails/intake',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -1907,15 +1966,17 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- intake: next due: [] -> Other
 SELECT CAST(
   COALESCE(
-    0 - (
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      ) * 1000
-    ),
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ),
       0
   ) AS INTEGER
 ) AS w
@@ -1942,16 +2003,19 @@ SELECT (
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "emails" AS t
     WHERE t."status" = 'ACCEPTED'
     AND COALESCE(
@@ -1961,7 +2025,8 @@ SELECT (
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END,
         0
-    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
     AND COALESCE(t."attempts", 0) < 5
     ORDER BY CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -1978,8 +2043,10 @@ SELECT (
           OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
           ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "emails" AS t
       WHERE t."status" = 'INTAKING'
       ORDER BY CASE
@@ -2366,26 +2433,26 @@ WHERE t."status" = 'INVALID'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -2468,26 +2535,26 @@ WHERE t."status" = 'SENT'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -2570,26 +2637,26 @@ WHERE t."status" = 'FAILED'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -2703,26 +2770,26 @@ WHERE t."status" = 'INTAKING'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -2766,7 +2833,8 @@ WHERE t."status" = 'READY'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND COALESCE(t."attempts", 0) < 5
 ORDER BY CASE
   WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -2786,9 +2854,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -2805,9 +2873,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -2815,7 +2883,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -2826,9 +2895,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -2836,7 +2905,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -2861,14 +2931,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -3041,7 +3113,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_eml_path' AS "o_eml_path",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3072,7 +3145,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -3121,7 +3197,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_eml_path' AS "o_eml_path",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3152,21 +3229,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle delivered, remembering, step 4: [Held] -> Nothing
 DELETE FROM postrider_recipients AS r
@@ -3181,26 +3268,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3260,26 +3349,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3307,7 +3398,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3338,7 +3430,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -3349,26 +3444,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -3396,7 +3493,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3427,21 +3525,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
@@ -3555,7 +3663,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3586,7 +3695,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -3633,7 +3745,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3664,21 +3777,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
@@ -3792,7 +3915,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3823,7 +3947,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -3870,7 +3997,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -3901,21 +4029,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
@@ -4029,7 +4167,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -4060,7 +4199,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4107,7 +4249,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -4138,21 +4281,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
@@ -4161,26 +4314,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4238,26 +4393,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4282,7 +4439,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -4313,7 +4471,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4324,26 +4485,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4368,7 +4531,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -4399,21 +4563,31 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle deferred, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'emails',
+  CAST(t."id" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "emails" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET
@@ -4517,7 +4691,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -4530,9 +4707,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -4549,9 +4726,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -4559,7 +4736,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -4570,9 +4748,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -4580,7 +4758,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -4589,10 +4768,14 @@ FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT);
 
 -- send: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
@@ -4633,7 +4816,10 @@ RETURNING CAST("id" AS TEXT);
 -- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (
-  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "emails" AS t
 WHERE t."id" = v."id"
@@ -4849,8 +5035,11 @@ SELECT
   'emails/send',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- send: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -4934,8 +5123,11 @@ SELECT
   'emails/send',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- send: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -5094,15 +5286,17 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- send: next due: [] -> Other
 SELECT CAST(
   COALESCE(
-    0 - (
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      ) * 1000
-    ),
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ),
       0
   ) AS INTEGER
 ) AS w
@@ -5129,16 +5323,19 @@ SELECT (
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "emails" AS t
     WHERE t."status" = 'READY'
     AND COALESCE(
@@ -5148,7 +5345,8 @@ SELECT (
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END,
         0
-    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
     AND COALESCE(t."attempts", 0) < 5
     ORDER BY CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -5165,8 +5363,10 @@ SELECT (
           OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
           ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "emails" AS t
       WHERE t."status" = 'PROCESSING'
       ORDER BY CASE
@@ -5299,26 +5499,26 @@ WHERE t."status" = 'PROCESSING'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -5374,7 +5574,8 @@ WHERE t."status" = 'SENT'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND COALESCE(t."attempts", 0) < 5
 ORDER BY CASE
   WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -5394,9 +5595,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -5413,9 +5614,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -5423,7 +5624,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -5434,9 +5636,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -5444,7 +5646,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -5469,14 +5672,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -5514,7 +5719,11 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: load: [Ids] -> Other
-SELECT CAST(t."id" AS TEXT), t."eml_file_path", t."payload_file_path", t."reason"
+SELECT
+  CAST(t."id" AS TEXT),
+  t."eml_file_path",
+  t."payload_file_path",
+  t."reason"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -5522,53 +5731,38 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 SELECT
   CAST(t."id" AS TEXT),
   (
-    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST(
-      (
+    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      - CAST(
         (
-          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-            WHEN typeof(
-              (
-                SELECT h."created_at"
-                  FROM "email_statuses" AS h
-                  WHERE h."email_id" = t."id"
-                  AND h."status" = 'SENT'
-                  AND h."id" > COALESCE(
-                    (
-                      SELECT MAX(o."id")
-                        FROM "email_statuses" AS o
-                        WHERE o."email_id" = t."id"
-                        AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
-                    ),
-                      0
-                  )
-                  ORDER BY h."id"
-                  LIMIT 1
-              )
-            ) IN ('integer', 'real')
-            OR (
-              SELECT h."created_at"
-                FROM "email_statuses" AS h
-                WHERE h."email_id" = t."id"
-                AND h."status" = 'SENT'
-                AND h."id" > COALESCE(
-                  (
-                    SELECT MAX(o."id")
-                      FROM "email_statuses" AS o
-                      WHERE o."email_id" = t."id"
-                      AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
-                  ),
-                    0
-                )
-                ORDER BY h."id"
-                LIMIT 1
-            ) NOT GLOB '*[^0-9]*'
-              THEN CAST(
+          (
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+              WHEN typeof(
                 (
                   SELECT h."created_at"
                     FROM "email_statuses" AS h
                     WHERE h."email_id" = t."id"
                     AND h."status" = 'SENT'
-                    AND h."id" > COALESCE(
+                    AND h."id"
+                      > COALESCE(
+                        (
+                          SELECT MAX(o."id")
+                            FROM "email_statuses" AS o
+                            WHERE o."email_id" = t."id"
+                            AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                        ),
+                          0
+                      )
+                    ORDER BY h."id"
+                    LIMIT 1
+                )
+              ) IN ('integer', 'real')
+              OR (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'SENT'
+                  AND h."id"
+                    > COALESCE(
                       (
                         SELECT MAX(o."id")
                           FROM "email_statuses" AS o
@@ -5577,20 +5771,17 @@ SELECT
                       ),
                         0
                     )
-                    ORDER BY h."id"
-                    LIMIT 1
-                ) AS INTEGER
-              )
-            ELSE CAST(
-              round(
-                (
-                  julianday(
-                    (
-                      SELECT h."created_at"
-                        FROM "email_statuses" AS h
-                        WHERE h."email_id" = t."id"
-                        AND h."status" = 'SENT'
-                        AND h."id" > COALESCE(
+                  ORDER BY h."id"
+                  LIMIT 1
+              ) NOT GLOB '*[^0-9]*'
+                THEN CAST(
+                  (
+                    SELECT h."created_at"
+                      FROM "email_statuses" AS h
+                      WHERE h."email_id" = t."id"
+                      AND h."status" = 'SENT'
+                      AND h."id"
+                        > COALESCE(
                           (
                             SELECT MAX(o."id")
                               FROM "email_statuses" AS o
@@ -5599,17 +5790,44 @@ SELECT
                           ),
                             0
                         )
-                        ORDER BY h."id"
-                        LIMIT 1
+                      ORDER BY h."id"
+                      LIMIT 1
+                  ) AS INTEGER
+                )
+              ELSE CAST(
+                round(
+                  (
+                    julianday(
+                      (
+                        SELECT h."created_at"
+                          FROM "email_statuses" AS h
+                          WHERE h."email_id" = t."id"
+                          AND h."status" = 'SENT'
+                          AND h."id"
+                            > COALESCE(
+                              (
+                                SELECT MAX(o."id")
+                                  FROM "email_statuses" AS o
+                                  WHERE o."email_id" = t."id"
+                                  AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                              ),
+                                0
+                            )
+                          ORDER BY h."id"
+                          LIMIT 1
+                      )
                     )
-                  ) - 2440587.5
-                ) * 86400000.0
-              ) AS INTEGER
-            )
-            END
-        ) * 1000
-      ) / 1000 AS INTEGER
-    )
+                      - 2440587.5
+                  )
+                    * 86400000.0
+                ) AS INTEGER
+              )
+              END
+          )
+            * 1000
+        )
+          / 1000 AS INTEGER
+      )
   ),
   CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
 FROM "emails" AS t
@@ -5693,7 +5911,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+    value->>'o_eml_path' AS "o_eml_path"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -5724,7 +5943,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -5735,26 +5957,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -5813,26 +6037,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -5858,7 +6084,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -5889,7 +6116,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6011,7 +6241,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6133,7 +6366,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6255,7 +6491,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6266,26 +6505,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -6343,26 +6584,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -6387,7 +6630,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -6418,7 +6662,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6524,7 +6771,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -6537,9 +6787,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -6556,9 +6806,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -6566,7 +6816,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -6577,9 +6828,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -6587,7 +6838,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -6596,10 +6848,14 @@ FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT);
 
 -- sent_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -6640,7 +6896,10 @@ RETURNING CAST("id" AS TEXT);
 -- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (
-  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "emails" AS t
 WHERE t."id" = v."id"
@@ -6856,8 +7115,11 @@ SELECT
   'emails/sent_callback',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -6940,8 +7202,11 @@ SELECT
   'emails/sent_callback',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -7091,15 +7356,17 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: next due: [] -> Other
 SELECT CAST(
   COALESCE(
-    0 - (
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      ) * 1000
-    ),
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ),
       0
   ) AS INTEGER
 ) AS w
@@ -7138,16 +7405,19 @@ SELECT (
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "emails" AS t
     WHERE t."status" = 'SENT'
     AND (
@@ -7169,7 +7439,8 @@ SELECT (
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END,
         0
-    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
     AND COALESCE(t."attempts", 0) < 5
     ORDER BY CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -7186,8 +7457,10 @@ SELECT (
           OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
           ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "emails" AS t
       WHERE t."status" = 'CALLING-SENT-CALLBACK'
       ORDER BY CASE
@@ -7346,26 +7619,26 @@ WHERE t."status" = 'INVALID'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -7483,26 +7756,26 @@ WHERE t."status" = 'CALLING-SENT-CALLBACK'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
@@ -7558,7 +7831,8 @@ WHERE t."status" = 'FAILED'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND COALESCE(t."attempts", 0) < 5
 ORDER BY CASE
   WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -7578,9 +7852,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -7597,9 +7871,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -7607,7 +7881,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -7618,9 +7893,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -7628,7 +7903,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -7653,14 +7929,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -7703,53 +7981,38 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 SELECT
   CAST(t."id" AS TEXT),
   (
-    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST(
-      (
+    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      - CAST(
         (
-          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-            WHEN typeof(
-              (
-                SELECT h."created_at"
-                  FROM "email_statuses" AS h
-                  WHERE h."email_id" = t."id"
-                  AND h."status" = 'FAILED'
-                  AND h."id" > COALESCE(
-                    (
-                      SELECT MAX(o."id")
-                        FROM "email_statuses" AS o
-                        WHERE o."email_id" = t."id"
-                        AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
-                    ),
-                      0
-                  )
-                  ORDER BY h."id"
-                  LIMIT 1
-              )
-            ) IN ('integer', 'real')
-            OR (
-              SELECT h."created_at"
-                FROM "email_statuses" AS h
-                WHERE h."email_id" = t."id"
-                AND h."status" = 'FAILED'
-                AND h."id" > COALESCE(
-                  (
-                    SELECT MAX(o."id")
-                      FROM "email_statuses" AS o
-                      WHERE o."email_id" = t."id"
-                      AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
-                  ),
-                    0
-                )
-                ORDER BY h."id"
-                LIMIT 1
-            ) NOT GLOB '*[^0-9]*'
-              THEN CAST(
+          (
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+              WHEN typeof(
                 (
                   SELECT h."created_at"
                     FROM "email_statuses" AS h
                     WHERE h."email_id" = t."id"
                     AND h."status" = 'FAILED'
-                    AND h."id" > COALESCE(
+                    AND h."id"
+                      > COALESCE(
+                        (
+                          SELECT MAX(o."id")
+                            FROM "email_statuses" AS o
+                            WHERE o."email_id" = t."id"
+                            AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                        ),
+                          0
+                      )
+                    ORDER BY h."id"
+                    LIMIT 1
+                )
+              ) IN ('integer', 'real')
+              OR (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'FAILED'
+                  AND h."id"
+                    > COALESCE(
                       (
                         SELECT MAX(o."id")
                           FROM "email_statuses" AS o
@@ -7758,20 +8021,17 @@ SELECT
                       ),
                         0
                     )
-                    ORDER BY h."id"
-                    LIMIT 1
-                ) AS INTEGER
-              )
-            ELSE CAST(
-              round(
-                (
-                  julianday(
-                    (
-                      SELECT h."created_at"
-                        FROM "email_statuses" AS h
-                        WHERE h."email_id" = t."id"
-                        AND h."status" = 'FAILED'
-                        AND h."id" > COALESCE(
+                  ORDER BY h."id"
+                  LIMIT 1
+              ) NOT GLOB '*[^0-9]*'
+                THEN CAST(
+                  (
+                    SELECT h."created_at"
+                      FROM "email_statuses" AS h
+                      WHERE h."email_id" = t."id"
+                      AND h."status" = 'FAILED'
+                      AND h."id"
+                        > COALESCE(
                           (
                             SELECT MAX(o."id")
                               FROM "email_statuses" AS o
@@ -7780,17 +8040,44 @@ SELECT
                           ),
                             0
                         )
-                        ORDER BY h."id"
-                        LIMIT 1
+                      ORDER BY h."id"
+                      LIMIT 1
+                  ) AS INTEGER
+                )
+              ELSE CAST(
+                round(
+                  (
+                    julianday(
+                      (
+                        SELECT h."created_at"
+                          FROM "email_statuses" AS h
+                          WHERE h."email_id" = t."id"
+                          AND h."status" = 'FAILED'
+                          AND h."id"
+                            > COALESCE(
+                              (
+                                SELECT MAX(o."id")
+                                  FROM "email_statuses" AS o
+                                  WHERE o."email_id" = t."id"
+                                  AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                              ),
+                                0
+                            )
+                          ORDER BY h."id"
+                          LIMIT 1
+                      )
                     )
-                  ) - 2440587.5
-                ) * 86400000.0
-              ) AS INTEGER
-            )
-            END
-        ) * 1000
-      ) / 1000 AS INTEGER
-    )
+                      - 2440587.5
+                  )
+                    * 86400000.0
+                ) AS INTEGER
+              )
+              END
+          )
+            * 1000
+        )
+          / 1000 AS INTEGER
+      )
   ),
   CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
 FROM "emails" AS t
@@ -7874,7 +8161,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+    value->>'o_eml_path' AS "o_eml_path"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -7905,7 +8193,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -7916,26 +8207,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -7994,26 +8287,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -8039,7 +8334,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -8070,7 +8366,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8192,7 +8491,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8314,7 +8616,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8436,7 +8741,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8447,26 +8755,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -8524,26 +8834,28 @@ UPDATE "emails" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -8568,7 +8880,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -8599,7 +8912,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8705,7 +9021,10 @@ SELECT
     END
 FROM "emails" AS t
   JOIN (
-    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+    SELECT
+      value->>'reason' AS "reason",
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
@@ -8718,9 +9037,9 @@ UPDATE "emails" AS t SET
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
     ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
     OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -8737,9 +9056,9 @@ UPDATE "emails" AS t SET
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
               ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."updated_at") IN ('integer', 'real')
               OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -8747,7 +9066,8 @@ UPDATE "emails" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -8758,9 +9078,9 @@ UPDATE "emails" AS t SET
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
             ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."updated_at") IN ('integer', 'real')
             OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
@@ -8768,7 +9088,8 @@ UPDATE "emails" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -8777,10 +9098,14 @@ FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT);
 
 -- failed_callback: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT)
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -8821,7 +9146,10 @@ RETURNING CAST("id" AS TEXT);
 -- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (
-  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "emails" AS t
 WHERE t."id" = v."id"
@@ -9037,8 +9365,11 @@ SELECT
   'emails/failed_callback',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -9121,8 +9452,11 @@ SELECT
   'emails/failed_callback',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET
@@ -9272,15 +9606,17 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- failed_callback: next due: [] -> Other
 SELECT CAST(
   COALESCE(
-    0 - (
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      ) * 1000
-    ),
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ),
       0
   ) AS INTEGER
 ) AS w
@@ -9319,16 +9655,19 @@ SELECT (
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "emails" AS t
     WHERE t."status" = 'FAILED'
     AND (
@@ -9350,7 +9689,8 @@ SELECT (
         ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END,
         0
-    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
     AND COALESCE(t."attempts", 0) < 5
     ORDER BY CASE
     WHEN typeof(t."updated_at") IN ('integer', 'real')
@@ -9367,8 +9707,10 @@ SELECT (
           OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
           ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "emails" AS t
       WHERE t."status" = 'CALLING-FAILED-CALLBACK'
       ORDER BY CASE
@@ -9501,26 +9843,26 @@ WHERE t."status" = 'CALLING-FAILED-CALLBACK'
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."updated_at") IN ('integer', 'real')
       OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
       ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."updated_at" IS NULL
       AND t."updated_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);

@@ -48,7 +48,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`last_attempt_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`last_attempt_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`last_attempt_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -116,7 +118,9 @@ UPDATE `mail_outbox` AS t SET
   t.`last_attempt_at` = ?,
   t.`lease_until` = CAST(
     CASE
-      WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+      WHEN t.`lease_until`
+        BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
         THEN t.`lease_until` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       END AS DATETIME(6)
@@ -453,7 +457,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- dispatch: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -467,7 +474,10 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- dispatch: settle released, each, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -483,7 +493,9 @@ FOR UPDATE;
 -- dispatch: extend, step 2: [Held] -> Nothing
 UPDATE `mail_outbox` AS t SET t.`lease_until` = CAST(
   CASE
-    WHEN t.`lease_until` BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
+    WHEN t.`lease_until`
+      BETWEEN UTC_TIMESTAMP(6) + INTERVAL 60 SECOND - INTERVAL 1 MICROSECOND
+      AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND + INTERVAL 60 SECOND
       THEN t.`lease_until` + INTERVAL 1 MICROSECOND
     ELSE UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
     END AS DATETIME(6)
@@ -491,7 +503,9 @@ UPDATE `mail_outbox` AS t SET t.`lease_until` = CAST(
 WHERE t.`id` IN ({held});
 
 -- dispatch: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`last_attempt_at` AS CHAR)
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(t.`last_attempt_at` AS CHAR)
 FROM `mail_outbox` AS t
 WHERE t.`id` IN ({held});
 
@@ -546,7 +560,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- dispatch: release rows of a lost claim, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: look for expired leases: [Limit] -> Other
@@ -575,7 +592,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- dispatch: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: reclaim, spared, step 1: [Ids] -> Keys
@@ -590,7 +610,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- dispatch: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: reclaim, spared, step 3: [Held] -> Nothing
@@ -599,7 +622,8 @@ SELECT
   'mail_outbox/dispatch',
   CAST(CAST(t.`id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- dispatch: reclaim, charged, step 1: [Ids] -> Keys
@@ -629,7 +653,8 @@ SELECT
   'mail_outbox/dispatch',
   CAST(CAST(t.`id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- dispatch: reclaim, dead, step 1: [Ids] -> Keys
@@ -663,8 +688,8 @@ SELECT CAST(t.`id` AS SIGNED)
 FROM (
   SELECT
     t.`id`,
-    t.`retry_count` FROM `mail_outbox` AS t WHERE t.`status` = 'queued' ORDER BY t.`next_attempt_at`,
-    t.`id` LIMIT 10000
+    t.`retry_count`
+  FROM `mail_outbox` AS t WHERE t.`status` = 'queued' ORDER BY t.`next_attempt_at`, t.`id` LIMIT 10000
 ) AS t
 WHERE t.`retry_count` >= 5
 LIMIT ?;
@@ -701,7 +726,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `mail_outbox` AS t
     WHERE t.`status` = 'queued'
     AND t.`next_attempt_at` <= UTC_TIMESTAMP(6)
@@ -789,7 +815,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- dispatch: release ids dispatching, step 2: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
 -- dispatch: release state dispatching, step 1: [Since, Since, Since, Limit] -> Keys
@@ -812,5 +841,8 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- dispatch: release state dispatching, step 3: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+UPDATE `mail_outbox` AS t SET
+  t.`status` = 'queued',
+  t.`lease_until` = NULL,
+  t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});

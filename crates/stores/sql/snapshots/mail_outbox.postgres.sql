@@ -68,7 +68,10 @@ BEGIN
   IF NOT EXISTS (
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_mail_outbox' AND tgrelid = '"mail_outbox"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_mail_outbox" AFTER INSERT ON "mail_outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_mail_outbox"();
+    CREATE TRIGGER "postrider_mail_outbox"
+      AFTER INSERT ON "mail_outbox"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_mail_outbox"();
   END IF;
 END
 $postrider$;
@@ -91,12 +94,16 @@ moved AS (
 UPDATE "mail_outbox" AS t SET
   "status" = 'dispatching',
   "last_attempt_at" = CASE
-    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."last_attempt_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."last_attempt_at" + interval '1 microseconds'
     ELSE now()
     END,
   "lease_until" = CASE
-    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    WHEN t."lease_until"
+      BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+      AND now() + interval '60 seconds' + interval '60 seconds'
       THEN t."lease_until" + interval '1 microseconds'
     ELSE now() + interval '60 seconds'
     END,
@@ -396,14 +403,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle released, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($2::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle released, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."id" = ANY (($1::text[])::bigint[])
@@ -414,7 +427,9 @@ RETURNING (t."id")::bigint;
 
 -- dispatch: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "mail_outbox" AS t SET "lease_until" = CASE
-  WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+  WHEN t."lease_until"
+    BETWEEN now() + interval '60 seconds' - interval '1 microseconds'
+    AND now() + interval '60 seconds' + interval '60 seconds'
     THEN t."lease_until" + interval '1 microseconds'
   ELSE now() + interval '60 seconds'
   END
@@ -424,7 +439,9 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'dispatching'
     AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::bigint, (t."last_attempt_at")::text;
+RETURNING
+  (t."id")::bigint,
+  (t."last_attempt_at")::text;
 
 -- dispatch: stamp: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
@@ -472,14 +489,21 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."claimed_by" = $2::text
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
 -- dispatch: look for expired leases: [Limit] -> Other
-SELECT (t."id")::bigint, (t."last_attempt_at")::text, CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  (t."id")::bigint,
+  (t."last_attempt_at")::text,
+  CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
   AND (
@@ -501,7 +525,10 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   )
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -519,7 +546,10 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   )
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -527,8 +557,15 @@ FROM moved AS t;
 
 -- dispatch: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'mail_outbox/dispatch', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'mail_outbox/dispatch',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- dispatch: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -556,8 +593,15 @@ FROM moved AS t;
 
 -- dispatch: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'mail_outbox/dispatch', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'mail_outbox/dispatch',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- dispatch: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -606,12 +650,13 @@ FROM moved AS t;
 
 -- dispatch: next due: [] -> Other
 SELECT (
-  0 - (
-    CASE
-      WHEN isfinite(t."next_attempt_at")
-        THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-      END
-  )
+  0
+    - (
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END
+    )
 )::bigint AS w
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
@@ -634,7 +679,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "mail_outbox" AS t
       WHERE t."status" = 'queued'
       AND t."next_attempt_at" <= now()
@@ -650,7 +696,8 @@ SELECT (
           WHEN isfinite(t."last_attempt_at")
             THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "mail_outbox" AS t
         WHERE t."status" = 'dispatching'
         ORDER BY t."last_attempt_at"
@@ -730,7 +777,10 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -750,7 +800,10 @@ WHERE t."status" = 'dispatching'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint

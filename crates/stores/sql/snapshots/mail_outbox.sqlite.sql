@@ -103,9 +103,9 @@ UPDATE "mail_outbox" AS t SET
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
     ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
     OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -122,9 +122,9 @@ UPDATE "mail_outbox" AS t SET
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
               ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
               OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -132,7 +132,8 @@ UPDATE "mail_outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -143,9 +144,9 @@ UPDATE "mail_outbox" AS t SET
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
@@ -153,7 +154,8 @@ UPDATE "mail_outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -164,9 +166,9 @@ UPDATE "mail_outbox" AS t SET
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
     ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 60000 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
       THEN CASE
     WHEN typeof(t."lease_until") IN ('integer', 'real')
     OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -183,9 +185,9 @@ UPDATE "mail_outbox" AS t SET
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
               ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 60000 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
                 THEN CASE
               WHEN typeof(t."lease_until") IN ('integer', 'real')
               OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -193,7 +195,8 @@ UPDATE "mail_outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -204,9 +207,9 @@ UPDATE "mail_outbox" AS t SET
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -214,7 +217,8 @@ UPDATE "mail_outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -238,14 +242,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -366,7 +372,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
-    value->>'receipt' AS "receipt" FROM json_each(?1)
+    value->>'receipt' AS "receipt"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -382,26 +389,28 @@ UPDATE "mail_outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?2 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?2 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?2 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -421,26 +430,28 @@ UPDATE "mail_outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -452,7 +463,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -485,7 +497,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -518,7 +531,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -551,7 +565,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -567,26 +582,28 @@ UPDATE "mail_outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?2 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?2 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?2 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?2 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END
@@ -604,26 +621,28 @@ UPDATE "mail_outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END
@@ -632,7 +651,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'o_recipients' AS "o_recipients",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -640,16 +660,25 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: settle released, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'dispatching'
   AND CAST(t."last_attempt_at" AS TEXT) IS ?2
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: settle released, each: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
@@ -664,9 +693,9 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
   WHEN typeof(t."lease_until") IN ('integer', 'real')
   OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
   ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-  END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-    round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-  ) + 60000 + 60000
+  END
+    BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+    AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
     THEN CASE
   WHEN typeof(t."lease_until") IN ('integer', 'real')
   OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -683,9 +712,9 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
             ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 60000 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
               THEN CASE
             WHEN typeof(t."lease_until") IN ('integer', 'real')
             OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -693,7 +722,8 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
   ELSE strftime(
@@ -704,9 +734,9 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
           WHEN typeof(t."lease_until") IN ('integer', 'real')
           OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
           ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER)
-          END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1 AND CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + 60000 + 60000
+          END
+            BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 - 1
+            AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000 + 60000
             THEN CASE
           WHEN typeof(t."lease_until") IN ('integer', 'real')
           OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER)
@@ -714,17 +744,23 @@ UPDATE "mail_outbox" AS t SET "lease_until" = CASE
           END + 1
           ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000
           END
-      ) / 1000.0,
+      )
+        / 1000.0,
       'unixepoch'
   )
   END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS INTEGER), CAST("last_attempt_at" AS TEXT);
+RETURNING
+  CAST("id" AS INTEGER),
+  CAST("last_attempt_at" AS TEXT);
 
 -- dispatch: stamp: [Limit] -> Keys
 UPDATE "mail_outbox" AS t SET "last_attempt_at" = CASE
@@ -763,7 +799,10 @@ RETURNING CAST("id" AS INTEGER);
 -- dispatch: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS INTEGER)
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "mail_outbox" AS t
 WHERE t."id" = v."id"
@@ -798,7 +837,10 @@ WHERE t."status" = 'dispatching'
   AND t."claimed_by" = ?1;
 
 -- dispatch: release rows of a lost claim: [Ids, Owner] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -842,7 +884,10 @@ ORDER BY CASE
 LIMIT ?1;
 
 -- dispatch: reclaim, free: [Ids] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -870,7 +915,10 @@ WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -903,8 +951,11 @@ SELECT
   'mail_outbox/dispatch',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- dispatch: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "mail_outbox" AS t SET
@@ -961,8 +1012,11 @@ SELECT
   'mail_outbox/dispatch',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- dispatch: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "mail_outbox" AS t SET
@@ -1054,15 +1108,17 @@ RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: next due: [] -> Other
 SELECT CAST(
-  0 - (
-    (
-      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-        END
-    ) * 1000
-  ) AS INTEGER
+  0
+    - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      )
+        * 1000
+    ) AS INTEGER
 ) AS w
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
@@ -1085,16 +1141,19 @@ SELECT (
           OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "mail_outbox" AS t
     WHERE t."status" = 'queued'
     AND CASE
@@ -1118,8 +1177,10 @@ SELECT (
           OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "mail_outbox" AS t
       WHERE t."status" = 'dispatching'
       ORDER BY CASE
@@ -1211,23 +1272,26 @@ WHERE t."status" = 'failed'
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: release ids dispatching: [Ids] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -1236,7 +1300,10 @@ WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: release state dispatching: [Since, Limit] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -1247,17 +1314,17 @@ WHERE t."status" = 'dispatching'
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);

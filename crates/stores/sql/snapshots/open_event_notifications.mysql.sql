@@ -102,7 +102,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`locked_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`locked_at`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`locked_at` + INTERVAL 1 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(6)
@@ -138,24 +140,29 @@ WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
           WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND
           ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND
           END
-          AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND(
-            (
-              0 - LEAST(
-                GREATEST(
-                  CASE
-                    WHEN JSON_VALID(t.`error`)
-                      THEN COALESCE(
-                        CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)),
-                          0
-                      )
-                    ELSE 0
-                    END,
-                    0
-                ),
-                  86400
+          AND t.`last_attempt_at` <= UTC_TIMESTAMP(6)
+            + INTERVAL ROUND(
+              (
+                0
+                  - LEAST(
+                    GREATEST(
+                      CASE
+                        WHEN JSON_VALID(t.`error`)
+                          THEN COALESCE(
+                            CAST(
+                              JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)
+                            ),
+                              0
+                          )
+                        ELSE 0
+                        END,
+                        0
+                    ),
+                      86400
+                  )
               )
-            ) * 1000000
-          ) MICROSECOND
+                * 1000000
+            ) MICROSECOND
       )
   )
   AND t.`fanout_attempts` < 3
@@ -279,7 +286,11 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle delivered, uniform, step 3: [One(Envelope("section_status")), Held] -> Nothing
 INSERT INTO `subscription_events` (`subscription_id`, `event_type`, `section_status`, `created_at`)
-SELECT t.`subscription_id`, 'notify_sent', LEFT(?, 32), UTC_TIMESTAMP(6)
+SELECT
+  t.`subscription_id`,
+  'notify_sent',
+  LEFT(?, 32),
+  UTC_TIMESTAMP(6)
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held});
 
@@ -330,7 +341,11 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle delivered, each, step 3: [Rows([Envelope("section_status"), Id]), Held] -> Nothing
 INSERT INTO `subscription_events` (`subscription_id`, `event_type`, `section_status`, `created_at`)
-SELECT t.`subscription_id`, 'notify_sent', LEFT(v.`e_section_status`, 32), UTC_TIMESTAMP(6)
+SELECT
+  t.`subscription_id`,
+  'notify_sent',
+  LEFT(v.`e_section_status`, 32),
+  UTC_TIMESTAMP(6)
 FROM `open_event_notifications` AS t
   JOIN (
     SELECT *
@@ -748,7 +763,9 @@ FOR UPDATE;
 -- notify: extend, step 2: [Held] -> Nothing
 UPDATE `open_event_notifications` AS t SET t.`locked_at` = CAST(
   CASE
-    WHEN t.`locked_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+    WHEN t.`locked_at`
+      BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+      AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       THEN t.`locked_at` + INTERVAL 1 MICROSECOND
     ELSE UTC_TIMESTAMP(6)
     END AS DATETIME(6)
@@ -756,12 +773,18 @@ UPDATE `open_event_notifications` AS t SET t.`locked_at` = CAST(
 WHERE t.`notification_id` IN ({held});
 
 -- notify: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.`locked_at` AS CHAR)
+SELECT
+  CAST(t.`notification_id` AS SIGNED),
+  CAST(t.`locked_by` AS CHAR),
+  CAST(t.`locked_at` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held});
 
 -- notify: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.`locked_at` AS CHAR)
+SELECT
+  CAST(t.`notification_id` AS SIGNED),
+  CAST(t.`locked_by` AS CHAR),
+  CAST(t.`locked_at` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({ids})
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
@@ -858,7 +881,8 @@ SELECT
   'open_event_notifications/notify',
   CAST(CAST(t.`notification_id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- notify: reclaim, charged, step 1: [Ids] -> Keys
@@ -905,7 +929,8 @@ SELECT
   'open_event_notifications/notify',
   CAST(CAST(t.`notification_id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- notify: reclaim, dead, step 1: [Ids] -> Keys
@@ -953,11 +978,11 @@ FROM (
   SELECT
     t.`notification_id`,
     t.`fanout_attempts`
-      FROM `open_event_notifications` AS t
-      WHERE t.`fanout_status` = 'pending'
-      AND t.`locked_at` IS NULL
-      ORDER BY t.`notification_id`
-      LIMIT 10000
+  FROM `open_event_notifications` AS t
+    WHERE t.`fanout_status` = 'pending'
+    AND t.`locked_at` IS NULL
+    ORDER BY t.`notification_id`
+    LIMIT 10000
 ) AS t
 WHERE t.`fanout_attempts` >= 3
 LIMIT ?;
@@ -1008,7 +1033,8 @@ SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE CAST(min(looked.w) AS SIGNED) END
 FROM (
   SELECT COALESCE(
     CASE
-      WHEN t.`fanout_attempts` > 0
+      WHEN t.`fanout_attempts`
+        > 0
         THEN GREATEST(
           CASE t.`fanout_attempts` WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END,
             LEAST(
@@ -1023,8 +1049,10 @@ FROM (
                   0
               ),
                 86400
-            ) * 1000000
-        ) - (TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)))
+            )
+              * 1000000
+        )
+          - (TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)))
       END,
       0
   ) AS w
@@ -1044,7 +1072,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `open_event_notifications` AS t
     WHERE t.`fanout_status` = 'pending'
     AND t.`locked_at` IS NULL
@@ -1057,26 +1086,29 @@ SELECT (
             WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND
             ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND
             END
-            AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND(
-              (
-                0 - LEAST(
-                  GREATEST(
-                    CASE
-                      WHEN JSON_VALID(t.`error`)
-                        THEN COALESCE(
-                          CAST(
-                            JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)
-                          ),
-                            0
-                        )
-                      ELSE 0
-                      END,
-                      0
-                  ),
-                    86400
+            AND t.`last_attempt_at` <= UTC_TIMESTAMP(6)
+              + INTERVAL ROUND(
+                (
+                  0
+                    - LEAST(
+                      GREATEST(
+                        CASE
+                          WHEN JSON_VALID(t.`error`)
+                            THEN COALESCE(
+                              CAST(
+                                JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)
+                              ),
+                                0
+                            )
+                          ELSE 0
+                          END,
+                          0
+                      ),
+                        86400
+                    )
                 )
-              ) * 1000000
-            ) MICROSECOND
+                  * 1000000
+              ) MICROSECOND
         )
     )
     AND t.`fanout_attempts` < 3

@@ -129,7 +129,10 @@ BEGIN
       WHERE tgname = 'postrider_open_event_notifications'
       AND tgrelid = '"open_event_notifications"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_open_event_notifications" AFTER INSERT ON "open_event_notifications" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_open_event_notifications"();
+    CREATE TRIGGER "postrider_open_event_notifications"
+      AFTER INSERT ON "open_event_notifications"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_open_event_notifications"();
   END IF;
 END
 $postrider$;
@@ -158,22 +161,24 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
           WHEN 2 THEN now() - interval '2 seconds'
           ELSE now() - interval '7 seconds'
           END
-          AND t."last_attempt_at" <= now() + make_interval(
-            secs => (
-              0 - LEAST(
-                GREATEST(
-                  COALESCE(
-                    substring(
-                      t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
-                    )::float8,
-                      0
-                  ),
-                    0
-                ),
-                  86400
+          AND t."last_attempt_at" <= now()
+            + make_interval(
+              secs => (
+                0
+                  - LEAST(
+                    GREATEST(
+                      COALESCE(
+                        substring(
+                          t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
+                        )::float8,
+                          0
+                      ),
+                        0
+                    ),
+                      86400
+                  )
               )
             )
-          )
       )
   )
   AND t."fanout_attempts" < 3
@@ -185,7 +190,9 @@ moved AS (
 UPDATE "open_event_notifications" AS t SET
   "fanout_status" = 'pending',
   "locked_at" = CASE
-    WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."locked_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."locked_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -336,7 +343,11 @@ WHERE t."notification_id" = ANY (($3::text[])::bigint[])
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "subscription_events" ("subscription_id", "event_type", "section_status", "created_at")
-SELECT t."subscription_id", 'notify_sent', LEFT($6::text, 32), now()
+SELECT
+  t."subscription_id",
+  'notify_sent',
+  LEFT($6::text, 32),
+  now()
 FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
@@ -374,10 +385,16 @@ WHERE t."notification_id" = v."id"
     AND t."locked_by" IS NOT DISTINCT FROM v."f0"
     AND t."locked_at" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
-RETURNING t.*, v."e_section_status" AS "postrider e_section_status"),
+RETURNING
+  t.*,
+  v."e_section_status" AS "postrider e_section_status"),
 effect0 AS (
 INSERT INTO "subscription_events" ("subscription_id", "event_type", "section_status", "created_at")
-SELECT t."subscription_id", 'notify_sent', LEFT(t."postrider e_section_status", 32), now()
+SELECT
+  t."subscription_id",
+  'notify_sent',
+  LEFT(t."postrider e_section_status", 32),
+  now()
 FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
@@ -649,7 +666,10 @@ WHERE t."notification_id" = v."id"
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($2::text)::varchar
@@ -657,7 +677,10 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 FROM unnest(
   ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]
 ) AS v("id", "f0", "f1")
@@ -671,7 +694,9 @@ RETURNING (t."notification_id")::bigint;
 
 -- notify: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
 UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
-  WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+  WHEN t."locked_at"
+    BETWEEN now() - interval '1 microseconds'
+    AND now() + interval '60 seconds'
     THEN t."locked_at" + interval '1 microseconds'
   ELSE now()
   END
@@ -684,10 +709,16 @@ WHERE t."notification_id" = v."id"
     AND t."locked_by" IS NOT DISTINCT FROM v."f0"
     AND t."locked_at" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
-RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text;
+RETURNING
+  (t."notification_id")::bigint,
+  (t."locked_by")::text,
+  (t."locked_at")::text;
 
 -- notify: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text
+SELECT
+  (t."notification_id")::bigint,
+  (t."locked_by")::text,
+  (t."locked_at")::text
 FROM "open_event_notifications" AS t
 WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
@@ -720,7 +751,10 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."locked_by" = $2::text
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -733,9 +767,8 @@ SELECT
   (t."locked_at")::text,
   CASE
     WHEN NOT (COALESCE(t."locked_by", '') = 'deferred')
-    AND COALESCE(
-      substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
-    ) + 1 >= 5
+    AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0)
+      + 1 >= 5
       THEN 1
     ELSE 0
     END,
@@ -755,7 +788,10 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."locked_at" < now() - interval '120 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -770,7 +806,10 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."locked_at" < now() - interval '120 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -778,8 +817,15 @@ FROM moved AS t;
 
 -- notify: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'open_event_notifications/notify', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'open_event_notifications/notify',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- notify: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -797,9 +843,8 @@ UPDATE "open_event_notifications" AS t SET
     WHEN t."error" IS NULL
       THEN '{"takeovers":'
       || (
-        COALESCE(
-          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
-        ) + 1
+        COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0)
+          + 1
       )::bigint
       || '}'
     WHEN t."error" !~ '^\s*\{'
@@ -808,16 +853,16 @@ UPDATE "open_event_notifications" AS t SET
           (
             COALESCE(
               substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
-            ) + 1
+            )
+              + 1
           )::bigint,
           'message',
           t."error"
       )::text
     ELSE '{"takeovers":'
       || (
-        COALESCE(
-          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
-        ) + 1
+        COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0)
+          + 1
       )::bigint
       || CASE
     WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN ''
@@ -835,8 +880,15 @@ FROM moved AS t;
 
 -- notify: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'open_event_notifications/notify', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'open_event_notifications/notify',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- notify: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -855,9 +907,8 @@ UPDATE "open_event_notifications" AS t SET
       'taken over too often: its workers died, or lost it, while they held it'::text,
       'takeovers',
       (
-        COALESCE(
-          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
-        ) + 1
+        COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0)
+          + 1
       )::bigint
   )::text,
   "locked_at" = NULL,
@@ -916,7 +967,8 @@ SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE (min(looked.w))::bigint END AS w
 FROM (
   SELECT COALESCE(
     CASE
-      WHEN t."fanout_attempts" > 0
+      WHEN t."fanout_attempts"
+        > 0
         THEN GREATEST(
           CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END,
             LEAST(
@@ -930,11 +982,15 @@ FROM (
                   0
               ),
                 86400
-            ) * 1000000
-        ) - (CASE
-          WHEN isfinite(t."last_attempt_at")
-            THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
-          END)
+            )
+              * 1000000
+        )
+          - (
+            CASE
+              WHEN isfinite(t."last_attempt_at")
+                THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
+              END
+          )
       END,
       0
   ) AS w
@@ -961,7 +1017,8 @@ SELECT (
               THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "open_event_notifications" AS t
       WHERE t."fanout_status" = 'pending'
       AND t."locked_at" IS NULL
@@ -974,22 +1031,24 @@ SELECT (
               WHEN 2 THEN now() - interval '2 seconds'
               ELSE now() - interval '7 seconds'
               END
-              AND t."last_attempt_at" <= now() + make_interval(
-                secs => (
-                  0 - LEAST(
-                    GREATEST(
-                      COALESCE(
-                        substring(
-                          t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
-                        )::float8,
-                          0
-                      ),
-                        0
-                    ),
-                      86400
+              AND t."last_attempt_at" <= now()
+                + make_interval(
+                  secs => (
+                    0
+                      - LEAST(
+                        GREATEST(
+                          COALESCE(
+                            substring(
+                              t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
+                            )::float8,
+                              0
+                          ),
+                            0
+                        ),
+                          86400
+                      )
                   )
                 )
-              )
           )
       )
       AND t."fanout_attempts" < 3
@@ -1004,7 +1063,8 @@ SELECT (
         CASE
           WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "open_event_notifications" AS t
         WHERE t."fanout_status" = 'pending'
         AND t."locked_at" IS NOT NULL
@@ -1206,7 +1266,10 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -1229,7 +1292,10 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint

@@ -150,23 +150,27 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
           WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
           OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(
-            round(
-              (
-                0 - min(
-                  max(
-                    CASE
-                      WHEN json_valid(t."error")
-                        THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0)
-                      ELSE 0
-                      END,
-                      0
-                  ),
-                    86400
+          END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(
+              round(
+                (
+                  0
+                    - min(
+                      max(
+                        CASE
+                          WHEN json_valid(t."error")
+                            THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0)
+                          ELSE 0
+                          END,
+                          0
+                      ),
+                        86400
+                    )
                 )
-              ) * 1000.0
-            ) AS INTEGER
-          ) + 0
+                  * 1000.0
+              ) AS INTEGER
+            )
+            + 0
       )
   )
   AND t."fanout_attempts" < 3
@@ -191,9 +195,9 @@ UPDATE "open_event_notifications" AS t SET
     WHEN typeof(t."locked_at") IN ('integer', 'real')
     OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
     ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."locked_at") IN ('integer', 'real')
     OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -210,9 +214,9 @@ UPDATE "open_event_notifications" AS t SET
               WHEN typeof(t."locked_at") IN ('integer', 'real')
               OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
               ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."locked_at") IN ('integer', 'real')
               OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -220,7 +224,8 @@ UPDATE "open_event_notifications" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -231,9 +236,9 @@ UPDATE "open_event_notifications" AS t SET
             WHEN typeof(t."locked_at") IN ('integer', 'real')
             OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
             ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."locked_at") IN ('integer', 'real')
             OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -241,7 +246,8 @@ UPDATE "open_event_notifications" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -266,14 +272,16 @@ RETURNING
           OR "last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("last_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -483,7 +491,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'j_o_provider' AS "j_o_provider",
-    value->>'j_o_message_id' AS "j_o_message_id" FROM json_each(?1)
+    value->>'j_o_message_id' AS "j_o_message_id"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -517,7 +526,8 @@ FROM "open_event_notifications" AS t
   JOIN (
     SELECT
       value->>'e_section_status' AS "e_section_status",
-      CAST(value->>'id' AS INTEGER) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS INTEGER) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."notification_id" = v."id"
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2));
 
@@ -611,7 +621,8 @@ FROM (
     value->>'j_o_provider' AS "j_o_provider",
     value->>'j_o_code' AS "j_o_code",
     value->>'j_o_message' AS "j_o_message",
-    value->>'j_o_retry_after' AS "j_o_retry_after" FROM json_each(?1)
+    value->>'j_o_retry_after' AS "j_o_retry_after"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -709,7 +720,8 @@ FROM (
     value->>'j_o_provider' AS "j_o_provider",
     value->>'j_o_code' AS "j_o_code",
     value->>'j_o_message' AS "j_o_message",
-    value->>'j_o_retry_after' AS "j_o_retry_after" FROM json_each(?1)
+    value->>'j_o_retry_after' AS "j_o_retry_after"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -807,7 +819,8 @@ FROM (
     value->>'j_o_provider' AS "j_o_provider",
     value->>'j_o_code' AS "j_o_code",
     value->>'j_o_message' AS "j_o_message",
-    value->>'j_o_retry_after' AS "j_o_retry_after" FROM json_each(?1)
+    value->>'j_o_retry_after' AS "j_o_retry_after"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -874,7 +887,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'j_o_code' AS "j_o_code",
-    value->>'j_o_message' AS "j_o_message" FROM json_each(?1)
+    value->>'j_o_message' AS "j_o_message"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -887,26 +901,28 @@ UPDATE "open_event_notifications" AS t SET
   "locked_at" = CASE
     WHEN typeof(COALESCE(t."locked_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."locked_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) - 120000
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        - 120000
     WHEN COALESCE(t."locked_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) - 120000
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              - 120000
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) - 120000
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            - 120000
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -922,26 +938,28 @@ UPDATE "open_event_notifications" AS t SET
   "locked_at" = CASE
     WHEN typeof(COALESCE(t."locked_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."locked_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) - 120000
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        - 120000
     WHEN COALESCE(t."locked_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) - 120000
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              - 120000
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) - 120000
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            - 120000
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -951,7 +969,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -960,7 +979,10 @@ WHERE t."notification_id" = v."id"
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND CAST(t."locked_by" AS TEXT) IS ?2
@@ -968,12 +990,16 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: settle released, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -989,9 +1015,9 @@ UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
   WHEN typeof(t."locked_at") IN ('integer', 'real')
   OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
   ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-  END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-    round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-  ) + 0 + 60000
+  END
+    BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+    AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
     THEN CASE
   WHEN typeof(t."locked_at") IN ('integer', 'real')
   OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -1008,9 +1034,9 @@ UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
             WHEN typeof(t."locked_at") IN ('integer', 'real')
             OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
             ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."locked_at") IN ('integer', 'real')
             OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -1018,7 +1044,8 @@ UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
   ELSE strftime(
@@ -1029,9 +1056,9 @@ UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
           WHEN typeof(t."locked_at") IN ('integer', 'real')
           OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
           ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-          END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + 0 + 60000
+          END
+            BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+            AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
             THEN CASE
           WHEN typeof(t."locked_at") IN ('integer', 'real')
           OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
@@ -1039,7 +1066,8 @@ UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
           END + 1
           ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
           END
-      ) / 1000.0,
+      )
+        / 1000.0,
       'unixepoch'
   )
   END
@@ -1047,16 +1075,23 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."notification_id" = v."id"
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND CAST(t."locked_by" AS TEXT) IS v."f0"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
-RETURNING CAST("notification_id" AS INTEGER), CAST("locked_by" AS TEXT), CAST("locked_at" AS TEXT);
+RETURNING
+  CAST("notification_id" AS INTEGER),
+  CAST("locked_by" AS TEXT),
+  CAST("locked_at" AS TEXT);
 
 -- notify: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."notification_id" AS INTEGER), CAST(t."locked_by" AS TEXT), CAST(t."locked_at" AS TEXT)
+SELECT
+  CAST(t."notification_id" AS INTEGER),
+  CAST(t."locked_by" AS TEXT),
+  CAST(t."locked_at" AS TEXT)
 FROM "open_event_notifications" AS t
 WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
@@ -1100,7 +1135,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "open_event_notifications" AS t
 WHERE t."notification_id" = v."id"
@@ -1122,7 +1158,10 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" = ?1;
 
 -- notify: release rows of a lost claim: [Ids, Owner] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
@@ -1160,7 +1199,10 @@ ORDER BY CASE
 LIMIT ?1;
 
 -- notify: reclaim, free: [Ids] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
@@ -1174,7 +1216,10 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
@@ -1193,8 +1238,11 @@ SELECT
   'open_event_notifications/notify',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- notify: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "open_event_notifications" AS t SET
@@ -1240,8 +1288,11 @@ SELECT
   'open_event_notifications/notify',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- notify: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "open_event_notifications" AS t SET
@@ -1390,16 +1441,33 @@ SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE CAST(min(looked.w) AS INTEGER) EN
 FROM (
   SELECT COALESCE(
     CASE
-      WHEN t."fanout_attempts" > 0
-        THEN max(CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END, min(max(CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0) ELSE 0 END, 0), 86400) * 1000000) - (
-          (
-            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-              WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
-              OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END
-          ) * 1000
+      WHEN t."fanout_attempts"
+        > 0
+        THEN max(
+          CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END,
+            min(
+              max(
+                CASE
+                  WHEN json_valid(t."error")
+                    THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0)
+                  ELSE 0
+                  END,
+                  0
+              ),
+                86400
+            )
+              * 1000000
         )
+          - (
+            (
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+                WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
+                OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END
+            )
+              * 1000
+          )
       END,
       0
   ) AS w
@@ -1429,16 +1497,19 @@ SELECT (
           OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "open_event_notifications" AS t
     WHERE t."fanout_status" = 'pending'
     AND t."locked_at" IS NULL
@@ -1459,23 +1530,27 @@ SELECT (
             WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
             OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
             ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(
-              round(
-                (
-                  0 - min(
-                    max(
-                      CASE
-                        WHEN json_valid(t."error")
-                          THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0)
-                        ELSE 0
-                        END,
-                        0
-                    ),
-                      86400
+            END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(
+                round(
+                  (
+                    0
+                      - min(
+                        max(
+                          CASE
+                            WHEN json_valid(t."error")
+                              THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0)
+                            ELSE 0
+                            END,
+                            0
+                        ),
+                          86400
+                      )
                   )
-                ) * 1000.0
-              ) AS INTEGER
-            ) + 0
+                    * 1000.0
+                ) AS INTEGER
+              )
+              + 0
         )
     )
     AND t."fanout_attempts" < 3
@@ -1498,8 +1573,10 @@ SELECT (
           OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
           ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "open_event_notifications" AS t
       WHERE t."fanout_status" = 'pending'
       AND t."locked_at" IS NOT NULL
@@ -1614,26 +1691,26 @@ WHERE t."fanout_status" = 'failed'
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."locked_at") IN ('integer', 'real')
       OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
       ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND t."locked_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("notification_id" AS INTEGER);
@@ -1655,26 +1732,26 @@ WHERE t."fanout_status" = 'skipped'
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."locked_at") IN ('integer', 'real')
       OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
       ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND t."locked_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("notification_id" AS INTEGER);
@@ -1696,32 +1773,35 @@ WHERE t."fanout_status" = 'expired'
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."locked_at") IN ('integer', 'real')
       OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
       ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND t."locked_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: release ids locked: [Ids] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
@@ -1730,7 +1810,10 @@ WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: release state locked: [Since, Limit] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
@@ -1741,26 +1824,26 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
       WHEN typeof(t."last_attempt_at") IN ('integer', 'real')
       OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER)
       ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND CASE
       WHEN typeof(t."locked_at") IN ('integer', 'real')
       OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER)
       ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."last_attempt_at" IS NULL
       AND t."locked_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("notification_id" AS INTEGER);

@@ -38,7 +38,9 @@ SELECT
   CAST(
     CAST(
       CASE
-        WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        WHEN t.`lastAttemptAt`
+          BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND
+          AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
           THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND
         ELSE UTC_TIMESTAMP(6)
         END AS DATETIME(3)
@@ -83,7 +85,10 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- mail: claim 1, step 2: [ClaimTime, Owner, Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 1, t.`lastAttemptAt` = ?, t.`group` = LEFT(?, 40)
+UPDATE `Order` AS t SET
+  t.`select` = 1,
+  t.`lastAttemptAt` = ?,
+  t.`group` = LEFT(?, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: load: [Ids] -> Other
@@ -112,7 +117,10 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = LEFT(?, 40)
+UPDATE `Order` AS t SET
+  t.`select` = 2,
+  t.`group` = NULL,
+  t.`lastError` = LEFT(?, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -708,7 +716,9 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -729,7 +739,9 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle released, each, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -752,7 +764,9 @@ FOR UPDATE;
 -- mail: extend, step 2: [Held] -> Nothing
 UPDATE `Order` AS t SET t.`lastAttemptAt` = CAST(
   CASE
-    WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+    WHEN t.`lastAttemptAt`
+      BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND
+      AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
       THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND
     ELSE UTC_TIMESTAMP(6)
     END AS DATETIME(3)
@@ -760,12 +774,18 @@ UPDATE `Order` AS t SET t.`lastAttemptAt` = CAST(
 WHERE t.`orderId` IN ({held});
 
 -- mail: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt` AS CHAR)
+SELECT
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR)
 FROM `Order` AS t
 WHERE t.`orderId` IN ({held});
 
 -- mail: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt` AS CHAR)
+SELECT
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR)
 FROM `Order` AS t
 WHERE t.`orderId` IN ({ids})
   AND t.`select` = 1
@@ -825,7 +845,9 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: release rows of a lost claim, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: look for expired leases: [Limit] -> Other
@@ -851,7 +873,9 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: reclaim, spared, step 1: [Ids] -> Keys
@@ -864,7 +888,9 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: reclaim, spared, step 3: [Held] -> Nothing
@@ -873,7 +899,8 @@ SELECT
   'Order/mail',
   CAST(CAST(t.`orderId` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `Order` AS t WHERE t.`orderId` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `Order` AS t WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- mail: reclaim, charged, step 1: [Ids] -> Keys
@@ -900,7 +927,8 @@ SELECT
   'Order/mail',
   CAST(CAST(t.`orderId` AS CHAR) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `Order` AS t WHERE t.`orderId` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `Order` AS t WHERE t.`orderId` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- mail: reclaim, dead, step 1: [Ids] -> Keys
@@ -935,7 +963,8 @@ SELECT CAST(t.`orderId` AS CHAR)
 FROM (
   SELECT
     t.`orderId`,
-    t.`tries` FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC,
+    t.`tries`
+  FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC,
     t.`nextAttemptAt`,
     t.`orderId` LIMIT 10000
 ) AS t
@@ -991,7 +1020,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `Order` AS t
     WHERE t.`select` = 0
     AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6))
@@ -1088,7 +1118,9 @@ WHERE t.`orderId` IN ({ids})
 FOR UPDATE;
 
 -- mail: release ids taken, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
 -- mail: release state taken, step 1: [Since, Since, Since, Limit] -> Keys
@@ -1112,5 +1144,7 @@ WHERE t.`orderId` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- mail: release state taken, step 3: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+UPDATE `Order` AS t SET
+  t.`select` = 0,
+  t.`group` = NULL
 WHERE t.`orderId` IN ({held});

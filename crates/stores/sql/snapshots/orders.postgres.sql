@@ -61,7 +61,10 @@ BEGIN
   IF NOT EXISTS (
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_order' AND tgrelid = '"Order"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_order" AFTER INSERT ON "Order" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_order"();
+    CREATE TRIGGER "postrider_order"
+      AFTER INSERT ON "Order"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_order"();
   END IF;
 END
 $postrider$;
@@ -84,7 +87,9 @@ moved AS (
 UPDATE "Order" AS t SET
   "select" = 1,
   "lastAttemptAt" = CASE
-    WHEN t."lastAttemptAt" BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds' AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds'
+    WHEN t."lastAttemptAt"
+      BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds'
+      AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds'
       THEN t."lastAttemptAt" + interval '1000 microseconds'
     ELSE ((now()) AT TIME ZONE 'utc')
     END,
@@ -161,7 +166,10 @@ FROM "Order" AS t
 WHERE t."orderId" = ANY (($1::text[])::uuid[]);
 
 -- mail: settle delivered, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT($1::text, 40)
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = LEFT($1::text, 40)
 WHERE t."orderId" = ANY (($2::text[])::uuid[])
   AND t."select" IS NOT DISTINCT FROM 1
   AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
@@ -169,7 +177,10 @@ WHERE t."orderId" = ANY (($2::text[])::uuid[])
 RETURNING (t."orderId")::text;
 
 -- mail: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT(v."reason", 40)
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = LEFT(v."reason", 40)
 FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
@@ -182,7 +193,10 @@ WHERE t."orderId" = v."id"
 RETURNING (t."orderId")::text;
 
 -- mail: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT(v."reason", 40)
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = LEFT(v."reason", 40)
 FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]
 ) AS v("id", "f0", "f1", "reason")
@@ -196,11 +210,17 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle delivered, remembering, step 3: [Held] -> Nothing
 DELETE FROM postrider_recipients AS r
@@ -265,11 +285,17 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET
@@ -319,11 +345,17 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET
@@ -373,11 +405,17 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET
@@ -427,11 +465,17 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET
@@ -478,14 +522,22 @@ RETURNING (t."orderId")::text;
 
 -- mail: settle deferred, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+SELECT
+  'Order',
+  (t."orderId")::text,
+  v."o_remembered_recipients",
+  now()
 FROM "Order" AS t
   JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
 WHERE t."orderId" = ANY (($3::text[])::uuid[])
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."select" IS NOT DISTINCT FROM 1
   AND t."group" IS NOT DISTINCT FROM ($2::text)::varchar
@@ -493,7 +545,9 @@ WHERE t."orderId" = ANY (($1::text[])::uuid[])
 RETURNING (t."orderId")::text;
 
 -- mail: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 FROM unnest(
   ($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]
 ) AS v("id", "f0", "f1")
@@ -507,7 +561,9 @@ RETURNING (t."orderId")::text;
 
 -- mail: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
 UPDATE "Order" AS t SET "lastAttemptAt" = CASE
-  WHEN t."lastAttemptAt" BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds' AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds'
+  WHEN t."lastAttemptAt"
+    BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds'
+    AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds'
     THEN t."lastAttemptAt" + interval '1000 microseconds'
   ELSE ((now()) AT TIME ZONE 'utc')
   END
@@ -520,10 +576,16 @@ WHERE t."orderId" = v."id"
     AND t."group" IS NOT DISTINCT FROM v."f0"
     AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
   THEN true ELSE false END
-RETURNING (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text;
+RETURNING
+  (t."orderId")::text,
+  (t."group")::text,
+  (t."lastAttemptAt")::text;
 
 -- mail: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text
+SELECT
+  (t."orderId")::text,
+  (t."group")::text,
+  (t."lastAttemptAt")::text
 FROM "Order" AS t
 WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."select" IS NOT DISTINCT FROM 1
@@ -576,7 +638,9 @@ WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."tenant" = 'it''s us'
 FOR UPDATE),
 moved AS (
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
@@ -606,7 +670,9 @@ WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."tenant" = 'it''s us'
 FOR UPDATE),
 moved AS (
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
@@ -622,7 +688,9 @@ WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."tenant" = 'it''s us'
 FOR UPDATE),
 moved AS (
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
@@ -630,8 +698,15 @@ FROM moved AS t;
 
 -- mail: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'Order/mail', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'Order/mail',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- mail: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -656,8 +731,15 @@ FROM moved AS t;
 
 -- mail: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'Order/mail', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'Order/mail',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- mail: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -722,12 +804,13 @@ WHERE r.source = 'Order' AND r.row_id = ANY ($1::text[]);
 -- mail: next due: [] -> Other
 SELECT (
   COALESCE(
-    0 - (
-      CASE
-        WHEN isfinite(t."nextAttemptAt")
-          THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint
-        END
-    ),
+    0
+      - (
+        CASE
+          WHEN isfinite(t."nextAttemptAt")
+            THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint
+          END
+      ),
       0
   )
 )::bigint AS w
@@ -752,7 +835,8 @@ SELECT (
               THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint
             END
       )
-    )::float8 / 1000000
+    )::float8
+      / 1000000
       FROM "Order" AS t
       WHERE t."select" = 0
       AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc')
@@ -769,7 +853,8 @@ SELECT (
           WHEN isfinite(t."lastAttemptAt")
             THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."lastAttemptAt") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "Order" AS t
         WHERE t."select" = 1
         AND t."tenant" = 'it''s us'
@@ -857,7 +942,9 @@ WHERE t."orderId" = ANY (($1::text[])::uuid[])
   AND t."tenant" = 'it''s us'
 FOR UPDATE),
 moved AS (
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
@@ -878,7 +965,9 @@ WHERE t."select" = 1
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text

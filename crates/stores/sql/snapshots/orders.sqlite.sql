@@ -90,7 +90,8 @@ WHERE t."select" = 0
       ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND COALESCE(t."tries", 0) < 4
   AND t."tenant" = 'it''s us'
 ORDER BY t."rank" DESC,
@@ -115,9 +116,9 @@ UPDATE "Order" AS t SET
     WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
     OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
     ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
     OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -134,9 +135,9 @@ UPDATE "Order" AS t SET
               WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
               OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
               ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
               OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -144,7 +145,8 @@ UPDATE "Order" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -155,9 +157,9 @@ UPDATE "Order" AS t SET
             WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
             OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
             ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
             OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -165,7 +167,8 @@ UPDATE "Order" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -190,14 +193,16 @@ RETURNING
           OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER)
           ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("createdAt") IN ('integer', 'real')
             OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER)
             ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -234,7 +239,10 @@ FROM "Order" AS t
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- mail: settle delivered, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = ?1
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS ?3
@@ -242,13 +250,17 @@ WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle delivered, each: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = v."reason"
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = v."reason"
 FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -257,13 +269,17 @@ WHERE t."orderId" = v."id"
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle delivered, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = v."reason"
+UPDATE "Order" AS t SET
+  "select" = 2,
+  "group" = NULL,
+  "lastError" = v."reason"
 FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -273,15 +289,22 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle delivered, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle delivered, remembering, step 3: [Held] -> Nothing
 DELETE FROM postrider_recipients AS r
@@ -296,26 +319,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -334,26 +359,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -365,7 +392,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -380,26 +408,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -411,7 +441,8 @@ FROM (
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -421,18 +452,29 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle retry, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+UPDATE "Order" AS t SET
+  "select" = 9,
+  "group" = NULL,
+  "tries" = COALESCE(t."tries", 0) + 1,
+  "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS ?3
@@ -450,7 +492,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -469,7 +512,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -479,18 +523,29 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle dead, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+UPDATE "Order" AS t SET
+  "select" = 9,
+  "group" = NULL,
+  "tries" = COALESCE(t."tries", 0) + 1,
+  "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS ?3
@@ -508,7 +563,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -527,7 +583,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -537,18 +594,29 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle rejected, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+UPDATE "Order" AS t SET
+  "select" = 9,
+  "group" = NULL,
+  "tries" = COALESCE(t."tries", 0) + 1,
+  "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS ?3
@@ -566,7 +634,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -585,7 +654,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -595,15 +665,22 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle skipped, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET
@@ -612,26 +689,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END
@@ -648,26 +727,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END
@@ -676,7 +757,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -691,26 +773,28 @@ UPDATE "Order" AS t SET
   "nextAttemptAt" = CASE
     WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real')
     OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END
@@ -719,7 +803,8 @@ FROM (
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     CAST(value->>'f1' AS TEXT) AS "f1",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -729,18 +814,27 @@ RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle deferred, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+SELECT
+  'Order',
+  CAST(t."orderId" AS TEXT),
+  v."o_remembered_recipients",
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 FROM "Order" AS t
   JOIN (
     SELECT
       value->>'o_remembered_recipients' AS "o_remembered_recipients",
-      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+      CAST(value->>'id' AS TEXT) AS "id"
+    FROM json_each(?1)
   ) AS v ON t."orderId" = v."id"
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+ON CONFLICT (source, row_id) DO UPDATE SET
+  results = excluded.results,
+  changed_at = excluded.changed_at;
 
 -- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS ?2
@@ -748,12 +842,15 @@ WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: settle released, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
@@ -769,9 +866,9 @@ UPDATE "Order" AS t SET "lastAttemptAt" = CASE
   WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
   OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
   ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-  END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-    round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-  ) + 0 + 60000
+  END
+    BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+    AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
     THEN CASE
   WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
   OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -788,9 +885,9 @@ UPDATE "Order" AS t SET "lastAttemptAt" = CASE
             WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
             OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
             ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
             OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -798,7 +895,8 @@ UPDATE "Order" AS t SET "lastAttemptAt" = CASE
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
   ELSE strftime(
@@ -809,9 +907,9 @@ UPDATE "Order" AS t SET "lastAttemptAt" = CASE
           WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
           OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
           ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-          END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + 0 + 60000
+          END
+            BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+            AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
             THEN CASE
           WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
           OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
@@ -819,7 +917,8 @@ UPDATE "Order" AS t SET "lastAttemptAt" = CASE
           END + 1
           ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
           END
-      ) / 1000.0,
+      )
+        / 1000.0,
       'unixepoch'
   )
   END
@@ -827,16 +926,23 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS v."f0"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
-RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT);
+RETURNING
+  CAST("orderId" AS TEXT),
+  CAST("group" AS TEXT),
+  CAST("lastAttemptAt" AS TEXT);
 
 -- mail: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."orderId" AS TEXT), CAST(t."group" AS TEXT), CAST(t."lastAttemptAt" AS TEXT)
+SELECT
+  CAST(t."orderId" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT)
 FROM "Order" AS t
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."select" = 1
@@ -878,7 +984,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS TEXT) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)
+    CAST(value->>'f1' AS TEXT) AS "f1"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "Order" AS t
 WHERE t."orderId" = v."id"
@@ -901,7 +1008,9 @@ WHERE t."select" = 1
   AND t."tenant" = 'it''s us';
 
 -- mail: release rows of a lost claim: [Ids, Owner] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -934,7 +1043,9 @@ ORDER BY CASE
 LIMIT ?1;
 
 -- mail: reclaim, free: [Ids] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -949,7 +1060,9 @@ WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -969,8 +1082,11 @@ SELECT
   'Order/mail',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- mail: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "Order" AS t SET
@@ -1013,8 +1129,11 @@ SELECT
   'Order/mail',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- mail: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "Order" AS t SET
@@ -1042,7 +1161,10 @@ DELETE
   AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- mail: spent: [Limit] -> Keys
-UPDATE "Order" AS t SET "lastError" = COALESCE(t."lastError", 'attempts spent'), "select" = 9, "group" = NULL
+UPDATE "Order" AS t SET
+  "lastError" = COALESCE(t."lastError", 'attempts spent'),
+  "select" = 9,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -1073,15 +1195,17 @@ WHERE r.source = 'Order' AND r.row_id IN (SELECT CAST(value AS TEXT) FROM json_e
 -- mail: next due: [] -> Other
 SELECT CAST(
   COALESCE(
-    0 - (
-      (
-        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-          WHEN typeof(t."nextAttemptAt") IN ('integer', 'real')
-          OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER)
-          ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-          END
-      ) * 1000
-    ),
+    0
+      - (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."nextAttemptAt") IN ('integer', 'real')
+            OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER)
+            ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        )
+          * 1000
+      ),
       0
   ) AS INTEGER
 ) AS w
@@ -1109,16 +1233,19 @@ SELECT (
           OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER)
           ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof(t."createdAt") IN ('integer', 'real')
             OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER)
             ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     )
-  ) / 1000000.0
+  )
+    / 1000000.0
     FROM "Order" AS t
     WHERE t."select" = 0
     AND COALESCE(
@@ -1128,7 +1255,8 @@ SELECT (
         ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
         END,
         0
-    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+      + 0
     AND COALESCE(t."tries", 0) < 4
     AND t."tenant" = 'it''s us'
     ORDER BY t."rank" DESC
@@ -1142,8 +1270,10 @@ SELECT (
           OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
           ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "Order" AS t
       WHERE t."select" = 1
       AND t."tenant" = 'it''s us'
@@ -1241,24 +1371,26 @@ WHERE t."select" = 9
       WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
       OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
       ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."lastAttemptAt" IS NULL
       AND CASE
       WHEN typeof(t."createdAt") IN ('integer', 'real')
       OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER)
       ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
   AND t."tenant" = 'it''s us'
 LIMIT ?2)
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: release ids taken: [Ids] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -1268,7 +1400,9 @@ WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
 RETURNING CAST("orderId" AS TEXT);
 
 -- mail: release state taken: [Since, Limit] -> Keys
-UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+UPDATE "Order" AS t SET
+  "select" = 0,
+  "group" = NULL
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -1279,17 +1413,17 @@ WHERE t."select" = 1
       WHEN typeof(t."lastAttemptAt") IN ('integer', 'real')
       OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER)
       ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."lastAttemptAt" IS NULL
       AND CASE
       WHEN typeof(t."createdAt") IN ('integer', 'real')
       OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER)
       ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
   AND t."tenant" = 'it''s us'
 LIMIT ?2)

@@ -92,7 +92,9 @@ UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
     CASE
-      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`claimed_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
@@ -102,7 +104,9 @@ UPDATE `outbox` AS t SET
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -127,7 +131,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     SELECT
       t.`live_group` AS g
         FROM `outbox` AS t
@@ -138,12 +145,17 @@ FROM (
         ORDER BY t.`created_at` DESC,
       t.`id` DESC LIMIT ?) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` IS NOT NULL
+  SELECT
+    r.g,
+    1
+  FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` IS NOT NULL
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- publish: claim groups from the start 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group` AS CHAR), 1
+SELECT
+  CAST(t.`live_group` AS CHAR),
+  1
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
 ORDER BY t.`id`
@@ -206,7 +218,9 @@ UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
     CASE
-      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`claimed_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
@@ -216,7 +230,9 @@ UPDATE `outbox` AS t SET
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS CHAR), s.kind,
+SELECT
+  CAST(s.g AS CHAR),
+  s.kind,
   (
     SELECT
       (
@@ -241,7 +257,10 @@ SELECT CAST(s.g AS CHAR), s.kind,
       t.`id` LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g,
+    0 AS kind
+  FROM (
     SELECT
       t.`live_group` AS g
         FROM `outbox` AS t
@@ -252,12 +271,17 @@ FROM (
         ORDER BY t.`created_at` DESC,
       t.`id` DESC LIMIT ?) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` > ?
+  SELECT
+    r.g,
+    1
+  FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` > ?
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- publish: claim groups from the cursor 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group` AS CHAR), 1
+SELECT
+  CAST(t.`live_group` AS CHAR),
+  1
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
 ORDER BY t.`id`
@@ -320,7 +344,9 @@ UPDATE `outbox` AS t SET
   t.`status` = 'PROCESSING',
   t.`claimed_at` = CAST(
     CASE
-      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`claimed_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
@@ -621,7 +647,9 @@ FOR UPDATE;
 UPDATE `outbox` AS t SET
   t.`claimed_at` = CAST(
     CASE
-      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+      WHEN t.`claimed_at`
+        BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND
+        AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
         THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
       ELSE UTC_TIMESTAMP(6)
       END AS DATETIME(6)
@@ -630,12 +658,16 @@ UPDATE `outbox` AS t SET
 WHERE t.`id` IN ({held});
 
 -- publish: extend, step 3: [Held] -> Leases
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(t.`version` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` IN ({held});
 
 -- publish: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(t.`version` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
@@ -738,7 +770,8 @@ SELECT
   'outbox/publish',
   CAST(CAST(t.`id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- publish: reclaim, charged, step 1: [Ids] -> Keys
@@ -765,7 +798,8 @@ SELECT
   'outbox/publish',
   CAST(CAST(t.`id` AS SIGNED) AS CHAR),
   1,
-  UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+  UTC_TIMESTAMP(6)
+FROM `outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- publish: reclaim, dead, step 1: [Ids] -> Keys
@@ -846,7 +880,8 @@ SELECT (
       TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
         TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
     ) AS DOUBLE
-  ) / 1000000
+  )
+    / 1000000
     FROM `outbox` AS t
     WHERE t.`status` = 'PENDING'
     AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))

@@ -77,7 +77,10 @@ BEGIN
   IF NOT EXISTS (
     SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_outbox' AND tgrelid = '"outbox"'::regclass
   ) THEN
-    CREATE TRIGGER "postrider_outbox" AFTER INSERT ON "outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_outbox"();
+    CREATE TRIGGER "postrider_outbox"
+      AFTER INSERT ON "outbox"
+      FOR EACH STATEMENT
+      EXECUTE FUNCTION "postrider_outbox"();
   END IF;
 END
 $postrider$;
@@ -101,7 +104,9 @@ moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
-    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."claimed_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -160,7 +165,10 @@ FROM moved AS t
 ORDER BY t."created_at", t."id";
 
 -- publish: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -173,12 +181,15 @@ SELECT (c.g)::text, c.kind FROM (
               AND t."created_at" < now() - interval '1 seconds'
           ) IS TRUE
         ) AS ok
-          FROM "outbox" AS t
+      FROM "outbox" AS t
     
     WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."partition_key" AS g,
       (
@@ -189,7 +200,7 @@ SELECT (c.g)::text, c.kind FROM (
             AND t."created_at" < now() - interval '1 seconds'
         ) IS TRUE
       ) AS ok
-        FROM "outbox" AS t
+    FROM "outbox" AS t
     WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
       AND t."partition_key" IS NOT NULL
       AND t."partition_key" > r.g
@@ -209,7 +220,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($3)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text))
       END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
@@ -234,10 +248,16 @@ LIMIT $2 + 1;
 
 -- publish: claim groups from the start 1, step 2: [Groups, Run, Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT r.k, g.place, r.ord
+SELECT
+  r.k,
+  g.place,
+  r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord FROM (
+  SELECT
+    y.k,
+    y.ord
+  FROM (
     SELECT
       t."id" AS k,
       row_number() OVER w AS ord,
@@ -275,15 +295,25 @@ SELECT t."id" AS k FROM "outbox" AS t
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
-    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."claimed_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -342,7 +372,10 @@ FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
+SELECT
+  (c.g)::text,
+  c.kind
+FROM (
   WITH RECURSIVE ring AS (
     (
       SELECT
@@ -355,14 +388,17 @@ SELECT (c.g)::text, c.kind FROM (
               AND t."created_at" < now() - interval '1 seconds'
           ) IS TRUE
         ) AS ok
-          FROM "outbox" AS t
+      FROM "outbox" AS t
     
     WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
       AND t."partition_key" IS NOT NULL
       AND t."partition_key" > ($1::text)::varchar
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
     UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT
+      n.g,
+      n.ok
+    FROM ring AS r CROSS JOIN LATERAL (
     SELECT
       t."partition_key" AS g,
       (
@@ -373,7 +409,7 @@ SELECT (c.g)::text, c.kind FROM (
             AND t."created_at" < now() - interval '1 seconds'
         ) IS TRUE
       ) AS ok
-        FROM "outbox" AS t
+    FROM "outbox" AS t
     WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
       AND t."partition_key" IS NOT NULL
       AND t."partition_key" > r.g
@@ -393,7 +429,10 @@ SELECT (c.g)::text, c.kind FROM (
     UNION ALL SELECT (array_agg(l.g))[($4)::int],
       NULL,
       2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+  SELECT
+    s.g,
+    s.kind,
+    CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text))
       END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
@@ -418,10 +457,16 @@ LIMIT $3 + 1;
 
 -- publish: claim groups from the cursor 1, step 2: [Groups, Run, Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
-SELECT r.k, g.place, r.ord
+SELECT
+  r.k,
+  g.place,
+  r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord FROM (
+  SELECT
+    y.k,
+    y.ord
+  FROM (
     SELECT
       t."id" AS k,
       row_number() OVER w AS ord,
@@ -459,15 +504,25 @@ SELECT t."id" AS k FROM "outbox" AS t
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
 FOR UPDATE SKIP LOCKED),
 mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+SELECT
+  y.k,
+  y.place,
+  y.ord
+FROM (
+  SELECT
+    p.k,
+    p.place,
+    p.ord,
+    bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'PROCESSING',
   "claimed_at" = CASE
-    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."claimed_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -721,7 +776,9 @@ RETURNING (t."id")::bigint;
 -- publish: extend: [Array(Id), Array(Fence(0))] -> Leases
 UPDATE "outbox" AS t SET
   "claimed_at" = CASE
-    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    WHEN t."claimed_at"
+      BETWEEN now() - interval '1 microseconds'
+      AND now() + interval '60 seconds'
       THEN t."claimed_at" + interval '1 microseconds'
     ELSE now()
     END,
@@ -732,10 +789,14 @@ WHERE t."id" = v."id"
   AND CASE WHEN t."status" IS NOT DISTINCT FROM 'PROCESSING'
     AND t."version" IS NOT DISTINCT FROM v."f0"
   THEN true ELSE false END
-RETURNING (t."id")::bigint, (t."version")::text;
+RETURNING
+  (t."id")::bigint,
+  (t."version")::text;
 
 -- publish: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT (t."id")::bigint, (t."version")::text
+SELECT
+  (t."id")::bigint,
+  (t."version")::text
 FROM "outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -791,7 +852,11 @@ SELECT (t."id")::bigint
 FROM moved AS t;
 
 -- publish: look for expired leases: [Limit] -> Other
-SELECT (t."id")::bigint, (t."version")::text, CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END, 3
+SELECT
+  (t."id")::bigint,
+  (t."version")::text,
+  CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END,
+  3
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
   AND t."claimed_at" < now() - interval '60 seconds'
@@ -836,8 +901,15 @@ FROM moved AS t;
 
 -- publish: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'outbox/publish', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'outbox/publish',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- publish: reclaim, charged, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -862,8 +934,15 @@ FROM moved AS t;
 
 -- publish: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
-SELECT 'outbox/publish', k, 1, now() FROM unnest($1::text[]) AS k
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+SELECT
+  'outbox/publish',
+  k,
+  1,
+  now()
+FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = c.crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- publish: reclaim, dead, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -924,12 +1003,13 @@ SELECT a.w
   FROM (
     SELECT (
       COALESCE(
-        0 - (
-          CASE
-            WHEN isfinite(t."next_attempt_at")
-              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-            END
-        ),
+        0
+          - (
+            CASE
+              WHEN isfinite(t."next_attempt_at")
+                THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+              END
+          ),
           0
       )
     )::bigint AS w
@@ -944,12 +1024,13 @@ UNION ALL
 SELECT b.w
   FROM (
     SELECT (
-      0 - (
-        CASE
-          WHEN isfinite(t."next_attempt_at")
-            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
-          END
-      )
+      0
+        - (
+          CASE
+            WHEN isfinite(t."next_attempt_at")
+              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+            END
+        )
     )::bigint AS w
   
 FROM "outbox" AS t
@@ -976,7 +1057,8 @@ SELECT (
                     THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
                   END
             )
-          )::float8 / 1000000
+          )::float8
+            / 1000000
             FROM "outbox" AS t
             WHERE t."status" = 'PENDING'
             AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -998,7 +1080,8 @@ SELECT (
                       THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
                     END
               )
-            )::float8 / 1000000
+            )::float8
+              / 1000000
               FROM "outbox" AS t
               WHERE t."status" = 'PENDING'
               AND COALESCE(t."next_attempt_at", '-infinity') <= now()
@@ -1018,7 +1101,8 @@ SELECT (
           WHEN isfinite(t."claimed_at")
             THEN floor(extract(epoch FROM now() - t."claimed_at") * 1000000)::bigint
           END
-      )::float8 / 1000000
+      )::float8
+        / 1000000
         FROM "outbox" AS t
         WHERE t."status" = 'PROCESSING'
         ORDER BY t."claimed_at"

@@ -137,7 +137,8 @@ WHERE t."status" = 'PENDING'
       ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
       END,
       0
-  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+    + 0
   AND t."retry_count" < 3
   AND CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -163,9 +164,9 @@ UPDATE "outbox" AS t SET
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -182,9 +183,9 @@ UPDATE "outbox" AS t SET
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
               ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -192,7 +193,8 @@ UPDATE "outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -203,9 +205,9 @@ UPDATE "outbox" AS t SET
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
             ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -213,7 +215,8 @@ UPDATE "outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -241,14 +244,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -267,7 +272,9 @@ RETURNING
   CASE WHEN length(CAST("traceparent" AS BLOB)) <= 65536 THEN "traceparent" END;
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -280,7 +287,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."retry_count" < 3
             AND CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -302,7 +310,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
       AND t."partition_key" IS NOT NULL
@@ -318,7 +329,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        - 1000
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -333,7 +345,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?1) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."partition_key")
         FROM "outbox" AS t
@@ -372,7 +387,8 @@ SELECT y.k FROM (
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."retry_count" < 3
             AND CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -428,9 +444,9 @@ UPDATE "outbox" AS t SET
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -447,9 +463,9 @@ UPDATE "outbox" AS t SET
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
               ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -457,7 +473,8 @@ UPDATE "outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -468,9 +485,9 @@ UPDATE "outbox" AS t SET
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
             ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -478,7 +495,8 @@ UPDATE "outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -506,14 +524,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -532,7 +552,9 @@ RETURNING
   CASE WHEN length(CAST("traceparent" AS BLOB)) <= 65536 THEN "traceparent" END;
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
-SELECT CAST(s.g AS TEXT), s.kind,
+SELECT
+  CAST(s.g AS TEXT),
+  s.kind,
   (
     SELECT
       (
@@ -545,7 +567,8 @@ SELECT CAST(s.g AS TEXT), s.kind,
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."retry_count" < 3
             AND CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -567,7 +590,10 @@ SELECT CAST(s.g AS TEXT), s.kind,
       t."id" LIMIT 1
   )
 FROM (
-  SELECT DISTINCT f.g AS g, 0 AS kind FROM (
+  SELECT DISTINCT
+    f.g AS g,
+    0 AS kind
+  FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
     WHERE t."status" = 'PENDING'
       AND t."partition_key" IS NOT NULL
@@ -583,7 +609,8 @@ FROM (
             OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
             ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
+      ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        - 1000
     ORDER BY COALESCE(
       CASE
         WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -598,7 +625,10 @@ FROM (
     ) DESC,
       t."id" DESC LIMIT ?1) AS f
   UNION ALL
-  SELECT q.g, 1 FROM (
+  SELECT
+    q.g,
+    1
+  FROM (
     WITH RECURSIVE ring(g) AS (
       SELECT min(t."partition_key")
         FROM "outbox" AS t
@@ -638,7 +668,8 @@ SELECT y.k FROM (
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."retry_count" < 3
             AND CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -694,9 +725,9 @@ UPDATE "outbox" AS t SET
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -713,9 +744,9 @@ UPDATE "outbox" AS t SET
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
               ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -723,7 +754,8 @@ UPDATE "outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -734,9 +766,9 @@ UPDATE "outbox" AS t SET
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
             ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -744,7 +776,8 @@ UPDATE "outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -772,14 +805,16 @@ RETURNING
           OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
           ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000,
+      )
+        * 1000,
         (
           (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
             WHEN typeof("created_at") IN ('integer', 'real')
             OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
             ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
             END
-        ) * 1000
+        )
+          * 1000
     ) AS INTEGER
   ),
   CAST(
@@ -859,7 +894,10 @@ UPDATE "outbox" AS t SET
     END,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -873,26 +911,28 @@ UPDATE "outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -911,26 +951,28 @@ UPDATE "outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -942,7 +984,8 @@ FROM (
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
     value->>'delay' AS "delay",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -970,7 +1013,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -998,7 +1042,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -1026,7 +1071,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'reason' AS "reason" FROM json_each(?1)
+    value->>'reason' AS "reason"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -1040,26 +1086,28 @@ UPDATE "outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(?1 * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(?1 * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(?1 * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1076,26 +1124,28 @@ UPDATE "outbox" AS t SET
   "next_attempt_at" = CASE
     WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
-      THEN CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round(v."delay" * 1000.0) AS INTEGER)
+        + 0
     WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
       THEN strftime(
         '%Y-%m-%d %H:%M:%f',
           (
-            CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-          ) / 1000.0,
+            CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + CAST(round(v."delay" * 1000.0) AS INTEGER)
+              + 0
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
       '%Y-%m-%dT%H:%M:%fZ',
         (
-          CAST(
-            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
-        ) / 1000.0,
+          CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + CAST(round(v."delay" * 1000.0) AS INTEGER)
+            + 0
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
@@ -1104,7 +1154,8 @@ FROM (
   SELECT
     CAST(value->>'id' AS INTEGER) AS "id",
     CAST(value->>'f0' AS TEXT) AS "f0",
-    value->>'delay' AS "delay" FROM json_each(?1)
+    value->>'delay' AS "delay"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -1127,7 +1178,10 @@ UPDATE "outbox" AS t SET
   "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -1143,9 +1197,9 @@ UPDATE "outbox" AS t SET
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
     ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-    ) + 0 + 60000
+    END
+      BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+      AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
       THEN CASE
     WHEN typeof(t."claimed_at") IN ('integer', 'real')
     OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -1162,9 +1216,9 @@ UPDATE "outbox" AS t SET
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
               ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-              ) + 0 + 60000
+              END
+                BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+                AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
                 THEN CASE
               WHEN typeof(t."claimed_at") IN ('integer', 'real')
               OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -1172,7 +1226,8 @@ UPDATE "outbox" AS t SET
               END + 1
               ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
               END
-          ) / 1000.0,
+          )
+            / 1000.0,
           'unixepoch'
       )
     ELSE strftime(
@@ -1183,9 +1238,9 @@ UPDATE "outbox" AS t SET
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
             ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
-              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-            ) + 0 + 60000
+            END
+              BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1
+              AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000
               THEN CASE
             WHEN typeof(t."claimed_at") IN ('integer', 'real')
             OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
@@ -1193,21 +1248,29 @@ UPDATE "outbox" AS t SET
             END + 1
             ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
             END
-        ) / 1000.0,
+        )
+          / 1000.0,
         'unixepoch'
     )
     END,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
-RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT);
+RETURNING
+  CAST("id" AS INTEGER),
+  CAST("version" AS TEXT);
 
 -- publish: leases after a lost extension: [Ids, Owner] -> Leases
-SELECT CAST(t."id" AS INTEGER), CAST(t."version" AS TEXT)
+SELECT
+  CAST(t."id" AS INTEGER),
+  CAST(t."version" AS TEXT)
 FROM "outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
@@ -1245,7 +1308,10 @@ RETURNING CAST("id" AS INTEGER);
 -- publish: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS INTEGER)
 FROM (
-  SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+  SELECT
+    CAST(value->>'id' AS INTEGER) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0"
+  FROM json_each(?1)
 ) AS v CROSS
   JOIN "outbox" AS t
 WHERE t."id" = v."id"
@@ -1338,8 +1404,11 @@ SELECT
   'outbox/publish',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- publish: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET
@@ -1382,8 +1451,11 @@ SELECT
   'outbox/publish',
   CAST(value AS TEXT),
   1,
-  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
-ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET
+  crashes = crashes + 1,
+  crashed_at = excluded.crashed_at;
 
 -- publish: reclaim, dead, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET
@@ -1475,7 +1547,8 @@ WHERE t."status" = 'DELIVERED'
         OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
         ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END
-  ) < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 604800000
+  )
+    < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 604800000
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
@@ -1485,15 +1558,17 @@ SELECT a.w
   FROM (
     SELECT CAST(
       COALESCE(
-        0 - (
-          (
-            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-              END
-          ) * 1000
-        ),
+        0
+          - (
+            (
+              (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+                WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+                OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+                ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+                END
+            )
+              * 1000
+          ),
           0
       ) AS INTEGER
     ) AS w
@@ -1515,15 +1590,17 @@ UNION ALL
 SELECT b.w
   FROM (
     SELECT CAST(
-      0 - (
-        (
-          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
-            WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
-            OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
-            ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
-            END
-        ) * 1000
-      ) AS INTEGER
+      0
+        - (
+          (
+            (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+              WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+              OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END
+          )
+            * 1000
+        ) AS INTEGER
     ) AS w
   
 FROM "outbox" AS t
@@ -1540,7 +1617,8 @@ WHERE t."status" = 'PENDING'
         OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
         ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
         END
-  ) > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  )
+    > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
 ORDER BY COALESCE(
   CASE
     WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
@@ -1568,16 +1646,19 @@ SELECT (
                 OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END
-            ) * 1000,
+            )
+              * 1000,
               (
                 (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
                   WHEN typeof(t."created_at") IN ('integer', 'real')
                   OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
                   ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END
-              ) * 1000
+              )
+                * 1000
           )
-        ) / 1000000.0
+        )
+          / 1000000.0
           FROM "outbox" AS t
           WHERE t."status" = 'PENDING'
           AND COALESCE(
@@ -1587,7 +1668,8 @@ SELECT (
               ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
               END,
               0
-          ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+          ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+            + 0
           AND t."retry_count" < 3
           AND CASE
           WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -1611,16 +1693,19 @@ SELECT (
                   OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
                   ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                   END
-              ) * 1000,
+              )
+                * 1000,
                 (
                   (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
                     WHEN typeof(t."created_at") IN ('integer', 'real')
                     OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
                     ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
                     END
-                ) * 1000
+                )
+                  * 1000
             )
-          ) / 1000000.0
+          )
+            / 1000000.0
             FROM "outbox" AS t
             WHERE t."status" = 'PENDING'
             AND COALESCE(
@@ -1630,7 +1715,8 @@ SELECT (
                 ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
                 END,
                 0
-            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+              + 0
             AND t."retry_count" < 3
             AND CASE
             WHEN typeof(t."created_at") IN ('integer', 'real')
@@ -1663,8 +1749,10 @@ SELECT (
           OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
           ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
           END
-      ) * 1000
-    ) / 1000000.0
+      )
+        * 1000
+    )
+      / 1000000.0
       FROM "outbox" AS t
       WHERE t."status" = 'PROCESSING'
       ORDER BY CASE
@@ -1756,17 +1844,17 @@ WHERE t."status" = 'FAILED'
       WHEN typeof(t."claimed_at") IN ('integer', 'real')
       OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
       ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."claimed_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);
@@ -1798,17 +1886,17 @@ WHERE t."status" = 'PROCESSING'
       WHEN typeof(t."claimed_at") IN ('integer', 'real')
       OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER)
       ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
       OR t."claimed_at" IS NULL
       AND CASE
       WHEN typeof(t."created_at") IN ('integer', 'real')
       OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
       ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
-      END >= CAST(
-        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
-      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+        + CAST(round((0 - ?1) * 1000.0) AS INTEGER)
+        + 0
   )
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);

@@ -16,6 +16,9 @@ use crate::pretty;
 const DIALECTS: [(&str, Dialect); 3] =
     [("postgres", Dialect::Postgres), ("mysql", Dialect::Mysql), ("sqlite", Dialect::Sqlite)];
 
+/// Longer lines are hard to review.
+const WIDEST: usize = 140;
+
 #[test]
 fn every_statement_is_what_was_reviewed() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("snapshots");
@@ -25,6 +28,11 @@ fn every_statement_is_what_was_reviewed() {
         for (suffix, dialect) in DIALECTS {
             let file = folder.join(format!("{name}.{suffix}.sql"));
             let text = snapshot(&contract, dialect);
+            let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDEST).collect();
+            assert!(
+                wide.is_empty(),
+                "{name}.{suffix}.sql has lines of more than {WIDEST} columns: {wide:#?}"
+            );
             if update {
                 std::fs::create_dir_all(&folder).expect("the crate's folder can be written");
                 std::fs::write(&file, &text).expect("the crate's folder can be written");
