@@ -3,6 +3,7 @@
 pub(crate) mod columns;
 pub(crate) mod join;
 pub(crate) mod lost;
+mod next_due;
 pub(crate) mod row;
 pub(crate) mod statements;
 mod tally;

@@ -247,5 +247,8 @@ fn most_shares(dialect: Dialect) -> usize {
 fn pool_of(row: &[Value]) -> Option<(String, PoolState)> {
     let name = row.first()?.as_text()?.to_owned();
     let number = |at: usize| row.get(at).map_or(0, bind::count);
-    Some((name, PoolState { limited: number(1) == 1, permits: number(2), wait: Duration::from_micros(number(3)) }))
+    Some((
+        name,
+        PoolState { limited: number(1) == 1, permits: number(2), wait: Duration::from_micros(number(3)) },
+    ))
 }

@@ -1,5 +1,7 @@
 //! Runs timed maintenance: sweeps and purge.
 
+mod purge;
+mod statements;
 pub(crate) mod unreadable;
 
 use postrider_seams::store::{Error, SweepKind};

@@ -4,7 +4,7 @@
 //! did its worker die), and the moves name their rows. Invariant: a crash is counted in the transaction of the move
 //! that it causes.
 
-use postrider_contract::{CRASHED, LEASE_EXPIRED, Move, Transition};
+use postrider_contract::{Assignment, CRASHED, LEASE_EXPIRED, Move, Role, Set, Transition};
 
 use crate::begin::marks::CRASHES;
 use crate::render::condition::Lookup;
@@ -42,6 +42,19 @@ impl Table<'_> {
         };
         let text = format!("SELECT {}\nFROM {from}\nWHERE {guard}", self.key());
         Script { steps: vec![builder.finish(&text, Yields::Keys)] }
+    }
+
+    /// Returns the script that gives claimed rows without a claim time one; it writes nothing else.
+    ///
+    /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
+    pub fn stamp(&self) -> Option<Script> {
+        let (column, lacks_it) = self.stamped_column()?;
+        let mut conditions = vec![lacks_it];
+        conditions.extend(self.contract.column(Role::LeaseUntil).map(|until| self.has_no_time(until)));
+        let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
+        let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
+        let pick = Pick::among(conditions);
+        Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
     }
 
     /// Returns the scripts of a reclaim; `None` if a lease ends without a move.

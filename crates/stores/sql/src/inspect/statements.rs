@@ -1,17 +1,12 @@
-//! Renders the statements of operators, the purge, and the lag of a lane. Every result is limited in size.
+//! Renders the statements of operators, and the lag of a lane. Every result is limited in size.
 
-use postrider_contract::{Claimed, Group, OperatorMove, Retention, Role, StateId, Transition};
+use postrider_contract::{Claimed, OperatorMove, Role, StateId, Transition};
 use postrider_seams::inspect::{COUNT_LIMIT, Verb};
 
-use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
-use crate::render::step_builder::StepBuilder;
+use crate::render::moves::Pick;
 use crate::render::table::Table;
-use crate::render::time::Shift;
-use crate::{Dialect, InspectScripts, Param, Script, Step, Yields};
-
-/// Number of rows that are read to find the next computed due time.
-const LOOKED_AT: u32 = 1_000;
+use crate::{Dialect, InspectScripts, Script};
 
 impl Table<'_> {
     /// Returns the scripts of operators' verbs, counts and lag.
@@ -34,19 +29,8 @@ impl Table<'_> {
         }
     }
 
-    fn one(&self, text: &str) -> Script {
-        Script { steps: vec![StepBuilder::plain(self).finish(text, Yields::Other)] }
-    }
-
     fn states(&self) -> impl Iterator<Item = StateId> {
         (0..self.contract.states.len()).map(StateId)
-    }
-
-    /// The condition that the row is in the state, and that a lane handles it.
-    fn ours(&self, state: StateId) -> String {
-        let mut parts = vec![self.in_state(state, Lookup::Index)];
-        parts.extend(self.filter());
-        parts.join(" AND ")
     }
 
     fn census(&self) -> Vec<(String, Script)> {
@@ -66,181 +50,50 @@ impl Table<'_> {
         self.states().map(count).collect()
     }
 
-    /// Returns the scripts that delete finished rows past their retention, measured by the row's own time.
-    ///
-    /// No live state has a retention.
-    pub fn purge(&self) -> Vec<Script> {
-        self.contract.retention.iter().map(|rule| self.purge_one(rule)).collect()
+    /// Returns an operator's moves by name of the from-state, for keys that the operator names.
+    pub fn operator_by_ids(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
     }
 
-    fn purge_one(&self, rule: &Retention) -> Script {
-        let builder = StepBuilder::plain(self);
-        let limit = builder.bind(Param::Limit);
-        let condition = format!("{}\n  AND {}", self.ours(rule.state), self.is_past(rule));
-        let (id, name) = (self.id(), self.name());
-        match self.dialect {
-            Dialect::Postgres => {
-                let text = format!(
-                    "WITH pick AS MATERIALIZED (\nSELECT {id} AS k\nFROM {name} AS t\nWHERE {condition}\nLIMIT \
-                     {limit}\nFOR UPDATE SKIP LOCKED)\nDELETE FROM {name} AS t\nWHERE {id} = ANY (ARRAY(SELECT k FROM \
-                     pick))\nRETURNING {}",
-                    self.key()
-                );
-                Script {
-                    steps: std::iter::once(builder.finish(&text, Yields::Keys))
-                        .chain(self.forget_purged())
-                        .collect(),
-                }
-            }
-            Dialect::Mysql => {
-                let text = format!(
-                    "SELECT {}\nFROM {name} AS t\nWHERE {condition}\nLIMIT {limit}\nFOR UPDATE SKIP LOCKED",
-                    self.key()
-                );
-                let first = builder.finish(&text, Yields::Keys);
-                let builder = StepBuilder::plain(self);
-                // MariaDB accepts no alias in a plain DELETE.
-                let among = builder.among(&self.quote(&self.contract.table.id), Param::Held);
-                let second = builder.finish(&format!("DELETE FROM {name}\nWHERE {among}"), Yields::Nothing);
-                // Before the rows are deleted: their keys are compared as text.
-                Script { steps: std::iter::once(first).chain(self.forget_purged()).chain([second]).collect() }
-            }
-            Dialect::Sqlite => {
-                let text = format!(
-                    "DELETE FROM {name} AS t\nWHERE {id} IN (\nSELECT {id}\nFROM {name} AS t\nWHERE {condition}\nLIMIT \
-                     {limit})\nRETURNING {}",
-                    returning(&self.key())
-                );
-                let mut steps = vec![builder.finish(&text, Yields::Keys)];
-                steps
-                    .extend(self.shape.cascades.iter().map(|(table, column)| self.purge_with(table, column)));
-                steps.extend(self.forget_purged());
-                Script { steps }
-            }
-        }
+    /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
+    pub fn operator_by_state(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
+        let since: Vec<String> = columns.map(str::to_owned).collect();
+        self.operator(rule, transition, |_| Pick::Some {
+            conditions: Vec::new(),
+            order: None,
+            since: since.clone(),
+            lookup: Lookup::Index,
+        })
     }
 
-    /// Deletes the related rows of the rows that were deleted.
-    fn purge_with(&self, table: &str, column: &str) -> Step {
-        let builder = StepBuilder::plain(self);
-        let among = builder.among(&self.quote(column), Param::Held);
-        let text = format!("DELETE FROM {}\nWHERE {among}", self.dialect.quoted_path(table));
-        builder.finish(&text, Yields::Nothing)
-    }
-
-    /// Returns the row's age column as one expression that an index can hold; `None` on MySQL and for mixed types.
-    pub fn purge_age(&self, rule: &Retention) -> Option<String> {
-        let mut forms = rule.since.iter().map(|column| self.time(column));
-        let first = forms.next()?;
-        let instants: Vec<String> = rule.since.iter().map(|column| self.instant(column)).collect();
-        match instants.as_slice() {
-            [one] => Some(one.clone()),
-            _ if self.dialect == Dialect::Mysql || forms.any(|form| form != first) => None,
-            many => Some(format!("COALESCE({})", many.join(", "))),
-        }
-    }
-
-    fn is_past(&self, rule: &Retention) -> String {
-        if let Some(age) = self.purge_age(rule) {
-            return format!("{age} < {}", self.bound(&rule.since[0], &Shift::back(rule.after)));
-        }
-        let past: Vec<String> = (0..rule.since.len())
-            .map(|index| {
-                let column = &rule.since[index];
-                let earlier = rule.since[..index].iter();
-                let unknown: Vec<String> =
-                    earlier.map(|earlier| format!("{} IS NULL AND ", self.col(earlier))).collect();
-                let bound = self.bound(column, &Shift::back(rule.after));
-                format!("({}{} < {bound})", unknown.concat(), self.instant(column))
+    fn operator(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+        pick: impl Fn(&(StateId, StateId)) -> Pick,
+    ) -> Vec<(String, Script)> {
+        let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
+        // A move from a state to itself: only this stage's counter shows which rows are meant.
+        let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
+        moves
+            .iter()
+            .filter(known)
+            .map(|pair| {
+                let step = self.contract.operator_move(self.stage, transition, pair);
+                let script = self.picked(step, &[transition], None, &pick(pair));
+                (self.contract.state(pair.0).name.clone(), script)
             })
-            .collect();
-        format!("({})", past.join(" OR "))
-    }
-
-    /// Returns the script that reads the microseconds until the next ready row is due.
-    pub fn next_due(&self) -> Script {
-        let ready = self.stage.ready.as_slice();
-        // MySQL would read and sort all rows of two states.
-        let apart: Vec<&[StateId]> =
-            if self.dialect == Dialect::Mysql { ready.chunks(1).collect() } else { vec![ready] };
-        let mut looks: Vec<String> = apart.iter().map(|states| self.next_due_of_rows(states)).collect();
-        if let Some(group) = self.group() {
-            looks.extend(apart.iter().filter_map(|states| self.next_due_of_groups(group, states)));
-        }
-        if let [only] = looks.as_slice() {
-            return self.one(only);
-        }
-        let named =
-            ('a'..).zip(&looks).map(|(name, look)| format!("SELECT {name}.w FROM ({look}) AS {name}"));
-        let all = named.collect::<Vec<_>>().join("\nUNION ALL\n");
-        self.one(&format!("SELECT min(u.w) FROM (\n{all}) AS u"))
-    }
-
-    fn next_due_of_rows(&self, states: &[StateId]) -> String {
-        let mut conditions = vec![self.in_states(states, Lookup::Index)];
-        conditions.extend(self.has_attempts_left());
-        conditions.extend(self.not_barred(states));
-        conditions.extend(self.filter());
-        conditions.extend(self.group().map(|group| self.is_free(group)));
-        let Some(due) = self.contract.column(Role::Due) else {
-            return self.next_computed(&conditions);
-        };
-        let waits = match self.contract.due.null {
-            postrider_contract::DueNull::Now => format!("COALESCE(0 - ({}), 0)", self.micros_since(due)),
-            postrider_contract::DueNull::Never => {
-                conditions.push(format!("{} IS NOT NULL", self.col(due)));
-                format!("0 - ({})", self.micros_since(due))
-            }
-        };
-        let order = self.due_key().unwrap_or_else(|| self.id());
-        format!(
-            "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
-            self.as_integer(&waits),
-            self.name(),
-            conditions.join("\n  AND ")
-        )
-    }
-
-    /// No index holds a computed due time: only the first rows in the order of claims are read, and polling finds the
-    /// others.
-    fn next_computed(&self, conditions: &[String]) -> String {
-        let wait = self.computed_wait().unwrap_or_else(|| "0".to_owned());
-        let rows = format!(
-            "SELECT COALESCE({wait}, 0) AS w FROM {} AS t WHERE {} ORDER BY {} LIMIT {LOOKED_AT}",
-            self.name(),
-            conditions.join(" AND "),
-            self.id()
-        );
-        let first = self.as_integer("min(looked.w)");
-        format!("SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE {first} END AS w\nFROM ({rows}) AS looked")
-    }
-
-    /// Ordered rows that are due but not claimed wait behind others. The next of them to become due is the next
-    /// possible change. `None` if no index has it: then polling finds it.
-    fn next_due_of_groups(&self, group: &Group, states: &[StateId]) -> Option<String> {
-        let due = self.contract.column(Role::Due)?;
-        let (key, arrived) = self.freshness();
-        arrived?;
-        let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == Role::Due);
-        let mut conditions = vec![self.in_states(states, Lookup::Index)];
-        conditions.extend(self.filter());
-        let key = match self.dialect {
-            Dialect::Mysql if !by_due => return None,
-            Dialect::Mysql => self.instant(due),
-            Dialect::Postgres | Dialect::Sqlite => {
-                conditions.push(self.is_ordered(group));
-                key
-            }
-        };
-        conditions.push(format!("{key} > {}", self.bound(due, &Shift::NOW)));
-        // MySQL would use a skip scan of another index and sort; MariaDB ignores the hint as a comment.
-        let hint = if self.dialect == Dialect::Mysql { "/*+ NO_SKIP_SCAN(t) */ " } else { "" };
-        Some(format!(
-            "SELECT {hint}{} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
-            self.as_integer(&format!("0 - ({})", self.micros_since(due))),
-            self.name(),
-            conditions.join("\n  AND ")
-        ))
+            .collect()
     }
 
     /// Seconds since the oldest due row became due, and since the oldest claim.

@@ -282,6 +282,13 @@ impl Table<'_> {
         }
     }
 
+    /// Returns the condition that the row is in the state, and that a lane handles it.
+    pub fn ours(&self, state: StateId) -> String {
+        let mut parts = vec![self.in_state(state, Lookup::Index)];
+        parts.extend(self.filter());
+        parts.join(" AND ")
+    }
+
     /// Returns the column that decides when a lease expires.
     pub fn horizon(&self) -> Option<&str> {
         self.contract.column(Role::LeaseUntil).or_else(|| self.contract.column(Role::ClaimedAt))

@@ -1,9 +1,7 @@
-//! Renders moves without a lease: sweeps and operators' moves. Each one selects rows, locks them, moves them and
+//! Renders moves without a lease, as sweeps and operators make them. Each one selects rows, locks them, moves them and
 //! inserts their effects in one transaction; rows that another worker has locked are skipped.
 
-use postrider_contract::{
-    ATTEMPTS_SPENT, Assignment, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition, When,
-};
+use postrider_contract::{Move, Role, StateId, Transition};
 
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
@@ -40,45 +38,6 @@ impl Pick {
 }
 
 impl Table<'_> {
-    /// Returns the script that gives claimed rows without a claim time one; it writes nothing else.
-    ///
-    /// The worker that holds such a row has no fence of ours. `None` if no such row can exist.
-    pub fn stamp(&self) -> Option<Script> {
-        let (column, lacks_it) = self.stamped_column()?;
-        let mut conditions = vec![lacks_it];
-        conditions.extend(self.contract.column(Role::LeaseUntil).map(|until| self.has_no_time(until)));
-        let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
-        let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
-        let pick = Pick::among(conditions);
-        Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
-    }
-
-    /// Returns the script that moves rows without attempts left to the dead state; `None` if there are none to move.
-    pub fn spent(&self) -> Option<Script> {
-        // If only the counter distinguishes dead rows from ready ones, spent rows need no move.
-        if self.stage.ready.contains(&self.stage.dead) {
-            return None;
-        }
-        let mut conditions = vec![self.is_spent()?];
-        if self.stage.lease.by == LeaseBy::Due {
-            // A claimed row looks like a ready one: only its due time shows that no worker holds it.
-            conditions.extend(self.is_due());
-        }
-        let step = self.contract.spent_move(self.stage);
-        let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
-        Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
-    }
-
-    /// Whether spent rows are searched among the first rows in the order of claims.
-    ///
-    /// MySQL has no partial index of spent rows, and the whole backlog is too much to read every minute. Claims skip
-    /// spent rows and claim those around them, so spent rows come to the front of the order of claims, which has an
-    /// index.
-    fn has_a_front(&self) -> bool {
-        let plain = self.group().is_none() && self.stage.ready.len() == 1;
-        self.dialect == Dialect::Mysql && plain && self.stage.lease.by != LeaseBy::Due
-    }
-
     /// The first rows in the order of claims, with only the columns that the conditions on spent rows need.
     fn front(&self, states: &[StateId]) -> String {
         let mut columns = vec![self.id()];
@@ -92,104 +51,6 @@ impl Table<'_> {
             parts.join(" AND "),
             self.order_list()
         )
-    }
-
-    /// Returns the scripts of the contract's sweeps.
-    pub fn sweeps(&self) -> Vec<Script> {
-        let sweep = |sweep| {
-            let sweep: &postrider_contract::Sweep = sweep;
-            let bound = |column: &String| self.bound(column, &Shift::NOW);
-            let (conditions, order) = match &sweep.when {
-                When::OlderThan { since, .. } if sweep.only_with_queue => {
-                    (self.is_stale(sweep), Some(self.instant(since)))
-                }
-                When::Always => (Vec::new(), None),
-                When::OlderThan { age, since } => {
-                    let old = format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)));
-                    (vec![old], None)
-                }
-                When::At { column } if sweep.publish => {
-                    let key = self.publishing_key(column);
-                    let reached = format!("{key} <= {}", bound(column));
-                    match self.dialect {
-                        Dialect::Mysql => {
-                            (vec![format!("({} IS NULL OR {reached})", self.col(column))], None)
-                        }
-                        Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
-                    }
-                }
-                // The first condition follows from the second, but is needed to match the partial index.
-                When::At { column } => {
-                    let reached = format!("{} <= {}", self.instant(column), bound(column));
-                    (vec![self.is_set(column), reached], None)
-                }
-                When::Before { column } => {
-                    let ahead = format!("{} > {}", self.instant(column), bound(column));
-                    (vec![self.is_set(column), ahead], None)
-                }
-            };
-            let step = self.contract.sweep_move(self.stage, sweep);
-            let lookup = if sweep.only_with_queue { self.lost_lookup() } else { Lookup::Index };
-            let pick = Pick::Some { conditions, order, since: Vec::new(), lookup };
-            self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
-        };
-        self.contract.sweeps.iter().map(sweep).collect()
-    }
-
-    /// Returns the time at which a row is handed to a queue, for an index; NULL means at once.
-    ///
-    /// MySQL reads a condition with NULL as one range without this.
-    pub fn publishing_key(&self, column: &str) -> String {
-        match self.dialect {
-            Dialect::Mysql => self.instant(column),
-            Dialect::Postgres | Dialect::Sqlite => self.instant_or_first(column),
-        }
-    }
-
-    /// Returns an operator's moves by name of the from-state, for keys that the operator names.
-    pub fn operator_by_ids(
-        &self,
-        rule: Option<&OperatorMove>,
-        transition: Transition,
-    ) -> Vec<(String, Script)> {
-        self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
-    }
-
-    /// Returns the same for all rows of a state, up to a limit, that changed within `Since` seconds.
-    pub fn operator_by_state(
-        &self,
-        rule: Option<&OperatorMove>,
-        transition: Transition,
-    ) -> Vec<(String, Script)> {
-        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
-        let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
-        let since: Vec<String> = columns.map(str::to_owned).collect();
-        self.operator(rule, transition, |_| Pick::Some {
-            conditions: Vec::new(),
-            order: None,
-            since: since.clone(),
-            lookup: Lookup::Index,
-        })
-    }
-
-    fn operator(
-        &self,
-        rule: Option<&OperatorMove>,
-        transition: Transition,
-        pick: impl Fn(&(StateId, StateId)) -> Pick,
-    ) -> Vec<(String, Script)> {
-        let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
-        // A move from a state to itself: only this stage's counter shows which rows are meant.
-        let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
-        moves
-            .iter()
-            .filter(known)
-            .map(|pair| {
-                let step = self.contract.operator_move(self.stage, transition, pair);
-                let script = self.picked(step, &[transition], None, &pick(pair));
-                (self.contract.state(pair.0).name.clone(), script)
-            })
-            .collect()
     }
 
     /// Returns the script that selects rows, moves them and inserts the effects of `transitions`.

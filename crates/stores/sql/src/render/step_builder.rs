@@ -6,7 +6,7 @@ use postrider_contract::Literal;
 
 use crate::render::column::{Kind, Time, postgres_type};
 use crate::render::table::Table;
-use crate::{Dialect, Field, Param, Step, Yields};
+use crate::{Dialect, Field, Param, Script, Step, Yields};
 
 /// Where the values of a statement come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -228,6 +228,13 @@ impl<'a> StepBuilder<'a> {
             sql.push_str(&placeholder(dialect, bind, &mut params));
         }
         Step { sql, params, yields }
+    }
+}
+
+impl Table<'_> {
+    /// Returns a script of one statement without parameters.
+    pub fn one(&self, text: &str) -> Script {
+        Script { steps: vec![StepBuilder::plain(self).finish(text, Yields::Other)] }
     }
 }
 

@@ -1,0 +1,89 @@
+//! Renders timed maintenance: the contract's sweeps, and the end of rows without attempts left.
+
+use postrider_contract::{ATTEMPTS_SPENT, LeaseBy, Transition, When};
+
+use crate::render::condition::Lookup;
+use crate::render::moves::Pick;
+use crate::render::table::Table;
+use crate::render::time::Shift;
+use crate::{Dialect, Script};
+
+impl Table<'_> {
+    /// Returns the script that moves rows without attempts left to the dead state; `None` if there are none to move.
+    pub fn spent(&self) -> Option<Script> {
+        // If only the counter distinguishes dead rows from ready ones, spent rows need no move.
+        if self.stage.ready.contains(&self.stage.dead) {
+            return None;
+        }
+        let mut conditions = vec![self.is_spent()?];
+        if self.stage.lease.by == LeaseBy::Due {
+            // A claimed row looks like a ready one: only its due time shows that no worker holds it.
+            conditions.extend(self.is_due());
+        }
+        let step = self.contract.spent_move(self.stage);
+        let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
+        Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
+    }
+
+    /// Whether spent rows are searched among the first rows in the order of claims.
+    ///
+    /// MySQL has no partial index of spent rows, and the whole backlog is too much to read every minute. Claims skip
+    /// spent rows and claim those around them, so spent rows come to the front of the order of claims, which has an
+    /// index.
+    fn has_a_front(&self) -> bool {
+        let plain = self.group().is_none() && self.stage.ready.len() == 1;
+        self.dialect == Dialect::Mysql && plain && self.stage.lease.by != LeaseBy::Due
+    }
+
+    /// Returns the scripts of the contract's sweeps.
+    pub fn sweeps(&self) -> Vec<Script> {
+        let sweep = |sweep| {
+            let sweep: &postrider_contract::Sweep = sweep;
+            let bound = |column: &String| self.bound(column, &Shift::NOW);
+            let (conditions, order) = match &sweep.when {
+                When::OlderThan { since, .. } if sweep.only_with_queue => {
+                    (self.is_stale(sweep), Some(self.instant(since)))
+                }
+                When::Always => (Vec::new(), None),
+                When::OlderThan { age, since } => {
+                    let old = format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)));
+                    (vec![old], None)
+                }
+                When::At { column } if sweep.publish => {
+                    let key = self.publishing_key(column);
+                    let reached = format!("{key} <= {}", bound(column));
+                    match self.dialect {
+                        Dialect::Mysql => {
+                            (vec![format!("({} IS NULL OR {reached})", self.col(column))], None)
+                        }
+                        Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
+                    }
+                }
+                // The first condition follows from the second, but is needed to match the partial index.
+                When::At { column } => {
+                    let reached = format!("{} <= {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), reached], None)
+                }
+                When::Before { column } => {
+                    let ahead = format!("{} > {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), ahead], None)
+                }
+            };
+            let step = self.contract.sweep_move(self.stage, sweep);
+            let lookup = if sweep.only_with_queue { self.lost_lookup() } else { Lookup::Index };
+            let pick = Pick::Some { conditions, order, since: Vec::new(), lookup };
+            self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
+        };
+        self.contract.sweeps.iter().map(sweep).collect()
+    }
+
+    /// Returns the time at which a row is handed to a queue, for an index; NULL means at once.
+    ///
+    /// MySQL reads a condition with NULL as one range without this.
+    pub fn publishing_key(&self, column: &str) -> String {
+        match self.dialect {
+            Dialect::Mysql => self.instant(column),
+            Dialect::Postgres | Dialect::Sqlite => self.instant_or_first(column),
+        }
+    }
+}
