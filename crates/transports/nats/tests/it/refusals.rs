@@ -143,12 +143,12 @@ async fn g3_a_wrong_password_pauses_the_lane() {
     }
 }
 
-const ACCOUNTS: &str = r#"
+const ACCOUNTS: &str = r"
 accounts {
   SHOP: { users: [{ user: shop, password: shop }], jetstream: enabled }
   MAIL: { users: [{ user: mail, password: mail }] }
 }
-"#;
+";
 
 /// The server answers such an account, with an error: nothing that it publishes would be stored.
 #[tokio::test]

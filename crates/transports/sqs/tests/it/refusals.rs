@@ -90,7 +90,7 @@ async fn g1_a_lost_query_for_a_queues_url_costs_nothing_while_the_service_is_awa
     let url = format!("sqs://a:b@us-east-1?endpoint=http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let _ = stream.read(&mut [0; 65536]).await;
+            let _ = stream.read(&mut vec![0; 65536]).await;
         }
     });
     let outcomes = send(&sqs(&url), &[record("deals", None, "1", "1")]).await;
