@@ -97,7 +97,9 @@ async fn load(runner: &Runner, call: &mut Call<'_>, heads: Vec<Head>) {
         }
         Err(error) => {
             wait_after(runner, heads.len(), &error).await;
-            heads.into_iter().for_each(|head| hand_back(runner, head));
+            for head in heads {
+                hand_back(runner, head);
+            }
         }
     }
 }

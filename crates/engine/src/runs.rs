@@ -20,7 +20,9 @@ pub(crate) async fn call(runner: &Runner, runs: Vec<Run>, most: usize) -> Call<'
         runs.into_iter().map(|run| keep_safe(runner, run)).filter(|run| !run.is_empty()).collect();
     if runs.first().is_some_and(large::is_large) {
         let (large, others): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(large::is_large);
-        others.into_iter().for_each(|run| runner.waiting.put_back(run));
+        for run in others {
+            runner.waiting.put_back(run);
+        }
         large::add(runner, &mut call, large, most).await;
         return call;
     }
