@@ -45,7 +45,7 @@ pub fn command(words: &[&str]) -> Result {
 /// The variable in which tests find the URL of MariaDB or MySQL.
 const MYSQL: &str = "POSTRIDER_TEST_MYSQL";
 
-/// Parses `--parse_with_mysql mysql`, which replaces MariaDB with MySQL in all tests that use the shared server.
+/// Parses `--with mysql`, which replaces MariaDB with MySQL in all tests that use the shared server.
 fn parse_with_mysql<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
     let Some(at) = words.iter().position(|word| *word == "--with") else {
         return Ok((words.to_vec(), false));

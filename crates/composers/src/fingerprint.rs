@@ -18,7 +18,7 @@ impl Fingerprint {
         Self(Context::new(&SHA256))
     }
 
-    /// Adds one part, told apart from others by its length.
+    /// Adds one part, preceded by its length, so that the parts stay separate.
     pub(crate) fn add(&mut self, part: &[u8]) {
         self.0.update(&(part.len() as u64).to_be_bytes());
         self.0.update(part);

@@ -15,7 +15,7 @@ use crate::row::{self, NEVER};
 use crate::subject::Subject;
 use crate::test_table::TestTable;
 
-/// One run of a law on one subject in one arena.
+/// One run of a law on one subject on one test table.
 pub struct TestCase {
     pub subject: Subject,
     pub table: Box<dyn TestTable>,

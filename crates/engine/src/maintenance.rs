@@ -26,32 +26,32 @@ const FASTEST_PURGE: Duration = Duration::from_secs(1);
 pub(crate) const LOCK_TTL: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
-    let mut nets = JoinSet::new();
+    let mut tasks = JoinSet::new();
     let every = runner.lane.limits.sweep;
-    nets.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
-    nets.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Spent)));
+    tasks.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
+    tasks.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Spent)));
     let handoff = runner.lane.contract.handoff(runner.stage());
     let handoff = handoff.zip(runner.lane.queue.clone());
     for (index, rule) in runner.lane.contract.sweeps.iter().enumerate() {
         let kind = SweepKind::Contract(index);
         let published = handoff.as_ref().is_some_and(|(handoff, _)| handoff.offer == index);
         if !published && (!rule.only_with_queue || handoff.is_some()) {
-            nets.spawn(repeat(Arc::clone(&runner), rule.every, "sweep", move |runner| sweep(runner, kind)));
+            tasks.spawn(repeat(Arc::clone(&runner), rule.every, "sweep", move |runner| sweep(runner, kind)));
         }
     }
     if let Some((handoff, queue)) = handoff {
         let every = runner.lane.contract.sweeps[handoff.offer].every;
         for which in [Offer::Waiting, Offer::Due] {
             let queue = Arc::clone(&queue);
-            let net = move |runner| offer(runner, Arc::clone(&queue), which);
-            nets.spawn(repeat(Arc::clone(&runner), every, "offer", net));
+            let task = move |runner| offer(runner, Arc::clone(&queue), which);
+            tasks.spawn(repeat(Arc::clone(&runner), every, "offer", task));
         }
-        nets.spawn(follow(Arc::clone(&runner), queue));
+        tasks.spawn(follow(Arc::clone(&runner), queue));
     }
     if let Some(every) = purge_interval(&runner.lane.contract.retention) {
-        nets.spawn(repeat(Arc::clone(&runner), every, "purge", purge));
+        tasks.spawn(repeat(Arc::clone(&runner), every, "purge", purge));
     }
-    while nets.join_next().await.is_some() {}
+    while tasks.join_next().await.is_some() {}
 }
 
 /// Returns half of the shortest retention, at most a minute, so that a finished row is deleted no later than one and a
@@ -62,21 +62,21 @@ fn purge_interval(retention: &[Retention]) -> Option<Duration> {
 }
 
 /// Repeats one maintenance task forever, the first time immediately: after a restart there is most to do.
-async fn repeat<F, R>(runner: Arc<Runner>, every: Duration, name: &'static str, net: F)
+async fn repeat<F, R>(runner: Arc<Runner>, every: Duration, name: &'static str, task: F)
 where
     F: Fn(Arc<Runner>) -> R,
     R: Future<Output = Result<(), store::Error>>,
 {
     let mut failures: u32 = 0;
     loop {
-        let wait = match net(Arc::clone(&runner)).await {
+        let wait = match task(Arc::clone(&runner)).await {
             Ok(()) => {
                 failures = 0;
                 every.mul_f64(1.0 + 0.1 * runner.dice.roll())
             }
             Err(error) => {
                 failures += 1;
-                tracing::warn!(lane = runner.state.name, net = name, %error, "a safety net failed; trying again");
+                tracing::warn!(lane = runner.state.name, task = name, %error, "a maintenance task failed; trying again");
                 // Only the claimer reports the state of the store; a maintenance task just waits.
                 Duration::from_secs(2) * failures.min(15)
             }

@@ -1,6 +1,6 @@
 //! The queue of claimed rows that wait for delivery; rows of an ordered group form one run. Clients are served
-//! round-robin (`fair_queue.rs`), and none can occupy all deliveries (`fair_queue.rs`). Bounded by the claimer, which never holds
-//! more rows than its limit.
+//! round-robin, and none can occupy all deliveries (`fair_queue.rs`). Bounded by the claimer, which never holds more rows
+//! than its limit.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

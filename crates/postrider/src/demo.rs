@@ -74,7 +74,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
         .print(elapsed)
 }
 
-/// The events so far.
+/// The workers of the demo.
 struct DemoWorkers {
     started: Instant,
     worker: Worker,

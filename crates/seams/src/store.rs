@@ -49,6 +49,7 @@ impl Error {
 }
 
 /// The properties of a store, which the engine uses instead of stub methods or silent fall-backs.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a store, not the states of one")]
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     /// Whether `wake` can return before its deadline because rows were written.

@@ -227,10 +227,10 @@ impl TestCase {
         sweeps.filter(|(_, sweep)| sweep.blocks_claims).map(|(index, _)| index).collect()
     }
 
-    /// Sets the row's time so that the sweep applies now (`claimed_ids`), or only in an hour.
-    pub(super) async fn set_sweep_time(&self, sweep: usize, row: &mut Row, claimed_ids: bool) {
+    /// Sets the row's time so that the sweep applies now (`applies_now`), or only in an hour.
+    pub(super) async fn set_sweep_time(&self, sweep: usize, row: &mut Row, applies_now: bool) {
         let sweep = &self.subject.contract.sweeps[sweep];
-        let past = if claimed_ids { HOUR } else { -HOUR };
+        let past = if applies_now { HOUR } else { -HOUR };
         let now = self.table.now().await;
         let (column, time) = match &sweep.when {
             When::OlderThan { since, age } => {

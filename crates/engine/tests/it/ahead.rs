@@ -62,10 +62,7 @@ impl Transport for Target {
     }
 
     async fn probe(&self) -> Result<(), transport::Error> {
-        match self.up.load(SeqCst) {
-            true => Ok(()),
-            false => Err(transport::Error::Unreachable("away".to_owned())),
-        }
+        if self.up.load(SeqCst) { Ok(()) } else { Err(transport::Error::Unreachable("away".to_owned())) }
     }
 }
 

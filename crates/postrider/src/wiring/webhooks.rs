@@ -112,7 +112,7 @@ impl EncryptSecret for Sealer {
 }
 
 impl Wiring {
-    /// Returns the ledger of a store, which all its lanes share.
+    /// Returns the directory of the hub of a store, which all its lanes share.
     pub fn directory(&self, store: &str) -> Result<Arc<HubDirectory>, Error> {
         let mut cached = self.directories.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(directory) = cached.get(store) {

@@ -18,7 +18,7 @@ pub(super) struct SenderState {
 }
 
 impl SenderState {
-    /// Creates a channel that is not cooling down, with a bucket if the sender has a rate.
+    /// Creates the state of a sender that is not cooling down, with a bucket if the sender has a rate.
     pub fn new(sender: Sender) -> Self {
         let bucket = sender.rate.filter(|rate| *rate > 0.0).map(TokenBucket::new);
         Self { sender, bucket, cool_until: Mutex::default() }

@@ -118,7 +118,7 @@ fn failed(
         FailureKind::Rejected => Outcome::Rejected(failure),
         // A mail that some recipients just got cannot be handed back as untried.
         FailureKind::Refused | FailureKind::SenderRefused if !accepted_now => Outcome::Refused(failure),
-        // Costs nothing, whoever accepted the mail before: each such call has delivered it to more recipients.
+        // Costs nothing, whether or not recipients had the mail before: each such call has delivered it to more recipients.
         FailureKind::NotSent => Outcome::Deferred(failure),
         FailureKind::Exhausted => Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure }),
         FailureKind::Temporary | FailureKind::Refused | FailureKind::SenderRefused => {

@@ -54,9 +54,14 @@ fn control(address: &str, done: &AtomicBool) -> Duration {
         if done.load(SeqCst) {
             return longest;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        pause();
         start = Instant::now();
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the control server's client is a thread of its own")]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 /// Response times of `/healthz`, each beside the longest of the control server during the same time.
@@ -174,7 +179,7 @@ fn send_whole_batches(running: &RunningBinary, key: &str, health: &mut HealthChe
     std::thread::scope(|scope| {
         let send = || request(running, key, "POST", "/api/v1/dispatch-jobs/batch", &batch);
         let sending = [scope.spawn(send), scope.spawn(send)];
-        while !sending.iter().all(|one| one.is_finished()) {
+        while !sending.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             health.measure();
         }
         for one in sending {

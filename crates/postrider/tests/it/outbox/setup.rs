@@ -30,12 +30,12 @@ pub struct Row {
 }
 
 impl OutboxLane {
-    /// Opens a migrated site; `more` are lines of the lane's table.
+    /// Opens a migrated installation; `more` are lines of the lane's table.
     pub async fn open(kind: Kind, broker: &Broker, more: &str) -> Self {
         Self::open_with(kind, &format!("url = \"{}\"", broker.url), more).await
     }
 
-    /// Opens a migrated site with all lines of the transport.
+    /// Opens a migrated installation with all lines of the transport.
     pub async fn open_with(kind: Kind, transport: &str, more: &str) -> Self {
         let sandbox = Sandbox::new(None);
         let (url, sql) = fresh(kind, "outbox", &sandbox).await;

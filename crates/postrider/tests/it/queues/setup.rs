@@ -32,13 +32,13 @@ fn settings(store: &str, broker: &str, queue: &str, more: &str, every: &str) -> 
 }
 
 impl QueueSetup {
-    /// Opens a site on the shared broker.
+    /// Opens an installation on the shared broker.
     pub async fn open(kind: Kind, protocol: Protocol) -> Self {
         let broker = Broker::shared(protocol);
         Self::open_at(kind, &broker.url, "", |_, _| Reply::status(200)).await
     }
 
-    /// Opens a site on a private broker, with more settings of the lane.
+    /// Opens an installation on a private broker, with more settings of the lane.
     pub async fn open_at(
         kind: Kind,
         broker: &str,

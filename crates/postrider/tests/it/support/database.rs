@@ -21,7 +21,7 @@ pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`"))
 }
 
-/// Creates an empty database on a shared server or in a file of the shop; returns its URL and a connection.
+/// Creates an empty database on a shared server or in a file in the test's folder; returns its URL and a connection.
 pub async fn fresh(kind: Kind, name: &str, sandbox: &Sandbox) -> (String, Sql) {
     fresh_with(kind, name, sandbox, "").await
 }

@@ -1,4 +1,4 @@
-// Service accounts: the credentials that sign requests. A secret is accountTable once, when it is generated.
+// Service accounts: the credentials that sign requests. A secret is shown once, when it is generated.
 
 import { get, may, post, replace, encodePart } from "./api.js";
 import { confirm, reveal } from "./dialog.js";

@@ -1,4 +1,4 @@
-// API keys and their roles. A key is keyTable once, when it is created.
+// API keys and their roles. A key is shown once, when it is created.
 
 import { get, may, post, encodePart } from "./api.js";
 import { confirm, reveal } from "./dialog.js";

@@ -51,7 +51,7 @@ fn url() -> String {
 }
 
 impl Fixture {
-    /// Creates a world without the table.
+    /// Creates a fixture without the table.
     pub async fn bare() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let url = tokio::task::spawn_blocking(url).await.unwrap();

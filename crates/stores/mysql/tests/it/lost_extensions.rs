@@ -45,7 +45,7 @@ impl Table {
                 "to_addresses, subject, body_text, status, next_attempt_at) VALUES ('[\"a@b.org\"]', 's', 't', 'queued'"
             }
         };
-        for id in FIRST..FIRST + 4 {
+        for id in FIRST..=4 {
             let (names, values) = columns.split_once(") VALUES (").expect("two lists");
             let (table, values) = (self.contract, values.replace("ID", &id.to_string()));
             server

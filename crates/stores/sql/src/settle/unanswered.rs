@@ -4,7 +4,7 @@
 //!
 //! Owns: which leases this concerns. Invariant: a new fence is adopted only if it is known to be our own: the row is
 //! still claimed, and it names this worker as its owner or its version is the one that the extension wrote; a row that
-//! this store has claimed anew since is left to its new lease.
+//! this store has claimed again since is left to its new lease.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -147,7 +147,9 @@ impl OpenTable {
                 }
             }
             let more = self.settle_once(on, &again).await?;
-            own.into_iter().for_each(|(from, to)| answers[to] = more[from]);
+            for (from, to) in own {
+                answers[to] = more[from];
+            }
         }
         let behind = moves.iter().flat_map(|settlement| &settlement.hands_back);
         self.unanswered.forget(moves.iter().map(|one| &one.lease).chain(behind).map(|lease| &lease.id));

@@ -89,7 +89,7 @@ fn omitted_recipients_are_reported() {
 
 /// Each such call delivers the mail to more recipients, so they come to an end.
 #[test]
-fn g1_exhausted_descriptors_and_time_cost_nothing_whoever_accepted_the_mail_before() {
+fn g1_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() {
     for kind in [FailureKind::Exhausted, FailureKind::NotSent] {
         let waits = kind == FailureKind::Exhausted;
         let unsent = || sent("b@x", Err(failure(kind)));
