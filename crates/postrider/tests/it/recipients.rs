@@ -13,7 +13,7 @@ use crate::support::sql::Sql;
 use crate::support::wait::{TIMEOUT, wait_until};
 
 /// Attempts of a lane's rows.
-const THREE_ATTEMPTS: &str = "attempts.max = 3\n";
+const THREE_ATTEMPTS: &str = "attempts.max = 3\nretry.base = \"100ms\"\n";
 
 /// A mark that is unique to a test, as all tests share the relay and its journal.
 fn unique_mark(name: &str) -> String {
@@ -195,7 +195,7 @@ fn installed(installation: &Installation, url: &str, relay: &str, more: &str) {
     installation.write_settings(&format!(
         "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{relay}\"\n\
          [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n\
-         retry.base = \"100ms\"\nretry.jitter = 0\n{more}"
+         retry.jitter = 0\n{more}"
     ));
     installation.sandbox.run(&["migrate"]).success();
 }

@@ -48,7 +48,13 @@ fn without_settings_records_go_to_a_folder() {
         let status = sandbox.run(&["status"]).success().stdout;
         status.lines().any(|line| line.contains("outbox") && line.contains("DELIVERED")).then_some(())
     });
-    assert!(sandbox.run(&["check", "outbox"]).success().stdout.contains("transport `records` is reachable"));
+    assert!(
+        sandbox
+            .run(&["check", "outbox"])
+            .success()
+            .stdout
+            .contains("transport `records` can write its folder")
+    );
     assert!(sandbox.run(&["show", "outbox", id.trim()]).success().stdout.contains("DELIVERED"));
 }
 
