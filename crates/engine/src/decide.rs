@@ -163,6 +163,9 @@ pub(crate) fn compact(text: &str, limit: usize) -> String {
     let mut words = String::with_capacity(text.len().min(limit));
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
         if words.len() + word.len() + 1 > limit {
+            if !words.is_empty() {
+                words.push(' ');
+            }
             let room = limit.saturating_sub(words.len() + 1);
             let cut = (0..=room.min(word.len())).rev().find(|&at| word.is_char_boundary(at)).unwrap_or(0);
             words.push_str(&word[..cut]);

@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::lane::Limits;
@@ -183,7 +183,9 @@ pub(crate) struct CallsAhead {
     /// When the last calls were answered, oldest first; at most `most`.
     answered: Mutex<VecDeque<Instant>>,
     /// The number of calls ahead by the averages; `None` once the lane has drained.
-    calls: watch::Sender<Option<usize>>,
+    calls: Mutex<Option<usize>>,
+    /// Wakes those that wait for a change of `calls`, in the order in which they came.
+    changed: Notify,
 }
 
 /// A mark that takes no longer than this is not worth calls ahead.
@@ -198,7 +200,8 @@ impl CallsAhead {
         let most = if enabled { (workers * MOST_AHEAD.0).min(MOST_AHEAD.1) } else { 0 };
         let (mark, call) = (Average::default(), Average::default());
         let answered = Mutex::default();
-        Self { workers, most, mark, call, answered, calls: watch::Sender::new(Some(0)) }
+        let calls = Mutex::new(Some(0));
+        Self { workers, most, mark, call, answered, calls, changed: Notify::new() }
     }
 
     /// The most calls ahead there can be.
@@ -230,9 +233,13 @@ impl CallsAhead {
         Duration::from_nanos(self.mark.get().unwrap_or(0).saturating_mul(2)).max(CALL)
     }
 
+    fn calls(&self) -> MutexGuard<'_, Option<usize>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns how many calls may be under way now: in the transport, and marked ahead.
     pub fn under_way_at_most(&self) -> usize {
-        let ahead = match *self.calls.borrow() {
+        let ahead = match *self.calls() {
             None | Some(0) => 0,
             Some(calls) => calls.min(self.answered_lately()),
         };
@@ -254,25 +261,30 @@ impl CallsAhead {
         let during = mark.saturating_sub(nanos(NEAR)).saturating_mul(2 * self.workers as u64) / call;
         let is_slow = call > nanos(self.patience());
         let calls = if is_slow { 0 } else { usize::try_from(during).unwrap_or(usize::MAX).min(self.most) };
-        self.calls.send_if_modified(|now| match now {
-            Some(now) if *now != calls => {
-                *now = calls;
-                true
-            }
-            _ => false,
-        });
+        let mut now = self.calls();
+        if now.is_some_and(|now| now != calls) {
+            *now = Some(calls);
+            self.changed.notify_waiters();
+        }
     }
 
     /// Waits until this many calls are ahead and one more is wanted. Returns false once the lane has drained.
     pub async fn wants(&self, ahead: usize) -> bool {
-        let mut calls = self.calls.subscribe();
-        let wanted = calls.wait_for(|calls| calls.is_none_or(|calls| ahead < calls)).await;
-        wanted.is_ok_and(|calls| calls.is_some())
+        loop {
+            let changed = self.changed.notified();
+            match *self.calls() {
+                None => return false,
+                Some(calls) if ahead < calls => return true,
+                Some(_) => {}
+            }
+            changed.await;
+        }
     }
 
     /// Ends all waits: the lane has drained.
     pub fn close(&self) {
-        self.calls.send_replace(None);
+        *self.calls() = None;
+        self.changed.notify_waiters();
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::status::{Health, LaneStatus};
@@ -84,6 +84,8 @@ pub(crate) struct LaneState {
     unanswered: Mutex<Option<Instant>>,
     /// Incremented whenever a condition changes; parts of the loop subscribe to it.
     changed: watch::Sender<u64>,
+    /// Wakes those that wait in [`LaneState::closed`].
+    woken: Notify,
 }
 
 impl LaneState {
@@ -107,6 +109,7 @@ impl LaneState {
             }),
             unanswered: Mutex::default(),
             changed: watch::Sender::new(0),
+            woken: Notify::new(),
         }
     }
 
@@ -124,6 +127,7 @@ impl LaneState {
             self.open.store(open, Relaxed);
             drop(conditions);
             self.changed.send_modify(|tick| *tick += 1);
+            self.woken.notify_waiters();
         }
     }
 
@@ -215,10 +219,16 @@ impl LaneState {
         self.open.load(Relaxed)
     }
 
-    /// Waits until rows may not be delivered any more.
+    /// Waits until rows may not be delivered any more. Those that wait wake in the order in which they came; a `watch`
+    /// wakes them in a random one, and a simulated run must hand back their rows in the same order each time.
     pub async fn closed(&self) {
-        let mut changed = self.subscribe();
-        while self.is_open() && changed.changed().await.is_ok() {}
+        loop {
+            let woken = self.woken.notified();
+            if !self.is_open() {
+                return;
+            }
+            woken.await;
+        }
     }
 
     /// Subscribes to changes of any condition.

@@ -8,11 +8,12 @@
 //! Deliveries that take longer run at the same time as the suspect. Calls that are only prepared are not sent meanwhile:
 //! they are handed back (`call.rs`).
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::{Defer, SUSPECT_CRASHES, wait_after_crashes};
 use postrider_seams::{Claimed, Failure, Outcome};
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
 
 use crate::runner::Runner;
 use crate::send::GRACE;
@@ -35,25 +36,42 @@ pub(crate) struct Suspects {
     /// Deliveries of all lanes read; the delivery of a suspect writes.
     process: RwLock<()>,
     /// The lane whose suspect is, or is about to be, delivered.
-    lane: watch::Sender<Option<String>>,
+    lane: Mutex<Option<String>>,
+    /// Wakes those that wait for a change of `lane`, in the order in which they came.
+    changed: Notify,
 }
 
 impl Default for Suspects {
     fn default() -> Self {
-        Self { one: Semaphore::new(1), process: RwLock::new(()), lane: watch::Sender::new(None) }
+        let (one, process) = (Semaphore::new(1), RwLock::new(()));
+        Self { one, process, lane: Mutex::default(), changed: Notify::new() }
     }
 }
 
 impl Suspects {
     /// Whether a suspect of another lane must be alone now.
     pub fn is_elsewhere(&self, lane: &str) -> bool {
-        self.lane.borrow().as_deref().is_some_and(|suspects| suspects != lane)
+        self.lane().as_deref().is_some_and(|suspects| suspects != lane)
+    }
+
+    fn lane(&self) -> MutexGuard<'_, Option<String>> {
+        self.lane.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn announce(&self, lane: Option<String>) {
+        *self.lane() = lane;
+        self.changed.notify_waiters();
     }
 
     /// Waits until a suspect of another lane must be alone, or until there is none any more.
     pub async fn elsewhere(&self, lane: &str, is: bool) {
-        let mut changed = self.lane.subscribe();
-        while self.is_elsewhere(lane) != is && changed.changed().await.is_ok() {}
+        loop {
+            let changed = self.changed.notified();
+            if self.is_elsewhere(lane) == is {
+                return;
+            }
+            changed.await;
+        }
     }
 }
 
@@ -62,14 +80,14 @@ struct Announced<'a>(&'a Suspects);
 
 impl<'a> Announced<'a> {
     fn new(runner: &'a Runner) -> Self {
-        runner.suspects.lane.send_replace(Some(runner.state.name.clone()));
+        runner.suspects.announce(Some(runner.state.name.clone()));
         Self(&runner.suspects)
     }
 }
 
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
-        self.0.lane.send_replace(None);
+        self.0.announce(None);
     }
 }
 

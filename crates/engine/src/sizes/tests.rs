@@ -118,7 +118,7 @@ fn a_fast_target_gets_full_batches_and_a_slow_one_single_envelopes() {
 }
 
 fn ahead(size: &CallsAhead) -> Option<usize> {
-    *size.calls.borrow()
+    *size.calls()
 }
 
 #[test]
