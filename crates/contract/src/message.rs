@@ -11,7 +11,7 @@ pub const RESULTS: &str = "results";
 /// the move, and returns it with the next claim as the field [`RESULTS`].
 pub const REMEMBERED: &str = "remembered_recipients";
 
-/// The envelope field with a fingerprint of the mail, which tells it from another one that got its id. It is stored with
+/// The envelope field with a fingerprint of the mail: another mail that got its id has another one. It is stored with
 /// the results of its recipients where these are kept outside the row's own columns.
 pub const FINGERPRINT: &str = "fingerprint";
 

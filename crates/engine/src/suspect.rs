@@ -75,7 +75,7 @@ impl Suspects {
     }
 }
 
-/// Tells the other lanes that a suspect must be alone, until it is dropped.
+/// Announces to the other lanes that a suspect must be alone, until it is dropped.
 struct Announced<'a>(&'a Suspects);
 
 impl<'a> Announced<'a> {

@@ -49,7 +49,7 @@ fn check_says_what_its_probe_of_a_target_shows() {
     assert!(!output.contains("accepts the credentials"), "{output}");
 }
 
-/// MySQL scans a small table even with every index; its plan tells nothing.
+/// MySQL scans a small table even with every index; its plan proves nothing.
 #[tokio::test]
 async fn a_plan_that_was_not_examined_is_not_praised() {
     let database = TestDatabase::new("mysql", CONTRACT).await;

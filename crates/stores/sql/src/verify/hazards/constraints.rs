@@ -1,4 +1,4 @@
-//! The rules of a table that its columns do not show, and how they are read from what a database tells of them.
+//! The rules of a table that its columns do not show, and how they are read from a database's descriptions.
 
 use std::collections::BTreeMap;
 
