@@ -7,10 +7,12 @@
 //! The kernel of this machine still acknowledges its segments, so a TCP keepalive alone does not detect it.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use socket2::SockRef;
 
 use crate::error::{Error, Result};
 use crate::server;
@@ -218,15 +220,22 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port))
 }
 
+/// Stops listening at once. Closing alone does not: a child process that another thread starts at this moment has a copy
+/// of the descriptor until it executes its program.
+fn close(listener: &TcpListener) {
+    // Fails only on a socket that does not listen any more.
+    drop(SockRef::from(listener).shutdown(Shutdown::Both));
+}
+
 fn accept_until_dropped(shared: &Arc<Shared>, port: u16, listener: TcpListener) {
     let mut listener = Some(listener);
     loop {
         let mut state = shared.state();
         if state.ended {
-            return;
+            return listener.iter().for_each(close);
         }
         if state.mode == NewConnections::Refuse {
-            listener = None;
+            listener.take().iter().for_each(close);
             state.listening = false;
             shared.changed.notify_all();
             drop(shared.wait(state));
