@@ -149,9 +149,14 @@ impl Server {
         self.mark_stopped();
     }
 
-    /// Sends SIGSTOP to the server and all its processes: connections stay open, but nothing answers.
+    /// Sends SIGSTOP to the server and all its processes: connections stay open, but nothing answers. Returns when all of
+    /// them have stopped.
     pub(crate) fn freeze(&self) {
-        self.signal_all("STOP");
+        let processes = self.signal_all("STOP");
+        let until = Instant::now() + Duration::from_secs(10);
+        while !processes.iter().all(|&pid| signal::is_stopped(pid)) && Instant::now() < until {
+            signal::pause(Duration::from_millis(1));
+        }
     }
 
     /// SIGCONT after [`Server::freeze`].
@@ -159,10 +164,12 @@ impl Server {
         self.signal_all("CONT");
     }
 
-    fn signal_all(&self, signal: &str) {
-        let Some(child) = &self.running else { return };
-        let processes: Vec<String> = signal::tree_of(child.id()).iter().map(ToString::to_string).collect();
-        signal::send(signal, &processes);
+    /// Sends a signal to the server and all its processes, and returns them.
+    fn signal_all(&self, signal: &str) -> Vec<u32> {
+        let Some(child) = &self.running else { return Vec::new() };
+        let processes = signal::tree_of(child.id());
+        signal::send(signal, &processes.iter().map(ToString::to_string).collect::<Vec<_>>());
+        processes
     }
 
     fn mark_stopped(&mut self) {

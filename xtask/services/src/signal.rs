@@ -39,9 +39,21 @@ pub(crate) fn tree_of(pid: u32) -> Vec<u32> {
 
 /// Whether a process runs; a zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    let status =
-        std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
-    status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    !matches!(state(&Path::new("/proc").join(pid.to_string())), None | Some('Z' | 'X'))
+}
+
+/// Whether every thread of a process has stopped or ended. After SIGSTOP they continue until they notice the signal, which
+/// takes a while on a busy machine.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task"));
+    let is_still = |task: &Path| !matches!(state(task), Some('R' | 'S' | 'D'));
+    tasks.map_or(true, |tasks| tasks.flatten().all(|task| is_still(&task.path())))
+}
+
+/// The state of a process or thread, such as `S` for sleeping; `None` if there is none.
+fn state(folder: &Path) -> Option<char> {
+    let status = std::fs::read_to_string(folder.join("stat")).ok()?;
+    status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
 #[expect(

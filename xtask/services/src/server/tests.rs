@@ -34,6 +34,25 @@ fn a_kill_reaches_children_in_groups_of_their_own() {
     assert!(!signal::is_alive(child));
 }
 
+/// The loop counts while it runs: a server that is frozen, but not stopped yet, would still add a line.
+#[test]
+fn a_frozen_server_does_nothing_until_it_is_thawed() {
+    let mut server = server("while :; do echo; done >lines");
+    let file = server.folder().join("lines");
+    let lines = || std::fs::metadata(&file).map_or(0, |data| data.len());
+    server.start(|| lines() > 0).unwrap();
+    server.freeze();
+    let frozen = lines();
+    signal::pause(Duration::from_millis(50));
+    assert_eq!(lines(), frozen);
+    server.thaw();
+    let until = Instant::now() + Duration::from_secs(30);
+    while lines() == frozen && Instant::now() < until {
+        signal::pause(Duration::from_millis(5));
+    }
+    assert!(lines() > frozen);
+}
+
 #[test]
 fn a_dropped_server_leaves_no_folder() {
     let mut server = server("sleep 600");
