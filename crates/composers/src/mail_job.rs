@@ -21,18 +21,18 @@ use postrider_seams::{Claimed, Composer, Envelope, Outcome};
 mod job;
 mod links;
 mod message;
+mod not_composed;
 mod preferences;
 mod row;
 mod schema;
 #[cfg(test)]
 mod tests;
-mod verdict;
 mod window;
 
 use self::job::{EventSnapshot, JobParts};
+use self::not_composed::NotComposed;
 use self::preferences::Metadata;
 use self::row::NotificationRow;
-use self::verdict::NotComposed;
 use crate::email;
 use crate::email::compose::ComposedMail;
 
@@ -131,7 +131,7 @@ fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<C
     check_duplicate(&row)?;
     let contact = row.text("subscription.contact_value").unwrap_or_default();
     let recipient = Address::parse(&contact)
-        .map_err(|error| NotComposed::skip(verdict::INVALID_RECIPIENT, error.to_string()))?;
+        .map_err(|error| NotComposed::skip(not_composed::INVALID_RECIPIENT, error.to_string()))?;
 
     let metadata = metadata.map_err(NotComposed::invalid)?;
     let snapshot =
@@ -169,20 +169,22 @@ fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<C
 fn check_subscription(row: &NotificationRow<'_>) -> Result<(), NotComposed> {
     if row.all_null(&["subscription.status", "subscription.contact_type", "subscription.contact_value"]) {
         let gone = format!("there is no subscription {}", row.subscription);
-        return Err(NotComposed::skip(verdict::SUBSCRIPTION_MISSING, gone));
+        return Err(NotComposed::skip(not_composed::SUBSCRIPTION_MISSING, gone));
     }
     let contact = row.text("subscription.contact_type").unwrap_or_default();
     if contact != "email" {
         let message = format!("the contact type is {contact:?}, not \"email\"");
-        return Err(NotComposed::skip(verdict::UNSUPPORTED_CONTACT, message));
+        return Err(NotComposed::skip(not_composed::UNSUPPORTED_CONTACT, message));
     }
     let status = row.text("subscription.status").unwrap_or_default();
     match status.as_ref() {
         "active" => Ok(()),
-        "unsubscribed" => Err(NotComposed::skip(verdict::UNSUBSCRIBED, "the subscriber has unsubscribed")),
+        "unsubscribed" => {
+            Err(NotComposed::skip(not_composed::UNSUBSCRIBED, "the subscriber has unsubscribed"))
+        }
         other => {
             let message = format!("the subscription is {other:?}, not \"active\"");
-            Err(NotComposed::skip(verdict::SUBSCRIPTION_INACTIVE, message))
+            Err(NotComposed::skip(not_composed::SUBSCRIPTION_INACTIVE, message))
         }
     }
 }
@@ -192,12 +194,12 @@ fn check_preferences(row: &NotificationRow<'_>, metadata: Option<&Metadata>) -> 
     let Some(metadata) = metadata else { return Ok(()) };
     if let Some(status) = row.text("event.status_after").filter(|status| !metadata.wants(status)) {
         let message = format!("the subscriber does not want to hear of {status:?}");
-        return Err(NotComposed::skip(verdict::NOTIFY_ON, message));
+        return Err(NotComposed::skip(not_composed::NOTIFY_ON, message));
     }
     let sent = row.count("history.sent");
     if let Some(most) = metadata.max_notifications().filter(|most| *most >= 0 && sent >= *most) {
         let message = format!("{sent} mails were sent, and the subscriber wants at most {most}");
-        return Err(NotComposed::skip(verdict::MAX_NOTIFICATIONS, message));
+        return Err(NotComposed::skip(not_composed::MAX_NOTIFICATIONS, message));
     }
     Ok(())
 }
@@ -206,7 +208,7 @@ fn check_preferences(row: &NotificationRow<'_>, metadata: Option<&Metadata>) -> 
 fn check_duplicate(row: &NotificationRow<'_>) -> Result<(), NotComposed> {
     if row.count("history.duplicates") > 0 {
         let message = "a mail with this dedupe key went to this subscription within the window";
-        return Err(NotComposed::skip(verdict::DUPLICATE, message));
+        return Err(NotComposed::skip(not_composed::DUPLICATE, message));
     }
     if row.count("history.in_flight") > 0 {
         let message = "another row with this dedupe key and subscription is being sent".to_owned();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Address, message_id};
-use postrider_seams::rest::Rest;
+use postrider_seams::message_tail::Rest;
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Value};
 

@@ -8,9 +8,9 @@ use crate::duration::{duration, format_duration};
 use crate::mistake::Place;
 use crate::node::{Node, Value};
 use crate::report::{Report, element};
-use crate::scope::Scope;
 use crate::size::{format_size, size};
 use crate::suggest::suggestion;
+use crate::table_reader::Scope;
 
 /// A value being read.
 #[derive(Clone)]

@@ -19,9 +19,9 @@ mod mistake;
 mod node;
 mod reference;
 mod report;
-mod scope;
 mod size;
 mod suggest;
+mod table_reader;
 
 pub use duration::{duration, duration_or_seconds, format_duration};
 pub use item::Item;
@@ -29,6 +29,6 @@ pub use mistake::{Mistake, Mistakes, Place};
 pub use node::{Entry, Node, Value, parse};
 pub use reference::{Reference, Scheme};
 pub use report::{Report, join};
-pub use scope::Scope;
 pub use size::{format_size, size};
 pub use suggest::{closest, suggestion};
+pub use table_reader::Scope;

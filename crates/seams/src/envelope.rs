@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::lease_check::LeaseCheck;
+use crate::message_tail::Rest;
 use crate::recheck::Recheck;
-use crate::rest::Rest;
 use crate::row::Detail;
 use crate::secret::Secret;
 

@@ -3,10 +3,10 @@
 //! Owns: the format of those URLs (`scheme://user:password@host:port,host:port/path?option=value`). Must not: know any
 //! target. Invariant: no message or `Debug` text made here contains a secret.
 
-mod address;
 mod invalid;
 mod options;
+mod target_url;
 
-pub use address::{Address, Host, plaintext};
 pub use invalid::InvalidOptions;
 pub use options::Options;
+pub use target_url::{Address, Host, plaintext};

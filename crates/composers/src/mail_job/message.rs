@@ -7,8 +7,8 @@ use postrider_seams::{Claimed, Value as Column};
 use serde_json::Value;
 
 use super::Settings;
+use super::not_composed::{NotComposed, TEMPLATE_MISSING_LOCALE, TEMPLATE_VARIABLE_MISSING};
 use super::row::NotificationRow;
-use super::verdict::{NotComposed, TEMPLATE_MISSING_LOCALE, TEMPLATE_VARIABLE_MISSING};
 use crate::email::compose::{ComposedMail, message_date};
 
 /// A checked job and the data to compose its message from.
@@ -92,7 +92,7 @@ fn template_failure(error: &templates::Error) -> NotComposed {
             TEMPLATE_MISSING_LOCALE
         }
         Error::VariableMissing { .. } => TEMPLATE_VARIABLE_MISSING,
-        Error::Name(_) | Error::TooLarge(_) | Error::Invalid { .. } => super::verdict::VALIDATION_ERROR,
+        Error::Name(_) | Error::TooLarge(_) | Error::Invalid { .. } => super::not_composed::VALIDATION_ERROR,
     };
     NotComposed::fail(code, error.to_string())
 }

@@ -7,7 +7,7 @@ use postrider_mail::date;
 use postrider_seams::row::CLOCK;
 use postrider_seams::{Fields, Value};
 
-use super::verdict::NotComposed;
+use super::not_composed::NotComposed;
 
 /// A claimed notification: its ids, its key, and access to the joined columns.
 pub struct NotificationRow<'a> {

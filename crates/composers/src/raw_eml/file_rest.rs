@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::rest::{Blocks, Rest};
+use postrider_seams::message_tail::{Blocks, Rest};
 
 use super::line_ends::LineEnds;
 

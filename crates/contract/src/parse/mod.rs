@@ -3,6 +3,7 @@
 
 mod claim;
 mod columns;
+mod counts;
 mod effects;
 mod history;
 mod lane;
@@ -11,7 +12,6 @@ mod old_spelling;
 mod schedule;
 mod stages;
 mod states;
-mod tallies;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -88,7 +88,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let history = history::history(&scope, &effects, stages.as_deref().unwrap_or_default());
     let writes = effects::writes(&scope, &names);
     let joins = effects::joins(&scope, &names);
-    let tallies = tallies::tallies(&scope, &states, &names, &columns);
+    let tallies = counts::tallies(&scope, &states, &names, &columns);
     let (lane, metrics) = (lane::lane(&scope), lane::metrics(&scope));
     let settings = read_settings(&scope);
     let dynamodb = read_dynamodb(&scope);

@@ -6,6 +6,7 @@
 
 mod apply;
 mod claim;
+mod count_field;
 mod error;
 mod group;
 mod handoff;
@@ -18,7 +19,6 @@ mod store;
 mod suppressions;
 mod sweep;
 mod table;
-mod tally;
 
 pub use pools::PoolLimits;
 pub use postrider_rows::Row;

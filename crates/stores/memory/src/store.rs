@@ -11,8 +11,8 @@ use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, S
 use postrider_seams::{Claimed, Fields, Handoff, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
+use crate::count_field;
 use crate::table::{MemoryTable, TableState};
-use crate::tally;
 
 /// A store on a [`MemoryTable`], for one stage and one worker.
 pub struct MemoryStore {
@@ -70,7 +70,8 @@ impl MemoryStore {
         let mut values: Vec<Value> =
             self.field_columns.iter().map(|column| get(row, column).clone()).collect();
         if !contract.tallies.is_empty() {
-            let counts = contract.tallies.iter().map(|tally| tally::count(contract, tally, table, row, now));
+            let counts =
+                contract.tallies.iter().map(|tally| count_field::count(contract, tally, table, row, now));
             values.extend(counts.chain([now / 1000]).map(Value::Int));
         }
         Fields::new(Arc::clone(&self.field_names), values)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::rest::Rest;
+use postrider_seams::message_tail::Rest;
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
 use tokio::time::Instant;
 

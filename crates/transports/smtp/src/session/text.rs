@@ -1,7 +1,7 @@
 //! Writes the text of a mail to the connection in blocks, from memory and then from its file, dot-stuffed.
 
 use postrider_seams::Mail;
-use postrider_seams::rest::Blocks;
+use postrider_seams::message_tail::Blocks;
 
 use super::SmtpSession;
 use crate::encode;
