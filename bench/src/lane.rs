@@ -131,7 +131,7 @@ pub fn delivered(lease: Lease) -> Settlement {
         lease,
         transition: Transition::Delivered,
         delay: Duration::ZERO,
-        hands_back: Vec::new(),
+        releases: Vec::new(),
         reason: None,
         receipt: None,
         envelope: Detail::new(),

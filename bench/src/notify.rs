@@ -11,8 +11,8 @@ use postrider_composers::{MailJobComposer, email};
 use postrider_contract::Contract;
 use postrider_mail::LiveTemplates;
 use postrider_mail::address::parse_mailbox;
-use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Composer, Fields, Lease, Store, Transport, Want};
+use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{ClaimedRow, Composer, Fields, Lease, Store, Transport, Want};
 use postrider_transport_smtp::{Smtp, Tls};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
 use tokio::time::Instant;
@@ -141,7 +141,7 @@ impl Store for CountingStore {
         self.store.capabilities()
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         self.store.claim(want).await
     }
 
@@ -149,11 +149,11 @@ impl Store for CountingStore {
         self.store.load(leases).await
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.store.begin(begun, others).await
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         self.commits.fetch_add(1, Relaxed);
         self.rows.fetch_add(moves.len() as u64, Relaxed);
         self.store.settle(moves).await

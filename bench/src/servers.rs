@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use postrider_contract::Contract;
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::{Backend, Store};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 
@@ -143,5 +143,5 @@ impl BenchTable {
 }
 
 async fn migrate(migration: &dyn Migrate) {
-    migration.apply(Options { notify: true, ..Options::default() }).await.expect("migrated");
+    migration.apply(MigrateOptions { notify: true, ..MigrateOptions::default() }).await.expect("migrated");
 }

@@ -34,7 +34,7 @@ pub async fn run(report: Report) {
     let text = Contract::builtin("emails").expect("a built-in");
     let mut contract = Contract::parse("emails.toml", text).expect("a built-in contract is valid");
     contract.table.name = format!("bench_{}", std::process::id());
-    database.migration(contract.clone()).apply(migrate::Options::default()).await.expect("migrated");
+    database.migration(contract.clone()).apply(migrate::MigrateOptions::default()).await.expect("migrated");
     let intake = database.open(contract.clone(), STAGES[0], "bench").await.expect("opened");
     for _ in 0..ROWS {
         intake.produce(&Detail::new()).await.expect("written");

@@ -44,7 +44,7 @@ struct NoSecrets;
 #[async_trait]
 impl Secrets for NoSecrets {
     async fn secret(&self, _reference: &str) -> Result<Secret, Error> {
-        Err(Error::Away("there are none".to_owned()))
+        Err(Error::Unavailable("there are none".to_owned()))
     }
 }
 

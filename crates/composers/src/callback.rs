@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use postrider_seams::envelope::Webhook;
 use postrider_seams::row::{Detail, REACHED};
-use postrider_seams::{Claimed, ClockOffset, Composer, Content, Envelope, Outcome, Secret, Value};
+use postrider_seams::{ClaimedRow, ClockOffset, Composer, Content, Envelope, Outcome, Secret, Value};
 
 /// The target of callbacks, and the state that they report.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl CallbackComposer {
         Self { settings, now: postrider_mail::date::now }
     }
 
-    fn body(&self, row: &Claimed) -> Bytes {
+    fn body(&self, row: &ClaimedRow) -> Bytes {
         let reason = row.fields.as_ref().map(|fields| fields.get("reason"));
         let include_reason = self.settings.keeps_reason || row.counters.attempts == 0;
         let reason = match reason {
@@ -60,7 +60,7 @@ impl CallbackComposer {
 impl CallbackComposer {
     /// Returns when the row reached its state, in Unix seconds. Without a history entry, the row's waiting time is
     /// used: rows are due when they reach the state, and again after each failed attempt.
-    fn reached(&self, row: &Claimed) -> i64 {
+    fn reached(&self, row: &ClaimedRow) -> i64 {
         let recorded = row.fields.as_ref().and_then(|fields| match fields.get(REACHED) {
             Value::Int(millis) => Some(*millis),
             Value::Text(millis) => millis.parse().ok(),
@@ -74,7 +74,7 @@ impl CallbackComposer {
 }
 
 /// Returns the trace context of the e-mail as a header. An invalid value is left out; the callback is still sent.
-fn trace(row: &Claimed) -> Vec<(String, String)> {
+fn trace(row: &ClaimedRow) -> Vec<(String, String)> {
     const NAME: &str = "traceparent";
     let trace = row.fields.as_ref().and_then(|fields| fields.get(NAME).as_text());
     let trace = trace.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()));
@@ -83,8 +83,8 @@ fn trace(row: &Claimed) -> Vec<(String, String)> {
 
 #[async_trait]
 impl Composer for CallbackComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
-        let compose_one = |row: &Claimed| {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
+        let compose_one = |row: &ClaimedRow| {
             let id = row.lease.id.to_string();
             Ok(Envelope {
                 dedupe: format!("{id}.{}", self.settings.status),
@@ -135,9 +135,9 @@ mod tests {
         CallbackComposer { now: || 1_767_225_660, ..CallbackComposer::new(settings) }
     }
 
-    fn row(attempts: u32, fields: &[(&str, Value)]) -> Claimed {
+    fn row(attempts: u32, fields: &[(&str, Value)]) -> ClaimedRow {
         let names: Arc<[String]> = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
-        Claimed {
+        ClaimedRow {
             lease: Lease { id: RowId::Text("e-1".into()), fence: Box::default() },
             counters: Counters { attempts, ..Counters::default() },
             from: None,
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    async fn body(composer: &CallbackComposer, row: Claimed) -> serde_json::Value {
+    async fn body(composer: &CallbackComposer, row: ClaimedRow) -> serde_json::Value {
         let made = composer.compose(&[row]).await.remove(0).unwrap();
         let Content::Webhook(webhook) = made.content else { panic!("a webhook") };
         assert_eq!(webhook.signing.len(), 1, "signed");

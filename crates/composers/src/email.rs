@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use postrider_mail::{Address, LiveTemplates, Mailbox, Signer};
-use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome};
+use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome};
 
 mod bodies;
 pub(crate) mod compose;
@@ -82,7 +82,7 @@ impl EmailComposer {
 
 #[async_trait]
 impl Composer for EmailComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let now = (self.now)();
         let mut composed = Vec::with_capacity(rows.len());
         for rows in rows.chunks(YIELD_EVERY) {
@@ -102,8 +102,8 @@ impl Composer for EmailComposer {
         self.settings.size_limit
     }
 
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
-        let one = |row: &&Claimed| {
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
+        let one = |row: &&ClaimedRow| {
             let Some(fields) = &row.fields else { return Vec::new() };
             let lists = ["to", "cc", "bcc"].map(|field| fields::mailboxes(fields, field).unwrap_or_default());
             lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str().to_owned()).collect()

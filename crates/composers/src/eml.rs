@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_mail::{Mailbox, MessageParts, message_id};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome};
+use postrider_seams::{ClaimedRow, Composer, Content, Envelope, Failure, Mail, Outcome};
 
 use crate::base_folder::{BaseFolder, FileError};
 
@@ -58,7 +58,7 @@ impl EmlComposer {
 
 #[async_trait]
 impl Composer for EmlComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for row in rows {
             let (settings, row, now) = (Arc::clone(&self.settings), row.clone(), (self.now)());
@@ -86,7 +86,7 @@ fn to_outcome(reason: &Reason) -> Outcome {
     }
 }
 
-fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Reason> {
+fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("payload_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
     let text = settings.base.read(path, settings.size_limit)?;

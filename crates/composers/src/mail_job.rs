@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use postrider_mail::{Address, LiveTemplates};
-use postrider_seams::{Claimed, Composer, Envelope, Outcome};
+use postrider_seams::{ClaimedRow, Composer, Envelope, Outcome};
 
 mod job;
 mod links;
@@ -91,7 +91,7 @@ impl MailJobComposer {
 
 #[async_trait]
 impl Composer for MailJobComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for rows in rows.chunks(YIELD_EVERY) {
             let one = |row| compose(&self.settings, row, self.now).map_err(NotComposed::into_outcome);
@@ -108,8 +108,8 @@ impl Composer for MailJobComposer {
         self.settings.mail.size_limit
     }
 
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
-        let one = |row: &&Claimed| {
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
+        let one = |row: &&ClaimedRow| {
             let contact = row.fields.as_ref()?.get("subscription.contact_value").as_text()?.to_owned();
             Some(Address::parse(&contact).ok()?.as_str().to_owned())
         };
@@ -117,7 +117,7 @@ impl Composer for MailJobComposer {
     }
 }
 
-fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<ComposedMail, NotComposed> {
+fn compose(settings: &Settings, claimed: &ClaimedRow, now: fn() -> i64) -> Result<ComposedMail, NotComposed> {
     let fields =
         claimed.fields.as_ref().ok_or_else(|| NotComposed::invalid("the row's fields were not loaded"))?;
     let row = NotificationRow::read(fields)?;

@@ -1,7 +1,7 @@
 //! The `null` composer: composes empty envelopes, for benches and for tests of the engine.
 
 use async_trait::async_trait;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Outcome};
+use postrider_seams::{ClaimedRow, Composer, Content, Envelope, Outcome};
 
 /// Composes every row into an empty envelope.
 #[derive(Debug, Clone, Copy, Default)]
@@ -9,7 +9,7 @@ pub struct NullComposer;
 
 #[async_trait]
 impl Composer for NullComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         rows.iter().map(|row| Ok(empty(row))).collect()
     }
 
@@ -18,7 +18,7 @@ impl Composer for NullComposer {
     }
 }
 
-fn empty(row: &Claimed) -> Envelope {
+fn empty(row: &ClaimedRow) -> Envelope {
     let id = row.lease.id.to_string();
     Envelope {
         dedupe: id.clone(),

@@ -12,9 +12,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Address, message_id};
-use postrider_seams::message_tail::Rest;
+use postrider_seams::message_tail::MessageTail;
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Value};
+use postrider_seams::{ClaimedRow, Composer, Content, Envelope, Failure, Mail, Outcome, Value};
 
 use crate::base_folder::{BaseFolder, FileError};
 use crate::eml::UNAVAILABLE_DELAY;
@@ -87,7 +87,7 @@ impl RawEmlComposer {
 
 #[async_trait]
 impl Composer for RawEmlComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for row in rows {
             let (settings, row) = (Arc::clone(&self.settings), row.clone());
@@ -104,7 +104,7 @@ impl Composer for RawEmlComposer {
         self.settings.size_limit
     }
 
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
         let paths: Vec<Option<String>> = rows
             .iter()
             .map(|row| row.fields.as_ref()?.get("eml_path").as_text().map(str::to_owned))
@@ -171,7 +171,7 @@ fn open_file(settings: &Settings, path: &str) -> Result<EmlFile, Reason> {
     Ok(EmlFile { head, rest: Some(rest) })
 }
 
-fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
+fn compose(settings: &Settings, row: &ClaimedRow) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
     let text = open_file(settings, path)?;
@@ -214,7 +214,7 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
             from,
             to: recipients_chosen.pending,
             message: message.without_bcc().into(),
-            rest: text.rest.map(|rest| Arc::new(rest) as Arc<dyn Rest>),
+            rest: text.rest.map(|rest| Arc::new(rest) as Arc<dyn MessageTail>),
             message_id,
             utf8,
             served: recipients_chosen.served,

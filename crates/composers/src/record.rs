@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Outcome, Record, row::Detail};
+use postrider_seams::{ClaimedRow, Composer, Content, Envelope, Failure, Outcome, Record, row::Detail};
 
 mod cloud_events;
 mod dead_letters;
@@ -66,7 +66,7 @@ impl RecordComposer {
 
 #[async_trait]
 impl Composer for RecordComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for rows in rows.chunks(YIELD_EVERY) {
             composed.extend(rows.iter().map(|row| {
@@ -87,7 +87,7 @@ impl Composer for RecordComposer {
     }
 }
 
-fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
+fn compose(settings: &Settings, row: &ClaimedRow) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NotLoaded)?;
     let id = row.lease.id.to_string();
     let attempt = row.counters.attempts.saturating_add(1);

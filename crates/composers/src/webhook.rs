@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use postrider_seams::recheck::Recheck;
 use postrider_seams::row::Detail;
 use postrider_seams::{
-    Claimed, ClockOffset, Composer, Content, Envelope, Failure, Fields, Outcome, Secrets, Value, Webhook,
+    ClaimedRow, ClockOffset, Composer, Content, Envelope, Failure, Fields, Outcome, Secrets, Value, Webhook,
 };
 use tokio::time::Instant;
 
@@ -75,7 +75,7 @@ impl WebhookComposer {
         self
     }
 
-    async fn compose_one(&self, row: &Claimed) -> Result<Envelope, Outcome> {
+    async fn compose_one(&self, row: &ClaimedRow) -> Result<Envelope, Outcome> {
         let fields = row.fields.as_ref().ok_or_else(|| rejected(&Reason::NotLoaded))?;
         let id = row.lease.id.to_string();
         let dedupe = fields::text(fields, "dedupe").map_err(|reason| rejected(&reason))?.unwrap_or(id);
@@ -118,7 +118,7 @@ impl WebhookComposer {
 
 #[async_trait]
 impl Composer for WebhookComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let mut composed = Vec::with_capacity(rows.len());
         for row in rows {
             composed.push(self.compose_one(row).await);

@@ -10,7 +10,7 @@ use crate::node::{Node, Value};
 use crate::report::{Report, element};
 use crate::size::{format_size, size};
 use crate::suggest::suggestion;
-use crate::table_reader::Scope;
+use crate::table_reader::TableReader;
 
 /// A value being read.
 #[derive(Clone)]
@@ -176,9 +176,9 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the table; any other kind of value is reported.
-    pub fn scope(&self) -> Option<Scope<'a>> {
+    pub fn scope(&self) -> Option<TableReader<'a>> {
         if self.is_table() {
-            return Some(Scope::new(self.report, self.path.clone(), self.node));
+            return Some(TableReader::new(self.report, self.path.clone(), self.node));
         }
         self.required(None, format_args!("a table, `[{}]`", self.path))
     }

@@ -1,6 +1,6 @@
 //! Parses and validates configuration; shared by contracts, settings and target URLs.
 //!
-//! Owns: the tree of values with their places ([`Node`]), the readers that collect every mistake ([`Report`], [`Scope`],
+//! Owns: the tree of values with their places ([`Node`]), the readers that collect every mistake ([`Report`], [`TableReader`],
 //! [`Item`]), the form of a mistake ([`Mistake`]), durations, sizes, the syntax of secret references, and suggestions for
 //! misspelled names. Must not: read files, variables or clocks, or know any key. Invariant: reading continues after a
 //! mistake, and each mistake has a place, the key and what would be right.
@@ -31,4 +31,4 @@ pub use reference::{Reference, Scheme};
 pub use report::{Report, join};
 pub use size::{format_size, size};
 pub use suggest::{closest, suggestion};
-pub use table_reader::Scope;
+pub use table_reader::TableReader;

@@ -8,8 +8,8 @@ use crate::node::{Entry, Node};
 use crate::report::{Report, join};
 use crate::suggest::suggestion;
 
-/// A table being read. A key that was not read before [`Scope::finish`] is reported as unknown.
-pub struct Scope<'a> {
+/// A table being read. A key that was not read before [`TableReader::finish`] is reported as unknown.
+pub struct TableReader<'a> {
     pub report: &'a Report,
     /// The full name of the table; empty for the document itself.
     pub path: String,
@@ -18,7 +18,7 @@ pub struct Scope<'a> {
     open: Cell<bool>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> TableReader<'a> {
     /// Creates the scope of a whole document.
     pub fn root(report: &'a Report, node: &'a Node) -> Self {
         Self::new(report, String::new(), node)

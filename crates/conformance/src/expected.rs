@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Role, Transition};
+use postrider_contract::{ColumnRole, Transition};
 
 use crate::subject::Subject;
 
@@ -99,7 +99,7 @@ impl Expected {
     /// Whether the stage writes the error column. A callback keeps the error that says why a mail failed, or who
     /// refused it.
     pub fn writes_error(subject: &Subject) -> bool {
-        subject.has(Role::Error) && !subject.name().ends_with("_callback")
+        subject.has(ColumnRole::Error) && !subject.name().ends_with("_callback")
     }
 
     /// Returns the delay after the n-th failure, from 1.

@@ -1,6 +1,6 @@
 //! Builds rows as producers write them, and determines states without the store.
 
-use postrider_contract::{Condition, Literal, Role, StateId};
+use postrider_contract::{ColumnRole, Condition, Literal, StateId};
 
 use crate::cell::{Cell, Row};
 use crate::subject::{Subject, UNMAPPED_COLUMN};
@@ -32,12 +32,12 @@ pub(crate) fn in_state(
     state: StateId,
 ) -> Row {
     let mut row = bare(columns, subject, n, now);
-    let times = [(Role::Created, HOUR), (Role::Updated, HOUR), (Role::Due, 60 * SECOND)];
+    let times = [(ColumnRole::Created, HOUR), (ColumnRole::Updated, HOUR), (ColumnRole::Due, 60 * SECOND)];
     for (role, ago) in times {
         put_role(&mut row, subject, role, Cell::Time(now - ago));
     }
-    put_role(&mut row, subject, Role::Attempts, Cell::Int(0));
-    put_role(&mut row, subject, Role::Version, Cell::Int(1));
+    put_role(&mut row, subject, ColumnRole::Attempts, Cell::Int(0));
+    put_role(&mut row, subject, ColumnRole::Version, Cell::Int(1));
     put_state(&mut row, subject, state, now);
     row
 }
@@ -84,7 +84,7 @@ pub(crate) fn state_of(subject: &Subject, row: &Row) -> Option<StateId> {
     states.iter().position(|state| state.conditions.iter().all(holds)).map(StateId)
 }
 
-fn put_role(row: &mut Row, subject: &Subject, role: Role, cell: Cell) {
+fn put_role(row: &mut Row, subject: &Subject, role: ColumnRole, cell: Cell) {
     if let Some(column) = subject.column(role) {
         row.insert(column.to_owned(), cell);
     }

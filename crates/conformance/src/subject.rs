@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Condition, Contract, Layer, Role, Stage, StateId, When};
+use postrider_contract::{ClaimedState, ColumnRole, Condition, Contract, Layer, Stage, StateId, When};
 
 use crate::test_table::TestedStore;
 
@@ -70,12 +70,12 @@ impl Subject {
     }
 
     /// Returns the column of `role`, if the contract has one.
-    pub fn column(&self, role: Role) -> Option<&str> {
+    pub fn column(&self, role: ColumnRole) -> Option<&str> {
         self.contract.column(role)
     }
 
     /// Whether the contract has a column of `role`.
-    pub fn has(&self, role: Role) -> bool {
+    pub fn has(&self, role: ColumnRole) -> bool {
         self.column(role).is_some()
     }
 
@@ -92,8 +92,8 @@ impl Subject {
     /// Returns the state of a claimed row; the ready state if a claim does not change it.
     pub fn claimed(&self) -> StateId {
         match self.stage().claimed {
-            Claimed::State(state) => state,
-            Claimed::Same => self.ready(),
+            ClaimedState::State(state) => state,
+            ClaimedState::Same => self.ready(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Subject {
     /// Returns the columns that hold a time.
     pub fn time_columns(&self) -> BTreeSet<String> {
         let contract = &self.contract;
-        let roles = Role::ALL.into_iter().filter(|role| role.is_time());
+        let roles = ColumnRole::ALL.into_iter().filter(|role| role.is_time());
         let mut columns: BTreeSet<String> =
             roles.filter_map(|role| contract.column(role)).map(str::to_owned).collect();
         for sweep in &contract.sweeps {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_contract::{Decision, Got, Role, StateId, Transition, Verdict};
+use postrider_contract::{AttemptResult, ColumnRole, Decision, ResultKind, StateId, Transition};
 use postrider_seams::inspect::Which;
 use postrider_seams::row::Detail;
-use postrider_seams::store::{Class, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Backend, Claimed, Lease, RowId, Value, Want};
+use postrider_seams::store::{Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{Backend, ClaimedRow, Lease, RowId, Value, Want};
 
 use crate::cell::{Cell, Row};
 use crate::expected::Expected;
@@ -62,7 +62,7 @@ impl TestCase {
     }
 
     /// Inserts a ready row and claims it with this worker.
-    pub async fn claimed_by(&self, worker: &Worker, n: usize) -> (Cell, Claimed) {
+    pub async fn claimed_by(&self, worker: &Worker, n: usize) -> (Cell, ClaimedRow) {
         let id = self.put(self.ready_row(n).await).await;
         (id, worker.claim_one().await)
     }
@@ -97,18 +97,18 @@ impl TestCase {
     }
 
     /// Returns the value of a role's column; NULL if there is no such column.
-    pub fn role<'a>(&self, row: &'a Row, role: Role) -> &'a Cell {
+    pub fn role<'a>(&self, row: &'a Row, role: ColumnRole) -> &'a Cell {
         self.subject.column(role).and_then(|column| row.get(column)).unwrap_or(&Cell::Null)
     }
 
     /// Reads the attempt counter of a row; 0 if it is NULL.
     pub async fn attempts(&self, id: &Cell) -> i64 {
-        self.role(&self.row(id).await, Role::Attempts).as_int().unwrap_or(0)
+        self.role(&self.row(id).await, ColumnRole::Attempts).as_int().unwrap_or(0)
     }
 
     /// Asserts that the error column contains `why`, or is empty if the stage does not write it.
     pub fn assert_error(&self, row: &Row, why: &str) {
-        let error = self.role(row, Role::Error).as_text().unwrap_or_default();
+        let error = self.role(row, ColumnRole::Error).as_text().unwrap_or_default();
         if Expected::writes_error(&self.subject) {
             assert!(error.contains(why), "the reason is kept: {why:?}, not {error:?}");
         } else {
@@ -141,7 +141,11 @@ impl TestCase {
 
     /// Ages a lease as if it had been running for `by` longer.
     pub async fn age_lease(&self, id: &Cell, by: Duration) {
-        let role = if self.subject.has(Role::LeaseUntil) { Role::LeaseUntil } else { Role::ClaimedAt };
+        let role = if self.subject.has(ColumnRole::LeaseUntil) {
+            ColumnRole::LeaseUntil
+        } else {
+            ColumnRole::ClaimedAt
+        };
         let column = self.subject.column(role).expect("a lease by time has a column for it");
         self.shift(id, &[column.to_owned()], by).await;
     }
@@ -152,13 +156,13 @@ impl TestCase {
     }
 
     /// Simulates a worker that died during the delivery of the row: the row is begun and its lease has expired.
-    pub async fn crash(&self, worker: &Worker, id: &Cell, claimed: &Claimed) {
-        assert_eq!(worker.begin(&claimed.lease).await, Held::Held, "it is held");
+    pub async fn crash(&self, worker: &Worker, id: &Cell, claimed: &ClaimedRow) {
+        assert_eq!(worker.begin(&claimed.lease).await, LeaseResult::Held, "it is held");
         self.expire(id).await;
         // If the claim time is part of the fence, `expire` has changed it: record the row as begun with the new fence.
         let mut aged = claimed.lease.clone();
         for (role, value) in self.subject.stage().lease.fence.iter().zip(&mut aged.fence) {
-            if *role == Role::ClaimedAt && !self.subject.has(Role::LeaseUntil) {
+            if *role == ColumnRole::ClaimedAt && !self.subject.has(ColumnRole::LeaseUntil) {
                 let column = self.subject.column(*role).expect("it is part of the fence");
                 *value = self.table.fence(id, column).await;
             }
@@ -182,8 +186,12 @@ impl TestCase {
     }
 
     /// Returns the contract's decision for the result of an attempt, without jitter.
-    pub fn decide(&self, claimed: &Claimed, got: Got) -> Decision {
-        self.subject.stage().decide(&claimed.counters, Verdict { got, after: None, partly: false }, 0.0)
+    pub fn decide(&self, claimed: &ClaimedRow, kind: ResultKind) -> Decision {
+        self.subject.stage().decide(
+            &claimed.counters,
+            AttemptResult { kind, after: None, partly: false },
+            0.0,
+        )
     }
 
     /// Whether `row` is the key `id`.
@@ -198,35 +206,35 @@ impl TestCase {
 
 impl Worker {
     /// Claims up to `limit` rows; repeats the call after a transient error.
-    pub async fn claim(&self, limit: u32) -> Vec<Claimed> {
+    pub async fn claim(&self, limit: u32) -> Vec<ClaimedRow> {
         let want = Want { limit };
         retry_transient(|| self.store.claim(&want)).await
     }
 
     /// Claims one row; panics if there is none.
-    pub async fn claim_one(&self) -> Claimed {
+    pub async fn claim_one(&self) -> ClaimedRow {
         let mut rows = self.claim(1).await;
         assert_eq!(rows.len(), 1, "there is one row to claim");
         rows.pop().expect("there is one")
     }
 
     /// Settles rows; repeats the call after a transient error.
-    pub async fn settle(&self, moves: &[Settlement]) -> Vec<Held> {
+    pub async fn settle(&self, moves: &[Settlement]) -> Vec<LeaseResult> {
         retry_transient(|| self.store.settle(moves)).await
     }
 
     /// Settles a claimed row with this transition.
-    pub async fn end(&self, claimed: &Claimed, transition: Transition) -> Held {
+    pub async fn end(&self, claimed: &ClaimedRow, transition: Transition) -> LeaseResult {
         self.settle_one(settlement(&claimed.lease, transition)).await
     }
 
     /// Settles a lease with this transition.
-    pub async fn end_lease(&self, lease: &Lease, transition: Transition) -> Held {
+    pub async fn end_lease(&self, lease: &Lease, transition: Transition) -> LeaseResult {
         self.settle_one(settlement(lease, transition)).await
     }
 
     /// Settles one row; returns whether its lease was held.
-    pub async fn settle_one(&self, settlement: Settlement) -> Held {
+    pub async fn settle_one(&self, settlement: Settlement) -> LeaseResult {
         let answers = self.settle(&[settlement]).await;
         assert_eq!(answers.len(), 1, "one answer per settlement");
         answers[0]
@@ -240,7 +248,7 @@ impl Worker {
     }
 
     /// Marks one row as begun, and no others.
-    pub async fn begin(&self, lease: &Lease) -> Held {
+    pub async fn begin(&self, lease: &Lease) -> LeaseResult {
         let answers = retry_transient(|| self.store.begin(std::slice::from_ref(lease), &[])).await;
         assert_eq!(answers.len(), 1, "one answer per lease");
         answers[0]
@@ -299,7 +307,7 @@ pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
         receipt: (transition == Transition::Delivered).then(|| "m-1".to_owned()),
         envelope: Detail::from([("section_status".to_owned(), text("OPEN"))]),
         outcome,
-        hands_back: Vec::new(),
+        releases: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`Set`] into SQL or into a change in memory. Invariant: a column is assigned at most once, and the assignments
 //! satisfy the conditions of the target state.
 
-use crate::{Contract, Expr, LeaseBy, Literal, Move, Role, Stage};
+use crate::{ColumnRole, Contract, Expr, LeaseBy, Literal, Move, Stage};
 
 mod claim;
 mod result;
@@ -95,23 +95,23 @@ impl Contract {
         let mut list = Assignments::default();
         match (
             stage.lease.by,
-            self.column(Role::Due),
-            self.column(Role::LeaseUntil),
-            self.column(Role::ClaimedAt),
+            self.column(ColumnRole::Due),
+            self.column(ColumnRole::LeaseUntil),
+            self.column(ColumnRole::ClaimedAt),
         ) {
             (LeaseBy::Due, Some(due), _, _) => list.put(due, Set::LeaseEnd),
             (_, _, Some(until), _) => list.put(until, Set::LeaseEnd),
             (_, _, None, Some(claimed_at)) => list.put(claimed_at, Set::NowLater),
             (_, _, None, None) => {}
         }
-        self.put_role(Role::Version, Set::Increment, &mut list);
-        if let Some(updated) = self.column(Role::Updated) {
+        self.put_role(ColumnRole::Version, Set::Increment, &mut list);
+        if let Some(updated) = self.column(ColumnRole::Updated) {
             list.put_new(updated, Set::Now);
         }
         list.0
     }
 
-    pub(crate) fn put_role(&self, role: Role, set: Set, list: &mut Assignments) {
+    pub(crate) fn put_role(&self, role: ColumnRole, set: Set, list: &mut Assignments) {
         if let Some(column) = self.column(role) {
             list.put(column, set);
         }

@@ -24,7 +24,7 @@ pub struct Counters {
 
 /// The kind of result of an attempt, without its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Got {
+pub enum ResultKind {
     Delivered,
     Retryable,
     Rejected,
@@ -39,8 +39,8 @@ pub enum Got {
 
 /// The result of an attempt, as far as the decision needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
-    pub got: Got,
+pub struct AttemptResult {
+    pub kind: ResultKind,
     /// Minimum wait, from the target (`Retry-After`) or the composer (a delivery window).
     pub after: Option<Duration>,
     /// Some recipients have received it already. If all others refuse it permanently, the row ends as delivered and the
@@ -64,20 +64,20 @@ impl Decision {
 
 impl Stage {
     /// Decides the next move. `chance` is uniform in -1..=1 and scales the jitter.
-    pub fn decide(&self, row: &Counters, verdict: Verdict, chance: f64) -> Decision {
-        match verdict.got {
-            Got::Delivered => Decision::now(Transition::Delivered),
-            Got::Retryable => self.retry_or_end(row, verdict, chance),
-            Got::Rejected if verdict.partly => Decision::now(Transition::Delivered),
-            Got::Rejected => Decision::now(self.unless_strict(row, Transition::Rejected)),
-            Got::Skipped => Decision::now(self.unless_strict(row, Transition::Skipped)),
-            Got::Deferred => {
-                let delay = verdict.after.unwrap_or(Duration::ZERO).min(LONGEST_DELAY);
+    pub fn decide(&self, row: &Counters, result: AttemptResult, chance: f64) -> Decision {
+        match result.kind {
+            ResultKind::Delivered => Decision::now(Transition::Delivered),
+            ResultKind::Retryable => self.retry_or_end(row, result, chance),
+            ResultKind::Rejected if result.partly => Decision::now(Transition::Delivered),
+            ResultKind::Rejected => Decision::now(self.unless_strict(row, Transition::Rejected)),
+            ResultKind::Skipped => Decision::now(self.unless_strict(row, Transition::Skipped)),
+            ResultKind::Deferred => {
+                let delay = result.after.unwrap_or(Duration::ZERO).min(LONGEST_DELAY);
                 Decision { transition: Transition::Deferred, delay }
             }
-            Got::Refused => Decision::now(Transition::Released),
-            Got::Uncertain => match self.uncertain {
-                Uncertain::Retry => self.retry_or_end(row, verdict, chance),
+            ResultKind::Refused => Decision::now(Transition::Released),
+            ResultKind::Uncertain => match self.uncertain {
+                Uncertain::Retry => self.retry_or_end(row, result, chance),
                 Uncertain::Dead => Decision::now(Transition::Dead),
                 Uncertain::Delivered => Decision::now(Transition::Delivered),
             },
@@ -89,13 +89,13 @@ impl Stage {
         if self.attempts.strict && self.is_last(row) { Transition::Dead } else { end }
     }
 
-    fn retry_or_end(&self, row: &Counters, verdict: Verdict, chance: f64) -> Decision {
+    fn retry_or_end(&self, row: &Counters, result: AttemptResult, chance: f64) -> Decision {
         if self.is_last(row) {
             return Decision::now(Transition::Dead);
         }
         let planned = self.delay(row, chance);
         let delay =
-            match (verdict.after.map(|after| after.min(LONGEST_RETRY_AFTER)), self.retry_rule.retry_after) {
+            match (result.after.map(|after| after.min(LONGEST_RETRY_AFTER)), self.retry_rule.retry_after) {
                 (None, _) | (Some(_), RetryAfter::Ignore) => planned,
                 (Some(after), RetryAfter::Minimum) => planned.max(after),
                 (Some(after), RetryAfter::Exact) => after,
@@ -106,13 +106,13 @@ impl Stage {
     /// Whether a failure of the current attempt would be the row's last.
     pub fn is_last(&self, row: &Counters) -> bool {
         // With `count = "claims"` the claim has already counted this attempt.
-        let paid = u32::from(self.attempts.count != crate::Count::Claims);
+        let paid = u32::from(self.attempts.count != crate::AttemptCounting::Claims);
         row.attempts.saturating_add(paid) >= row.max_attempts.unwrap_or(self.attempts.max)
     }
 
     /// Returns the wait after a failure of the current attempt.
     pub fn delay(&self, row: &Counters, chance: f64) -> Duration {
-        let paid = u32::from(self.attempts.count != crate::Count::Claims);
+        let paid = u32::from(self.attempts.count != crate::AttemptCounting::Claims);
         let tries = row.attempts.saturating_add(paid);
         match &row.schedule {
             Some(text) => match self.retry_rule.named.get(text.as_str()) {

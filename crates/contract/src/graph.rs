@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::{Claimed, Contract, Defer, Stage, StateId, Transition};
+use crate::{ClaimedState, Contract, Defer, Stage, StateId, Transition};
 
 /// A transition between two states: from, by, to.
 pub type Edge = (StateId, Transition, StateId);
@@ -38,11 +38,11 @@ impl Contract {
 
     fn stage_edges(&self, stage: &Stage, edges: &mut BTreeSet<Edge>) {
         let held: &[StateId] = match &stage.claimed {
-            Claimed::State(claimed) => {
+            ClaimedState::State(claimed) => {
                 edges.extend(stage.ready.iter().map(|ready| (*ready, Transition::Claimed, *claimed)));
                 std::slice::from_ref(claimed)
             }
-            Claimed::Same => &stage.ready,
+            ClaimedState::Same => &stage.ready,
         };
         for from in held {
             for transition in Transition::SETTLES {
@@ -68,7 +68,7 @@ impl Contract {
 
     /// Whether rows in this state are held by a worker.
     pub fn is_claimed(&self, state: StateId) -> bool {
-        self.stages.iter().any(|stage| stage.claimed == Claimed::State(state))
+        self.stages.iter().any(|stage| stage.claimed == ClaimedState::State(state))
     }
 
     /// Whether only an operator moves a row out of this state. The ready state of an optional stage counts as not final

@@ -1,8 +1,8 @@
 //! Group order: which rows keep their order, and when a row holds back later rows of its group.
 
-use crate::{Claimed, Group, Hold, OnError, Stage, StateId, Transition};
+use crate::{ClaimedState, GroupMode, GroupRule, OnError, Stage, StateId, Transition};
 
-impl Hold {
+impl GroupMode {
     /// Returns the name of this mode in contracts.
     pub fn name(self) -> &'static str {
         match self {
@@ -19,29 +19,29 @@ impl Hold {
     }
 }
 
-impl Group {
+impl GroupRule {
     /// Whether any row of a group can keep an order.
     pub fn keeps_order(&self) -> bool {
-        self.on_error != OnError::Always(Hold::Parallel)
+        self.on_error != OnError::Always(GroupMode::Parallel)
     }
 
     /// Returns the mode of a row whose mode column holds `value`. An unlisted value or NULL is `Block`.
-    pub fn hold(&self, value: Option<&str>) -> Hold {
+    pub fn hold(&self, value: Option<&str>) -> GroupMode {
         match &self.on_error {
             OnError::Always(hold) => *hold,
             OnError::ByColumn { values, .. } => {
-                value.and_then(|value| values.get(value)).copied().unwrap_or(Hold::Block)
+                value.and_then(|value| values.get(value)).copied().unwrap_or(GroupMode::Block)
             }
         }
     }
 
     /// Whether a row can have this mode.
-    pub fn allows(&self, hold: Hold) -> bool {
+    pub fn allows(&self, hold: GroupMode) -> bool {
         match &self.on_error {
             OnError::Always(always) => *always == hold,
             // An unlisted value is `Block`.
             OnError::ByColumn { values, .. } => {
-                hold == Hold::Block || values.values().any(|one| *one == hold)
+                hold == GroupMode::Block || values.values().any(|one| *one == hold)
             }
         }
     }
@@ -49,8 +49,8 @@ impl Group {
 
 impl Stage {
     /// Returns the states in which a row of this mode can hold back later rows of its group.
-    pub fn live(&self, hold: Hold) -> Vec<StateId> {
-        if hold == Hold::Parallel {
+    pub fn live(&self, hold: GroupMode) -> Vec<StateId> {
+        if hold == GroupMode::Parallel {
             return Vec::new();
         }
         let mut states = self.ready.clone();
@@ -59,10 +59,10 @@ impl Stage {
                 states.push(state);
             }
         };
-        if let Claimed::State(claimed) = self.claimed {
+        if let ClaimedState::State(claimed) = self.claimed {
             add(claimed);
         }
-        if hold == Hold::Block {
+        if hold == GroupMode::Block {
             self.stopped().into_iter().for_each(add);
         }
         states
@@ -79,15 +79,15 @@ impl Stage {
     }
 
     /// Whether a row of this mode still holds back later rows after this transition ended its claim.
-    pub fn holds(&self, hold: Hold, transition: Transition) -> bool {
+    pub fn holds(&self, hold: GroupMode, transition: Transition) -> bool {
         match (hold, transition) {
-            (Hold::Parallel, _) | (_, Transition::Delivered) => false,
+            (GroupMode::Parallel, _) | (_, Transition::Delivered) => false,
             // No attempt was made, so the row is still the first.
             (_, Transition::Deferred | Transition::Released) => true,
-            (Hold::Next, _) => false,
+            (GroupMode::Next, _) => false,
             (_, Transition::Retry) => true,
-            (Hold::Wait, _) => false,
-            (Hold::Block, transition) => {
+            (GroupMode::Wait, _) => false,
+            (GroupMode::Block, transition) => {
                 self.target(transition).is_some_and(|state| self.stopped().contains(&state))
             }
         }

@@ -4,32 +4,32 @@
 //! no pointer to the row. Transitions back to a ready state clear the mark; the queue publisher sets it.
 
 use crate::assign::{Assignment, Assignments};
-use crate::{Contract, Move, Role, Set, Stage, StateId, Sweep, Transition, When};
+use crate::{ColumnRole, Contract, Move, Set, Stage, StateId, Sweep, Transition, When};
 
 /// The parts of a contract that concern an external queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Handoff<'a> {
+pub struct QueueSweeps<'a> {
     /// The sweep that publishes rows: an index into `contract.sweeps`.
-    pub offer: usize,
+    pub publish: usize,
     /// The sweep that recalls rows whose pointers the queue seems to have lost: an index into `contract.sweeps`.
     pub stale: usize,
     /// The column with the time at which the row was last published.
-    pub mark: &'a str,
+    pub published_at: &'a str,
 }
 
 impl Contract {
     /// Returns the sweeps and the column for an external queue, or `None` if a lane of this stage cannot have one.
     ///
     /// A stage can have one if a sweep publishes rows into a ready state and another takes them back after a time.
-    pub fn handoff(&self, stage: &Stage) -> Option<Handoff<'_>> {
-        let offers = |sweep: &Sweep| sweep.publish && stage.ready.contains(&sweep.to);
-        let offer = self.sweeps.iter().position(offers)?;
-        let (to, from) = (self.sweeps[offer].to, &self.sweeps[offer].from);
+    pub fn handoff(&self, stage: &Stage) -> Option<QueueSweeps<'_>> {
+        let publishes = |sweep: &Sweep| sweep.publish && stage.ready.contains(&sweep.to);
+        let publish = self.sweeps.iter().position(publishes)?;
+        let (to, from) = (self.sweeps[publish].to, &self.sweeps[publish].from);
         self.sweeps.iter().enumerate().find_map(|(stale, sweep)| match &sweep.when {
             When::OlderThan { since, .. }
                 if sweep.only_with_queue && sweep.from == [to] && from.contains(&sweep.to) =>
             {
-                Some(Handoff { offer, stale, mark: since })
+                Some(QueueSweeps { publish, stale, published_at: since })
             }
             _ => None,
         })
@@ -43,13 +43,13 @@ impl Contract {
     }
 
     /// Returns [`Self::handoff`] if the lane has an external queue, else `None`.
-    pub fn queue_of(&self, stage: &Stage) -> Option<Handoff<'_>> {
+    pub fn queue_of(&self, stage: &Stage) -> Option<QueueSweeps<'_>> {
         self.handoff(stage).filter(|_| self.queued)
     }
 
     /// Returns the move that only sets or clears the mark: the row was published, or the queue turned out not to have
     /// it.
-    pub fn mark_move<'a>(&self, stage: &'a Stage, state: &'a StateId) -> Move<'a> {
+    pub fn publication_move<'a>(&self, stage: &'a Stage, state: &'a StateId) -> Move<'a> {
         Move {
             stage,
             transition: Transition::Swept,
@@ -60,11 +60,11 @@ impl Contract {
     }
 
     /// Returns the assignments that set the mark (`published`) or clear it.
-    pub fn marks(&self, mark: &str, published: bool) -> Vec<Assignment> {
+    pub fn published_at_assignments(&self, published_at: &str, published: bool) -> Vec<Assignment> {
         let mut list = Assignments::default();
-        list.put(mark, if published { Set::Now } else { Set::Null });
-        self.put_role(Role::Version, Set::Increment, &mut list);
-        self.put_role(Role::Updated, Set::Now, &mut list);
+        list.put(published_at, if published { Set::Now } else { Set::Null });
+        self.put_role(ColumnRole::Version, Set::Increment, &mut list);
+        self.put_role(ColumnRole::Updated, Set::Now, &mut list);
         list.into()
     }
 
@@ -77,7 +77,7 @@ impl Contract {
             _ => false,
         };
         if back {
-            list.put_new(handoff.mark, Set::Null);
+            list.put_new(handoff.published_at, Set::Null);
         }
     }
 }

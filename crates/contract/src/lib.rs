@@ -26,13 +26,13 @@ pub use assign::{
     ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
 pub use crash::{CRASHED, Crash, LEAST_CRASHES, SUSPECT_CRASHES, wait_after_crashes};
-pub use decide::{Counters, Decision, Got, LONGEST_RETRY_AFTER, Verdict};
+pub use decide::{AttemptResult, Counters, Decision, LONGEST_RETRY_AFTER, ResultKind};
 pub use graph::Edge;
-pub use handoff::Handoff;
+pub use handoff::QueueSweeps;
 pub use layer::Layer;
 pub use message::{FINGERPRINT, REMEMBERED, RESULTS};
 pub use model::*;
 pub use moves::Move;
 pub use resolve::Missing;
-pub use settings::{ExternalSettings, LaneSettings};
+pub use settings::{ExternalSettings, LaneDefaults};
 pub use transition::Transition;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{LaneSettings, Transition};
+use crate::{LaneDefaults, Transition};
 
 mod metric;
 mod moves;
@@ -12,7 +12,7 @@ mod rules;
 
 pub use metric::Metric;
 pub use moves::*;
-pub use role::Role;
+pub use role::ColumnRole;
 pub use rules::*;
 
 /// A checked contract: the meaning of one table.
@@ -30,7 +30,7 @@ pub struct Contract {
     pub stages: Vec<Stage>,
     pub due: DueRule,
     pub claim: ClaimRule,
-    pub group: Option<Group>,
+    pub group: Option<GroupRule>,
     pub pool: Option<PoolTable>,
     pub sweeps: Vec<Sweep>,
     pub cancel: Option<OperatorMove>,
@@ -41,9 +41,9 @@ pub struct Contract {
     pub history: Option<History>,
     pub writes: Vec<Write>,
     pub joins: Vec<Join>,
-    pub tallies: Vec<Tally>,
+    pub counts: Vec<CountField>,
     /// Defaults for the lane that runs this contract.
-    pub lane: LaneSettings,
+    pub lane: LaneDefaults,
     /// Metric aliases: names that existing dashboards use, exported in addition to our own.
     pub metrics: BTreeMap<Metric, String>,
     /// Existing setting name (an environment variable) → the contract key that it sets.
@@ -86,13 +86,13 @@ pub struct Column {
     pub optional: bool,
 }
 
-/// The columns by role. `Role::Id` is not among them: it is `table.id`.
+/// The columns by role. `ColumnRole::Id` is not among them: it is `table.id`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Columns(pub BTreeMap<Role, Column>);
+pub struct Columns(pub BTreeMap<ColumnRole, Column>);
 
 impl Columns {
     /// Returns the column of `role`, if the table has one.
-    pub fn get(&self, role: Role) -> Option<&str> {
+    pub fn get(&self, role: ColumnRole) -> Option<&str> {
         self.0.get(&role).map(|column| column.name.as_str())
     }
 }
@@ -141,7 +141,7 @@ pub struct Stage {
     pub name: String,
     pub composer: String,
     pub ready: Vec<StateId>,
-    pub claimed: Claimed,
+    pub claimed: ClaimedState,
     pub delivered: StateId,
     /// The state of rows that wait for another attempt: after a retry, and after a release, deferral or reclaim.
     pub retryable: StateId,
@@ -160,7 +160,7 @@ pub struct Stage {
 
 /// The state of a claimed row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claimed {
+pub enum ClaimedState {
     State(StateId),
     /// The state does not change; the claim moves the due time ahead (`lease.by = "due"`).
     Same,
@@ -192,17 +192,17 @@ impl Contract {
 
     /// Whether claims share capacity: by pool limits or by a fair queue.
     pub fn has_shares(&self) -> bool {
-        self.claim.fair.is_some() || (self.pool.is_some() && self.column(Role::Pool).is_some())
+        self.claim.fair.is_some() || (self.pool.is_some() && self.column(ColumnRole::Pool).is_some())
     }
 
     /// Returns the history table in which attempts are counted, if the table has no column for them.
     pub fn counted_history(&self) -> Option<&History> {
-        self.history.as_ref().filter(|_| self.column(Role::Attempts).is_none())
+        self.history.as_ref().filter(|_| self.column(ColumnRole::Attempts).is_none())
     }
 
-    /// Returns the column of `role`; for `Role::Id` the table's key.
-    pub fn column(&self, role: Role) -> Option<&str> {
-        if role == Role::Id { Some(&self.table.id) } else { self.columns.get(role) }
+    /// Returns the column of `role`; for `ColumnRole::Id` the table's key.
+    pub fn column(&self, role: ColumnRole) -> Option<&str> {
+        if role == ColumnRole::Id { Some(&self.table.id) } else { self.columns.get(role) }
     }
 
     /// Returns the other tables that the contract uses: those of effects and joins, and the one with the pool limits.
@@ -218,8 +218,8 @@ impl Stage {
     pub fn target(&self, transition: Transition) -> Option<StateId> {
         Some(match transition {
             Transition::Claimed => match self.claimed {
-                Claimed::State(state) => state,
-                Claimed::Same => return None,
+                ClaimedState::State(state) => state,
+                ClaimedState::Same => return None,
             },
             Transition::Delivered => self.delivered,
             Transition::Retry | Transition::Deferred | Transition::Released | Transition::Reclaimed => {

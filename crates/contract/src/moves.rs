@@ -1,6 +1,8 @@
 //! Moves: one transition of rows, with the states that it leads from and to.
 
-use crate::{Claimed, Condition, Contract, Defer, LeaseBy, Role, Stage, StateId, Sweep, Transition};
+use crate::{
+    ClaimedState, ColumnRole, Condition, Contract, Defer, LeaseBy, Stage, StateId, Sweep, Transition,
+};
 
 /// One transition of rows that are in any of the states `from`. `to` is `None` where the state does not change.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +19,8 @@ impl Contract {
     /// Returns the move that starts or ends a claim. A row that is deferred by its lock stays in the claimed state.
     pub fn lease_move<'a>(&self, stage: &'a Stage, transition: Transition) -> Move<'a> {
         let claimed = match &stage.claimed {
-            Claimed::State(held) => std::slice::from_ref(held),
-            Claimed::Same => stage.ready.as_slice(),
+            ClaimedState::State(held) => std::slice::from_ref(held),
+            ClaimedState::Same => stage.ready.as_slice(),
         };
         let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;
         let from = if transition == Transition::Claimed { stage.ready.as_slice() } else { claimed };
@@ -35,9 +37,9 @@ impl Contract {
     /// Such rows were claimed by another program before the column existed. They get the time at which they are first
     /// seen.
     pub fn nullable_claim_time(&self, stage: &Stage) -> Option<&str> {
-        let Claimed::State(held) = stage.claimed else { return None };
-        let column = self.column(Role::ClaimedAt).filter(|_| stage.lease.by == LeaseBy::Time)?;
-        if self.column(Role::Updated) == Some(column) {
+        let ClaimedState::State(held) = stage.claimed else { return None };
+        let column = self.column(ColumnRole::ClaimedAt).filter(|_| stage.lease.by == LeaseBy::Time)?;
+        if self.column(ColumnRole::Updated) == Some(column) {
             return None;
         }
         let is_condition = |(known, _): &(String, Condition)| known == column;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{
-    Absent, ClaimOrder, Column, Condition, Contract, Defer, Expr, MessageField, OnError, OperatorMove, Role,
-    Schedule, Stage, StateId, When,
+    Absent, ClaimOrder, Column, ColumnRole, Condition, Contract, Defer, Expr, MessageField, OnError,
+    OperatorMove, Schedule, Stage, StateId, When,
 };
 
 /// A column that the contract requires and the table lacks.
@@ -55,7 +55,7 @@ impl Contract {
         let mut need = |column: &str, key: String| found.push((column.to_owned(), key));
         for (role, column) in &self.columns.0 {
             // If no history counts attempts either, a row would be retried forever without this column.
-            let counts = *role == Role::Attempts && self.history.is_none();
+            let counts = *role == ColumnRole::Attempts && self.history.is_none();
             if !column.optional || counts {
                 need(&column.name, format!("columns.{role}"));
             }
@@ -130,9 +130,9 @@ impl Contract {
                 .iter()
                 .for_each(|(_, value)| row_columns(value, &format!("effect.{}.values", index + 1), found));
         }
-        for tally in &self.tallies {
-            let own = tally.same.iter().chain(tally.within.iter().map(|(_, since)| since));
-            found.extend(own.map(|column| (column.clone(), format!("count.{}", tally.field))));
+        for count in &self.counts {
+            let own = count.same.iter().chain(count.within.iter().map(|(_, since)| since));
+            found.extend(own.map(|column| (column.clone(), format!("count.{}", count.field))));
         }
         found.extend(
             self.due.retry_after.iter().map(|asked| (asked.column.clone(), "due.retry_after".to_owned())),
@@ -162,14 +162,14 @@ impl Contract {
 
     fn drop_columns(&mut self, has: &impl Fn(&str) -> bool) {
         let gone = |column: &Column| column.optional && !has(&column.name);
-        let lacks = |contract: &Self, role: Role| contract.columns.0.get(&role).is_some_and(gone);
-        if lacks(self, Role::LeaseUntil) {
+        let lacks = |contract: &Self, role: ColumnRole| contract.columns.0.get(&role).is_some_and(gone);
+        if lacks(self, ColumnRole::LeaseUntil) {
             self.stages.iter_mut().for_each(|stage| stage.lease.duration = stage.lease.without);
         }
-        if lacks(self, Role::Due) {
+        if lacks(self, ColumnRole::Due) {
             self.due_by_last_change();
         }
-        if lacks(self, Role::Attempts) {
+        if lacks(self, ColumnRole::Attempts) {
             self.stages.iter_mut().for_each(|stage| stage.untried = None);
         }
         self.columns.0.retain(|_, column| !gone(column));
@@ -189,15 +189,15 @@ impl Contract {
         }
         self.retention.iter_mut().for_each(|retention| retention.since.retain(|column| has(column)));
         let columns = self.columns.clone();
-        self.claim.order.retain(|order| order.role == Role::Id || columns.get(order.role).is_some());
-        if !self.claim.order.iter().any(|order| order.role == Role::Id) {
-            self.claim.order.push(ClaimOrder { role: Role::Id, descending: false });
+        self.claim.order.retain(|order| order.role == ColumnRole::Id || columns.get(order.role).is_some());
+        if !self.claim.order.iter().any(|order| order.role == ColumnRole::Id) {
+            self.claim.order.push(ClaimOrder { role: ColumnRole::Id, descending: false });
         }
     }
 
     /// Computes the due time without a due column: the last change + the delay for the attempts so far, without jitter.
     fn due_by_last_change(&mut self) {
-        let since = [Role::Attempted, Role::Updated, Role::ClaimedAt];
+        let since = [ColumnRole::Attempted, ColumnRole::Updated, ColumnRole::ClaimedAt];
         self.due.after = self.due.after.or(since.into_iter().find(|role| self.columns.get(*role).is_some()));
         if self.due.defer == Defer::Due {
             self.due.defer = Defer::None;
@@ -284,9 +284,9 @@ impl Contract {
                     .collect(),
             });
         }
-        self.tallies.retain_mut(|tally| {
-            let state = moved(tally.state);
-            tally.state = state.unwrap_or(tally.state);
+        self.counts.retain_mut(|count| {
+            let state = moved(count.state);
+            count.state = state.unwrap_or(count.state);
             state.is_some()
         });
         self.retention.retain_mut(|retention| {
@@ -301,8 +301,8 @@ impl Contract {
 impl Stage {
     fn states_mut(&mut self) -> impl Iterator<Item = &mut StateId> {
         let claimed = match &mut self.claimed {
-            crate::Claimed::State(state) => Some(state),
-            crate::Claimed::Same => None,
+            crate::ClaimedState::State(state) => Some(state),
+            crate::ClaimedState::Same => None,
         };
         let ends =
             [&mut self.delivered, &mut self.retryable, &mut self.dead, &mut self.rejected, &mut self.skipped];

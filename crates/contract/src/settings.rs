@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use postrider_config::{Mistake, Node, Place, Report, Scope, Value, suggestion};
+use postrider_config::{Mistake, Node, Place, Report, TableReader, Value, suggestion};
 
 use crate::{Contract, Layer};
 
@@ -49,12 +49,12 @@ pub struct ExternalSettings {
     /// Values for [`Contract::parse_with`], which checks their types and ranges.
     pub layer: Layer,
     /// Values for the lane.
-    pub lane: LaneSettings,
+    pub lane: LaneDefaults,
 }
 
 /// Settings of the lane that runs the contract: defaults from `[lane]`, or external settings for `lane.…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LaneSettings {
+pub struct LaneDefaults {
     pub poll: Option<Duration>,
     pub timeout: Option<Duration>,
     pub concurrency: Option<u32>,
@@ -90,7 +90,7 @@ impl Contract {
             }
         }
         let report = Report::new(&lane);
-        let lane = LaneSettings::read(&Scope::new(&report, "lane".to_owned(), &lane));
+        let lane = LaneDefaults::read(&TableReader::new(&report, "lane".to_owned(), &lane));
         mistakes.extend(report.finish().err().into_iter().flat_map(postrider_config::Mistakes::into_vec));
         (ExternalSettings { layer: Layer::of("", values), lane }, mistakes)
     }
@@ -113,7 +113,7 @@ fn spellings(setting: &str) -> Vec<String> {
     spellings
 }
 
-impl LaneSettings {
+impl LaneDefaults {
     /// The allowed poll intervals.
     pub const POLLS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
     /// The allowed delivery timeouts.
@@ -123,7 +123,7 @@ impl LaneSettings {
     /// The allowed batch sizes.
     pub const BATCHES: RangeInclusive<u32> = 1..=1000;
 
-    fn read(scope: &Scope<'_>) -> Self {
+    fn read(scope: &TableReader<'_>) -> Self {
         Self {
             poll: scope.get("poll").and_then(|item| item.duration(Self::POLLS)),
             timeout: scope.get("timeout").and_then(|item| item.duration(Self::TIMEOUTS)),

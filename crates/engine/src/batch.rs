@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postrider_seams::{Claimed, Lease, LeaseCheck};
+use postrider_seams::{ClaimedRow, Lease, LeaseCheck};
 
 use crate::boot_instant::BootInstant;
 
@@ -35,7 +35,7 @@ struct Inner {
 /// A row that this worker holds, and a reference to its lease.
 #[derive(Debug)]
 pub(crate) struct HeldRow {
-    pub row: Claimed,
+    pub row: ClaimedRow,
     pub lease: LeaseRef,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct LeaseRef {
 
 impl Batch {
     /// Splits a claim into its rows and the batch that stores their leases.
-    pub fn open(rows: Vec<Claimed>, asked: BootInstant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
+    pub fn open(rows: Vec<ClaimedRow>, asked: BootInstant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
         let slots: Vec<_> = rows.iter().map(|row| Some(row.lease.clone())).collect();
         let open = slots.len();
         let (run_of, runs) = runs(&rows);
@@ -170,7 +170,7 @@ impl Inner {
 }
 
 /// Returns the index of each row's run, and the length of each run.
-fn runs(rows: &[Claimed]) -> (Vec<Option<usize>>, Vec<usize>) {
+fn runs(rows: &[ClaimedRow]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let mut lengths: Vec<usize> = Vec::new();
     let run_of = rows
@@ -198,7 +198,7 @@ mod tests {
     const LEASE: Duration = Duration::from_mins(1);
 
     fn held(rows: i64, asked: BootInstant) -> (Arc<Batch>, Vec<HeldRow>) {
-        let claimed = |id| Claimed {
+        let claimed = |id| ClaimedRow {
             lease: Lease { id: RowId::Int(id), fence: Box::default() },
             counters: Counters::default(),
             crashes: 0,

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postrider_seams::store::{self, Held};
+use postrider_seams::store::{self, LeaseResult};
 use postrider_seams::{Lease, RowId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -120,7 +120,7 @@ async fn write(runner: &Runner, requests: &[Request]) -> Result<Vec<bool>, store
     let mut held = runner.store.begin(&fresh, &others).await?.into_iter();
     runner.round_trip.note(asked.elapsed());
     let answer = |(lease, current): (&&LeaseRef, &Option<Lease>)| {
-        let is_held = current.is_some() && held.next() == Some(Held::Held);
+        let is_held = current.is_some() && held.next() == Some(LeaseResult::Held);
         if is_held {
             lease.begin();
         }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use postrider_contract::Transition;
-use postrider_seams::{Claimed, Envelope, Outcome};
+use postrider_seams::{ClaimedRow, Envelope, Outcome};
 use tokio::sync::SemaphorePermit;
 
 use crate::batch::{HeldRow, LeaseRef};
@@ -29,7 +29,7 @@ const MARKS: u32 = 3;
 #[derive(Default)]
 pub(crate) struct Call<'a> {
     /// The rows of all parts, one after another; `leases` and `steps` have the same indexes.
-    rows: Vec<Claimed>,
+    rows: Vec<ClaimedRow>,
     leases: Vec<LeaseRef>,
     steps: Vec<Step>,
     parts: Vec<Part>,
@@ -181,7 +181,7 @@ impl<'a> Call<'a> {
         let composed = if claimed.len() == self.rows.len() {
             compose::compose(runner, &self.rows).await
         } else {
-            let rows: Vec<Claimed> = claimed.iter().map(|&at| self.rows[at].clone()).collect();
+            let rows: Vec<ClaimedRow> = claimed.iter().map(|&at| self.rows[at].clone()).collect();
             compose::compose(runner, &rows).await
         };
         for (at, result) in claimed.into_iter().zip(composed) {
@@ -232,7 +232,7 @@ impl<'a> Call<'a> {
         })
         .await;
         prober::note(runner, &envelopes, &mut outcomes).await;
-        let rows: Vec<&Claimed> = going.iter().map(|&at| &self.rows[at]).collect();
+        let rows: Vec<&ClaimedRow> = going.iter().map(|&at| &self.rows[at]).collect();
         dead_letters::publish(runner, &rows, &envelopes, &mut outcomes).await;
         for ((at, envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {
             if !matches!(self.steps[at], Step::Done) {
@@ -335,12 +335,12 @@ fn may_send(runner: &Runner) -> bool {
 }
 
 /// Whether this outcome blocks the group of the row.
-fn blocks(runner: &Runner, row: &Claimed, outcome: &Outcome) -> bool {
+fn blocks(runner: &Runner, row: &ClaimedRow, outcome: &Outcome) -> bool {
     row.group.is_some() && holds(runner, row, decide::transition(runner, row, outcome))
 }
 
 /// Whether this transition of the row holds back the rows of its group behind it.
-fn holds(runner: &Runner, row: &Claimed, transition: Transition) -> bool {
+fn holds(runner: &Runner, row: &ClaimedRow, transition: Transition) -> bool {
     row.group.as_ref().is_some_and(|group| runner.stage().holds(group.on_error, transition))
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use postrider_seams::{Claimed, store, transport};
+use postrider_seams::{ClaimedRow, store, transport};
 use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
 use crate::boot_instant::BootInstant;
-use crate::room::{Place, Source};
+use crate::room::{Source, WaitingClaimer};
 use crate::runner::Runner;
 use crate::sizes::FullClaim;
 use crate::state::Phase;
@@ -138,7 +138,12 @@ enum Room {
 const NEWCOMER: Duration = Duration::from_millis(500);
 
 /// Makes one claim. `place` is the claimer's place among those that wait for room; it is dropped once there is some.
-async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>, failures: &mut u32) -> Turn {
+async fn turn<'a>(
+    runner: &'a Runner,
+    room: Room,
+    place: &mut Option<WaitingClaimer<'a>>,
+    failures: &mut u32,
+) -> Turn {
     let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
     *place = None;
     let reserved = &runner.state.counters.reserved;
@@ -182,14 +187,14 @@ async fn claim(runner: &Runner, limit: u32) -> Result<Vec<HeldRow>, store::Error
 }
 
 /// Opens a batch for claimed rows: from now on their leases are extended.
-pub(crate) fn hold(runner: &Runner, rows: Vec<Claimed>, asked: BootInstant) -> Vec<HeldRow> {
+pub(crate) fn hold(runner: &Runner, rows: Vec<ClaimedRow>, asked: BootInstant) -> Vec<HeldRow> {
     if rows.is_empty() {
         return Vec::new();
     }
     runner.state.counters.claimed.fetch_add(rows.len() as u64, Relaxed);
     runner.note_progress();
     let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
-    runner.keep(&batch);
+    runner.register_batch(&batch);
     held
 }
 
@@ -204,7 +209,7 @@ pub(crate) async fn accept(runner: &Runner, rows: Vec<HeldRow>) {
 /// Looks up the recipients of all rows of a claim at once: a query for each transport call would cost a database round
 /// trip per call.
 async fn look_up(runner: &Runner, rows: &[HeldRow]) {
-    let claimed: Vec<&Claimed> = rows.iter().map(|held| &held.row).collect();
+    let claimed: Vec<&ClaimedRow> = rows.iter().map(|held| &held.row).collect();
     let recipients = runner.lane.composer.recipients(&claimed).await;
     let addressed = claimed
         .iter()

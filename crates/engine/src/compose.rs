@@ -3,12 +3,12 @@
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
-use postrider_seams::{Claimed, Envelope, Failure, Outcome};
+use postrider_seams::{ClaimedRow, Envelope, Failure, Outcome};
 
 use crate::runner::Runner;
 
 /// Composes the rows. After a panic, composes them one by one, so that one bad row does not fail the others.
-pub(crate) async fn compose(runner: &Runner, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+pub(crate) async fn compose(runner: &Runner, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
     let composer = &runner.lane.composer;
     match AssertUnwindSafe(composer.compose(rows)).catch_unwind().await {
         Ok(composed) if composed.len() == rows.len() => composed,

@@ -6,7 +6,7 @@
 //! limit than a delivery, and if it could not be sent, the row's reason says so.
 
 use postrider_contract::Transition;
-use postrider_seams::{Claimed, Envelope, Outcome};
+use postrider_seams::{ClaimedRow, Envelope, Outcome};
 
 use crate::decide::{self, REASON_LIMIT, compact};
 use crate::runner::Runner;
@@ -15,7 +15,7 @@ use crate::send::send_all;
 /// Sends a dead letter for each row that these outcomes end.
 pub(crate) async fn publish(
     runner: &Runner,
-    rows: &[&Claimed],
+    rows: &[&ClaimedRow],
     envelopes: &[Envelope],
     outcomes: &mut [Outcome],
 ) {

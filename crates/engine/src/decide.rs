@@ -1,8 +1,8 @@
 //! Turns an outcome into the move that the store will make: the contract decides, this module adds reason and details.
 
-use postrider_contract::{Decision, Got, Transition, Verdict};
+use postrider_contract::{AttemptResult, Decision, ResultKind, Transition};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Envelope, Failure, Outcome, Value};
+use postrider_seams::{ClaimedRow, Envelope, Failure, Outcome, Value};
 
 use crate::batch::LeaseRef;
 use crate::outcomes::DecidedRow;
@@ -18,7 +18,7 @@ const MIXED_LIMIT: usize = 16_000;
 /// Decides a row's next move. `envelope` is `None` if the row could not be composed.
 pub(crate) fn decided(
     runner: &Runner,
-    row: &Claimed,
+    row: &ClaimedRow,
     lease: LeaseRef,
     envelope: Option<Envelope>,
     outcome: Outcome,
@@ -62,23 +62,27 @@ pub(crate) fn decided(
 }
 
 /// Returns the transition that this outcome leads to.
-pub(crate) fn transition(runner: &Runner, row: &Claimed, outcome: &Outcome) -> Transition {
+pub(crate) fn transition(runner: &Runner, row: &ClaimedRow, outcome: &Outcome) -> Transition {
     decision(runner, row, outcome, 0.0).transition
 }
 
 /// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it.
 /// Otherwise a retry would send it to them twice, and calling it delivered would lose the others: the row fails with a
 /// reason that lists who has it.
-fn decision(runner: &Runner, row: &Claimed, outcome: &Outcome, chance: f64) -> Decision {
-    let (stage, counters, verdict) = (runner.stage(), &row.counters, outcome.verdict());
-    let decision = stage.decide(counters, verdict, chance);
+fn decision(runner: &Runner, row: &ClaimedRow, outcome: &Outcome, chance: f64) -> Decision {
+    let (stage, counters, result) = (runner.stage(), &row.counters, outcome.attempt_result());
+    let decision = stage.decide(counters, result, chance);
     let forgotten = match decision.transition {
-        Transition::Retry => verdict.partly,
+        Transition::Retry => result.partly,
         Transition::Delivered => does_not_fit(outcome),
         _ => false,
     };
     if forgotten && !runner.store.capabilities().recipient_results {
-        return stage.decide(counters, Verdict { got: Got::Rejected, after: None, partly: false }, chance);
+        return stage.decide(
+            counters,
+            AttemptResult { kind: ResultKind::Rejected, after: None, partly: false },
+            chance,
+        );
     }
     decision
 }
@@ -116,7 +120,7 @@ fn mixed_reason(transition: Transition, reason: Option<String>, mixed: &Mixed) -
     }
 }
 
-fn log(runner: &Runner, row: &Claimed, transition: Transition, reason: Option<&str>) {
+fn log(runner: &Runner, row: &ClaimedRow, transition: Transition, reason: Option<&str>) {
     let (lane, attempt, row) = (&runner.state.name, row.counters.attempts + 1, &row.lease.id);
     if transition.is_failure() {
         let (transition, reason) = (transition.name(), reason.unwrap_or_default());

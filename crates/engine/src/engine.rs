@@ -128,7 +128,7 @@ impl AnnouncedLane {
     pub fn waiting_for(&self, error: &store::Error) {
         let trouble = match error.class {
             store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
-            store::Class::Transient | store::Class::Permanent => StoreTrouble::Away(error.to_string()),
+            store::Class::Transient | store::Class::Permanent => StoreTrouble::Unavailable(error.to_string()),
         };
         self.state.set_store(Some(trouble));
     }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::batch::HeldRow;
 
 /// A fairness key. Rows without one form a share of their own (`None`), the only one on most lanes.
-pub(crate) type Share = Option<Arc<str>>;
+pub(crate) type FairnessKey = Option<Arc<str>>;
 
 /// An entry that belongs to a share.
-pub(crate) trait Shared {
-    fn share(&self) -> Share;
+pub(crate) trait HasFairnessKey {
+    fn fairness_key(&self) -> FairnessKey;
 }
 
-impl Shared for HeldRow {
-    fn share(&self) -> Share {
+impl HasFairnessKey for HeldRow {
+    fn fairness_key(&self) -> FairnessKey {
         self.row.share.clone()
     }
 }
@@ -24,8 +24,8 @@ impl Shared for HeldRow {
 /// Invariant: a share is in `round` exactly while entries of it wait.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
-    shares: HashMap<Share, VecDeque<T>>,
-    round: VecDeque<Share>,
+    shares: HashMap<FairnessKey, VecDeque<T>>,
+    round: VecDeque<FairnessKey>,
     count: usize,
 }
 
@@ -35,7 +35,7 @@ impl<T> Default for FairQueue<T> {
     }
 }
 
-impl<T: Shared> FairQueue<T> {
+impl<T: HasFairnessKey> FairQueue<T> {
     /// The number of entries that wait.
     pub fn len(&self) -> usize {
         self.count
@@ -49,7 +49,7 @@ impl<T: Shared> FairQueue<T> {
     /// Appends an entry to the queue of its share.
     pub fn push(&mut self, one: T) {
         self.count += 1;
-        let share = one.share();
+        let share = one.fairness_key();
         let waiting = self.shares.entry(share.clone()).or_default();
         if waiting.is_empty() {
             self.round.push_back(share);
@@ -58,7 +58,7 @@ impl<T: Shared> FairQueue<T> {
     }
 
     /// Takes the first entry of the next share that `may` accepts.
-    pub fn next(&mut self, may: impl Fn(&Share) -> bool) -> Option<T> {
+    pub fn next(&mut self, may: impl Fn(&FairnessKey) -> bool) -> Option<T> {
         let at = self.round.iter().position(may)?;
         // Shares that may not go keep their position, so they are served first once they may.
         let share = self.round.remove(at)?;
@@ -126,7 +126,7 @@ pub(crate) struct FairShareLimit {
     /// Concurrent deliveries of the lane; `None` if shares are not limited.
     room: Option<usize>,
     all: usize,
-    of: HashMap<Share, usize>,
+    of: HashMap<FairnessKey, usize>,
 }
 
 impl FairShareLimit {
@@ -141,14 +141,14 @@ impl FairShareLimit {
     }
 
     /// Whether this share may begin one more delivery.
-    pub fn may(&self, share: &Share) -> bool {
+    pub fn may(&self, share: &FairnessKey) -> bool {
         let Some(room) = self.room else { return true };
         let own = self.of.get(share).copied().unwrap_or(0);
         own < TIMES * room.saturating_sub(self.all)
     }
 
     /// Counts a delivery of this share as begun.
-    pub fn began(&mut self, share: Share) {
+    pub fn began(&mut self, share: FairnessKey) {
         if self.room.is_some() {
             self.all += 1;
             *self.of.entry(share).or_default() += 1;
@@ -156,7 +156,7 @@ impl FairShareLimit {
     }
 
     /// Counts a delivery of this share as ended.
-    pub fn ended(&mut self, share: &Share) {
+    pub fn ended(&mut self, share: &FairnessKey) {
         if let Some(own) = self.of.get_mut(share) {
             self.all -= 1;
             *own -= 1;

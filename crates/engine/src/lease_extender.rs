@@ -17,7 +17,8 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         tokio::time::sleep(tick).await;
         // Leases older than `extend_every` are extended; most rows are settled before that.
         let horizon = facts.lease.saturating_sub(facts.extend_every);
-        let old: Vec<_> = runner.kept().into_iter().filter(|batch| batch.time_left() <= horizon).collect();
+        let old: Vec<_> =
+            runner.open_batches().into_iter().filter(|batch| batch.time_left() <= horizon).collect();
         for batch in old {
             if let Err(error) = extend(&runner, &batch, facts.lease).await {
                 runner.store_failed(&error, 1);

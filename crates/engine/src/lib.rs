@@ -43,5 +43,5 @@ mod watchdog;
 
 pub use engine::{AnnouncedLane, Drained, Engine, Handle};
 pub use lane::{Lane, Limits};
-pub use new_rows::NewRowPublisher;
+pub use new_rows::QueueNewRowPublisher;
 pub use status::{Health, LaneStatus};

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_contract::Retention;
-use postrider_seams::handoff::Offer;
+use postrider_seams::handoff::PublishSource;
 use postrider_seams::store::{self, SweepKind};
 use tokio::task::JoinSet;
 
-use crate::queue_publisher::{follow, offer};
+use crate::queue_publisher::{follow, publish_all};
 use crate::runner::Runner;
 
 /// Rows per statement: short transactions, so that other sessions do not wait for our locks.
@@ -34,16 +34,16 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let handoff = handoff.zip(runner.lane.queue.clone());
     for (index, rule) in runner.lane.contract.sweeps.iter().enumerate() {
         let kind = SweepKind::Contract(index);
-        let published = handoff.as_ref().is_some_and(|(handoff, _)| handoff.offer == index);
+        let published = handoff.as_ref().is_some_and(|(handoff, _)| handoff.publish == index);
         if !published && (!rule.only_with_queue || handoff.is_some()) {
             tasks.spawn(repeat(Arc::clone(&runner), rule.every, "sweep", move |runner| sweep(runner, kind)));
         }
     }
     if let Some((handoff, queue)) = handoff {
-        let every = runner.lane.contract.sweeps[handoff.offer].every;
-        for which in [Offer::Waiting, Offer::Due] {
+        let every = runner.lane.contract.sweeps[handoff.publish].every;
+        for which in [PublishSource::Waiting, PublishSource::Due] {
             let queue = Arc::clone(&queue);
-            let task = move |runner| offer(runner, Arc::clone(&queue), which);
+            let task = move |runner| publish_all(runner, Arc::clone(&queue), which);
             tasks.spawn(repeat(Arc::clone(&runner), every, "offer", task));
         }
         tasks.spawn(follow(Arc::clone(&runner), queue));

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::handoff::Offer;
-use postrider_seams::queue::{Handing, Queue};
+use postrider_seams::handoff::PublishSource;
+use postrider_seams::queue::{NewRowPublisher, Queue};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, RowId, Store};
 
-use crate::publish::{Published, offer_and_publish, publish};
+use crate::publish::{Published, mark_and_publish, publish};
 
 /// The queue and the table of one lane, for producers.
-pub struct NewRowPublisher {
+pub struct QueueNewRowPublisher {
     queue: Arc<dyn Queue>,
     store: Arc<dyn Store>,
 }
 
-impl NewRowPublisher {
+impl QueueNewRowPublisher {
     /// Combines a queue with a store, which must be opened for a lane with a queue.
     pub fn new(queue: Arc<dyn Queue>, store: Arc<dyn Store>) -> Self {
         Self { queue, store }
@@ -26,9 +26,9 @@ impl NewRowPublisher {
 /// Rows that are published at once.
 const CHUNK_ROWS: u32 = 500;
 
-impl NewRowPublisher {
+impl QueueNewRowPublisher {
     fn handoff(&self) -> Result<&dyn Handoff, Error> {
-        let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
+        let none = || Error::new(Class::Misconfigured, "this store was opened without an external queue");
         self.store.handoff().ok_or_else(none)
     }
 }
@@ -41,20 +41,21 @@ fn report(published: &Published) {
 }
 
 #[async_trait]
-impl Handing for NewRowPublisher {
-    async fn hand(&self, rows: &[RowId]) -> Result<u64, Error> {
+impl NewRowPublisher for QueueNewRowPublisher {
+    async fn publish(&self, rows: &[RowId]) -> Result<u64, Error> {
         let published = publish(self.handoff()?, &*self.queue, rows).await?;
         report(&published);
         Ok(published.recalled)
     }
 
-    async fn hand_due(&self) -> Result<u64, Error> {
+    async fn publish_due(&self) -> Result<u64, Error> {
         let mut handed = 0;
         loop {
-            let published = offer_and_publish(self.handoff()?, &*self.queue, Offer::Due, CHUNK_ROWS).await?;
+            let published =
+                mark_and_publish(self.handoff()?, &*self.queue, PublishSource::Due, CHUNK_ROWS).await?;
             report(&published);
-            handed += (published.offered - published.refused) as u64;
-            if published.refused > 0 || published.offered < CHUNK_ROWS as usize {
+            handed += (published.marked - published.refused) as u64;
+            if published.refused > 0 || published.marked < CHUNK_ROWS as usize {
                 return Ok(handed);
             }
         }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Transition};
-use postrider_seams::handoff::{Offer, Taken};
-use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Fields, Handoff, Lease, RowId, Store, Want};
+use postrider_seams::handoff::{PointerClaims, PublishSource};
+use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, RowId, Store, Want};
 use tokio::time::Instant;
 
 use self::metric_aliases::MetricAliases;
@@ -66,7 +66,7 @@ impl ObservedStore {
         Self { pending_calls, ..self }
     }
 
-    fn came(&self, rows: &[Claimed]) {
+    fn came(&self, rows: &[ClaimedRow]) {
         self.claimed.increment(rows.len() as u64);
         // The longest wait of the batch shows how late the lane is, at a cost that does not grow with the batch.
         if let Some(longest) = rows.iter().map(|row| row.waited_micros).max() {
@@ -75,8 +75,8 @@ impl ObservedStore {
     }
 
     /// Returns the store's handoff; an error if the store was not opened for a lane with a queue.
-    fn handing(&self) -> Result<&dyn Handoff, Error> {
-        let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
+    fn handoff_or_error(&self) -> Result<&dyn Handoff, Error> {
+        let none = || Error::new(Class::Misconfigured, "this store was opened without an external queue");
         self.inner.handoff().ok_or_else(none)
     }
 
@@ -139,7 +139,7 @@ impl Store for ObservedStore {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
         let result = self.inner.claim(want).await;
@@ -156,7 +156,7 @@ impl Store for ObservedStore {
         self.failed("load", self.inner.load(leases).await)
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         let _pending = self.pending_calls.begin("begin");
         let started = Instant::now();
         let result = self.inner.begin(begun, others).await;
@@ -164,7 +164,7 @@ impl Store for ObservedStore {
         self.failed("begin", result)
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         let _pending = self.pending_calls.begin("settle");
         let started = Instant::now();
         let result = self.inner.settle(moves).await;
@@ -176,7 +176,7 @@ impl Store for ObservedStore {
                     .iter()
                     .zip(answers)
                     .filter(|(settlement, answer)| {
-                        settlement.transition == *transition && **answer == Held::Held
+                        settlement.transition == *transition && **answer == LeaseResult::Held
                     })
                     .count();
                 if held > 0 {
@@ -260,14 +260,14 @@ impl Store for ObservedStore {
 
 #[async_trait]
 impl Handoff for ObservedStore {
-    fn keeps_rows(&self) -> bool {
-        self.inner.handoff().is_some_and(Handoff::keeps_rows)
+    fn may_have_unqueueable_rows(&self) -> bool {
+        self.inner.handoff().is_some_and(Handoff::may_have_unqueueable_rows)
     }
 
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {
         let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
-        let result = self.handing()?.claim_named(rows).await;
+        let result = self.handoff_or_error()?.claim_by_id(rows).await;
         self.claim_seconds.record(started.elapsed());
         if let Ok(taken) = &result {
             self.came(&taken.rows);
@@ -275,10 +275,10 @@ impl Handoff for ObservedStore {
         self.failed("claim", result)
     }
 
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
-        let result = self.handing()?.claim_kept(limit).await;
+        let result = self.handoff_or_error()?.claim_unqueueable(limit).await;
         self.claim_seconds.record(started.elapsed());
         self.aliases.polled(started.elapsed());
         if let Ok(rows) = &result {
@@ -287,11 +287,11 @@ impl Handoff for ObservedStore {
         self.failed("claim", result)
     }
 
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.failed("offer", self.handing()?.offer(offer, limit).await)
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.failed("offer", self.handoff_or_error()?.mark_published(source, limit).await)
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
-        self.failed("recall", self.handing()?.recall(rows).await)
+        self.failed("recall", self.handoff_or_error()?.recall(rows).await)
     }
 }

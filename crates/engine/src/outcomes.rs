@@ -69,7 +69,7 @@ impl DecidedRow {
     pub fn settlements(&self) -> Vec<Settlement> {
         let behind: Vec<Lease> = self.behind.iter().filter_map(LeaseRef::current).collect();
         match self.settlement() {
-            Some(own) => vec![Settlement { hands_back: behind, ..own }],
+            Some(own) => vec![Settlement { releases: behind, ..own }],
             None => behind.into_iter().map(Settlement::released).collect(),
         }
     }
@@ -77,7 +77,7 @@ impl DecidedRow {
     fn settlement(&self) -> Option<Settlement> {
         Some(Settlement {
             lease: self.lease.current()?,
-            hands_back: Vec::new(),
+            releases: Vec::new(),
             transition: self.transition,
             delay: self.delay,
             reason: self.reason.clone(),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use postrider_seams::handoff::Offer;
+use postrider_seams::handoff::PublishSource;
 use postrider_seams::store::Error;
 use postrider_seams::{Handoff, Queue, RowId, queue};
 use tokio::time::Instant;
@@ -17,7 +17,7 @@ const PUBLISH_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct Published {
     /// The number of rows that were to be published.
-    pub offered: usize,
+    pub marked: usize,
     /// The number of rows that the queue refused: their marks are reverted, and they wait in the table.
     pub refused: usize,
     /// The number of refused rows that no worker had claimed.
@@ -27,19 +27,19 @@ pub struct Published {
 }
 
 /// Marks up to `limit` rows as published and publishes pointers to them.
-pub async fn offer_and_publish(
+pub async fn mark_and_publish(
     handoff: &dyn Handoff,
     queue: &dyn Queue,
-    offer: Offer,
+    source: PublishSource,
     limit: u32,
 ) -> Result<Published, Error> {
-    let rows = handoff.offer(offer, limit).await?;
+    let rows = handoff.mark_published(source, limit).await?;
     publish(handoff, queue, &rows).await
 }
 
 /// Publishes pointers to rows that are marked as published, and reverts the marks of those that the queue refuses.
 pub async fn publish(handoff: &dyn Handoff, queue: &dyn Queue, rows: &[RowId]) -> Result<Published, Error> {
-    let mut published = Published { offered: rows.len(), ..Published::default() };
+    let mut published = Published { marked: rows.len(), ..Published::default() };
     if rows.is_empty() {
         return Ok(published);
     }

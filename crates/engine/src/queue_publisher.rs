@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::handoff::Offer;
+use postrider_seams::handoff::PublishSource;
 use postrider_seams::{Handoff, Queue, store};
 
 use crate::maintenance::{CHUNK, LOCK_TTL};
-use crate::publish::{Published, offer_and_publish};
+use crate::publish::{Published, mark_and_publish};
 use crate::runner::Runner;
 
 /// Publishes rows that this worker handed back, deferred or will retry as soon as they fall due, because the next poll
@@ -21,9 +21,9 @@ pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
             continue;
         }
         let Some(handoff) = runner.store.handoff() else { return };
-        match chunk(&runner, &*queue, handoff, Offer::Due).await {
+        match chunk(&runner, &*queue, handoff, PublishSource::Due).await {
             // There may be more: continue at the next tick.
-            Ok(Published { offered, refused: 0, .. }) if offered >= CHUNK as usize => {
+            Ok(Published { marked, refused: 0, .. }) if marked >= CHUNK as usize => {
                 runner.retry_timer.falls_due(Duration::ZERO);
             }
             Ok(_) => {}
@@ -39,9 +39,9 @@ async fn chunk(
     runner: &Runner,
     queue: &dyn Queue,
     handoff: &dyn Handoff,
-    offer: Offer,
+    source: PublishSource,
 ) -> Result<Published, store::Error> {
-    let published = offer_and_publish(handoff, queue, offer, CHUNK).await?;
+    let published = mark_and_publish(handoff, queue, source, CHUNK).await?;
     if let Some(error) = &published.error {
         runner.queue_failed(error);
     }
@@ -49,15 +49,15 @@ async fn chunk(
 }
 
 /// Publishes all rows of this kind, chunk by chunk; one worker at a time does so.
-pub(crate) async fn offer(
+pub(crate) async fn publish_all(
     runner: Arc<Runner>,
     queue: Arc<dyn Queue>,
-    offer: Offer,
+    source: PublishSource,
 ) -> Result<(), store::Error> {
     let Some(handoff) = runner.store.handoff() else { return Ok(()) };
-    let name = match offer {
-        Offer::Waiting => format!("offer:{}", runner.state.name),
-        Offer::Due => format!("offer due:{}", runner.state.name),
+    let name = match source {
+        PublishSource::Waiting => format!("offer:{}", runner.state.name),
+        PublishSource::Due => format!("offer due:{}", runner.state.name),
     };
     let mut published = 0;
     loop {
@@ -72,9 +72,9 @@ pub(crate) async fn offer(
         if !runner.store.lock(&name, LOCK_TTL).await? {
             return Ok(());
         }
-        let Published { offered, refused, .. } = chunk(&runner, &*queue, handoff, offer).await?;
-        published += offered - refused;
-        if refused > 0 || offered < CHUNK as usize {
+        let Published { marked, refused, .. } = chunk(&runner, &*queue, handoff, source).await?;
+        published += marked - refused;
+        if refused > 0 || marked < CHUNK as usize {
             break;
         }
     }

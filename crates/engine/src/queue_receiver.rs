@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::handoff::Taken;
-use postrider_seams::queue::{Pointer, Receipt};
+use postrider_seams::handoff::PointerClaims;
+use postrider_seams::queue::{AckToken, Pointer};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Handoff, Queue, RowId};
 
@@ -36,7 +36,7 @@ pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
         if !runner.state.is_open() {
             place = None;
             // Prefetched pointers go back, so that other workers can receive them.
-            queue.rest().await;
+            queue.release_prefetched().await;
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
         }
@@ -74,7 +74,7 @@ pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
             }
         }
     }
-    queue.rest().await;
+    queue.release_prefetched().await;
 }
 
 /// Claims the rows that the pointers name, as far as there is room, and acknowledges or returns each pointer.
@@ -84,14 +84,14 @@ async fn take(runner: &Runner, queue: &dyn Queue, pointers: Vec<Pointer>) {
         pointers.into_iter().partition(|pointer| pointer.row.is_some());
     if !unreadable.is_empty() {
         runner.count_pointers("unreadable", unreadable.len());
-        acknowledge(runner, queue, unreadable.into_iter().map(|pointer| pointer.receipt).collect()).await;
+        acknowledge(runner, queue, unreadable.into_iter().map(|pointer| pointer.token).collect()).await;
     }
     let mut named = named.as_slice();
     while !named.is_empty() {
         let Some(room) = reserved(runner, named.len()).await else {
             // The lane is paused or its target away: the queue keeps the pointers.
-            let receipts: Vec<Receipt> = named.iter().map(|pointer| pointer.receipt.clone()).collect();
-            return give_back(runner, queue, &receipts, Duration::ZERO).await;
+            let tokens: Vec<AckToken> = named.iter().map(|pointer| pointer.token.clone()).collect();
+            return give_back(runner, queue, &tokens, Duration::ZERO).await;
         };
         let (part, rest) = named.split_at(room);
         named = rest;
@@ -133,38 +133,40 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
         .collect();
     let Some((taken, held)) = claimed(runner, handoff, &rows).await else {
         claimer::give_room_back(runner, room);
-        let receipts: Vec<Receipt> = part.iter().map(|pointer| pointer.receipt.clone()).collect();
-        return give_back(runner, queue, &receipts, Duration::ZERO).await;
+        let tokens: Vec<AckToken> = part.iter().map(|pointer| pointer.token.clone()).collect();
+        return give_back(runner, queue, &tokens, Duration::ZERO).await;
     };
     let got = held.len();
     claimer::give_room_back(runner, room - (got as u64).min(room));
     claimer::accept(runner, held).await;
-    if taken.kept > 0 {
+    if taken.unqueueable > 0 {
         // These rows are claimed from the table: wake the claimer.
         runner.freed.notify_one();
     }
-    let kept = usize::try_from(taken.kept).unwrap_or(usize::MAX);
-    let lost = part.len().saturating_sub(got).saturating_sub(taken.busy.len()).saturating_sub(kept);
-    for (fate, pointers) in [("claimed", got), ("kept", kept), ("busy", taken.busy.len()), ("lost", lost)] {
+    let unqueueable = usize::try_from(taken.unqueueable).unwrap_or(usize::MAX);
+    let lost = part.len().saturating_sub(got).saturating_sub(taken.busy.len()).saturating_sub(unqueueable);
+    for (fate, pointers) in
+        [("claimed", got), ("kept", unqueueable), ("busy", taken.busy.len()), ("lost", lost)]
+    {
         runner.count_pointers(fate, pointers);
     }
     let is_busy = |pointer: &&Pointer| pointer.row.as_ref().is_some_and(|row| taken.busy.contains(row));
     let (busy, done): (Vec<&Pointer>, Vec<&Pointer>) = part.iter().partition(is_busy);
-    let receipts = |pointers: Vec<&Pointer>| pointers.into_iter().map(|one| one.receipt.clone()).collect();
-    acknowledge(runner, queue, receipts(done)).await;
-    let busy: Vec<Receipt> = receipts(busy);
+    let tokens = |pointers: Vec<&Pointer>| pointers.into_iter().map(|one| one.token.clone()).collect();
+    acknowledge(runner, queue, tokens(done)).await;
+    let busy: Vec<AckToken> = tokens(busy);
     give_back(runner, queue, &busy, BUSY).await;
 }
 
 /// The result of a claim of named rows, and the rows that it got, held.
-type Got = (Taken, Vec<HeldRow>);
+type HeldPointerClaims = (PointerClaims, Vec<HeldRow>);
 
 /// Claims until the store answers; `None` if the lane drains before. If the answer to a try was lost, its rows are
 /// released before the next try, which then gets them: their pointers are not acknowledged in between.
-async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Option<Got> {
+async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Option<HeldPointerClaims> {
     let mut failures = 0;
     loop {
-        match claim_named(runner, handoff, rows).await {
+        match claim_by_id(runner, handoff, rows).await {
             Ok(got) => {
                 runner.store_is_back();
                 return Some(got);
@@ -185,23 +187,27 @@ async fn claimed(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Opti
     }
 }
 
-async fn claim_named(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Result<Got, Error> {
+async fn claim_by_id(
+    runner: &Runner,
+    handoff: &dyn Handoff,
+    rows: &[RowId],
+) -> Result<HeldPointerClaims, Error> {
     let _claiming = runner.may_claim().await?;
     let asked = BootInstant::now();
-    let mut taken = runner.answered(handoff.claim_named(rows).await)?;
+    let mut taken = runner.answered(handoff.claim_by_id(rows).await)?;
     let held = claimer::hold(runner, std::mem::take(&mut taken.rows), asked);
     Ok((taken, held))
 }
 
 /// Claims each row alone, so that a key which is invalid for this table does not block the others.
-async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> Got {
-    let (mut all, mut held) = (Taken::default(), Vec::new());
+async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> HeldPointerClaims {
+    let (mut all, mut held) = (PointerClaims::default(), Vec::new());
     for row in rows {
-        match claim_named(runner, handoff, std::slice::from_ref(row)).await {
+        match claim_by_id(runner, handoff, std::slice::from_ref(row)).await {
             Ok((taken, got)) => {
                 held.extend(got);
                 all.busy.extend(taken.busy);
-                all.kept += taken.kept;
+                all.unqueueable += taken.unqueueable;
             }
             Err(Error { class: Class::Permanent, message, .. }) => {
                 runner.count_pointers("unreadable", 1);
@@ -217,21 +223,21 @@ async fn one_by_one(runner: &Runner, handoff: &dyn Handoff, rows: &[RowId]) -> G
     (all, held)
 }
 
-async fn acknowledge(runner: &Runner, queue: &dyn Queue, receipts: Vec<Receipt>) {
-    if receipts.is_empty() {
+async fn acknowledge(runner: &Runner, queue: &dyn Queue, tokens: Vec<AckToken>) {
+    if tokens.is_empty() {
         return;
     }
-    if let Err(error) = queue.acknowledge(&receipts).await {
+    if let Err(error) = queue.acknowledge(&tokens).await {
         // The queue delivers them again, and their claims find nothing.
         runner.queue_failed(&error);
     }
 }
 
-async fn give_back(runner: &Runner, queue: &dyn Queue, receipts: &[Receipt], after: Duration) {
-    if receipts.is_empty() {
+async fn give_back(runner: &Runner, queue: &dyn Queue, tokens: &[AckToken], after: Duration) {
+    if tokens.is_empty() {
         return;
     }
-    if let Err(error) = queue.give_back(receipts, after).await {
+    if let Err(error) = queue.give_back(tokens, after).await {
         runner.queue_failed(&error);
     }
 }

@@ -3,10 +3,10 @@
 //! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
 //! lists every recipient who did not get the mail, and what is stored fits into one column or attribute.
 
-use postrider_contract::{Count, FINGERPRINT, REMEMBERED, RESULTS, Stage};
+use postrider_contract::{AttemptCounting, FINGERPRINT, REMEMBERED, RESULTS, Stage};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Content, Envelope, Failure, Outcome, Value};
+use postrider_seams::{ClaimedRow, Content, Envelope, Failure, Outcome, Value};
 
 use crate::decide::compact;
 
@@ -32,7 +32,7 @@ fn of(recipients: Vec<Recipient>) -> Option<Mixed> {
 
 /// Returns the results of earlier attempts, for a row that ends with an outcome that lists no recipients: it could not
 /// be composed any more, or the transport gave no usable answer.
-pub(crate) fn earlier(stage: &Stage, row: &Claimed, envelope: Option<&Envelope>) -> Option<Mixed> {
+pub(crate) fn earlier(stage: &Stage, row: &ClaimedRow, envelope: Option<&Envelope>) -> Option<Mixed> {
     let Some(envelope) = envelope else { return stored(stage, row) };
     let Content::Mail(mail) = &envelope.content else { return None };
     if mail.served.is_empty() {
@@ -54,10 +54,10 @@ struct StoredResults {
 
 /// Reads the results that came with the row: a list in a column, or an object stored outside the row. The object may
 /// belong to a deleted row whose id was reused, if this row was never tried.
-fn stored(stage: &Stage, row: &Claimed) -> Option<Mixed> {
+fn stored(stage: &Stage, row: &ClaimedRow) -> Option<Mixed> {
     let text = row.fields.as_ref()?.get(RESULTS).as_text()?;
     let list = serde_json::from_str(text);
-    let counted = u32::from(stage.attempts.count == Count::Claims);
+    let counted = u32::from(stage.attempts.count == AttemptCounting::Claims);
     let was_tried = row.counters.attempts > counted;
     let object = || was_tried.then(|| serde_json::from_str::<StoredResults>(text).ok()).flatten();
     of(list.ok().or_else(|| Some(object()?.recipients))?)
@@ -132,7 +132,7 @@ pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcom
 /// Adds what the store must remember to the move's details: the result of each recipient, if they differ or if the
 /// store already remembers results of this row. It is a JSON object with the mail's fingerprint, so that it cannot be
 /// confused with a column of the row: results stored outside the table may belong to a deleted row whose id was reused.
-pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, envelope: &Detail, detail: &mut Detail) {
+pub(crate) fn remember(row: &ClaimedRow, mixed: Option<&Mixed>, envelope: &Detail, detail: &mut Detail) {
     if let Some(shorter) = detail.get("recipients").and_then(Value::as_text).and_then(shortened) {
         detail.insert("recipients".to_owned(), Value::Text(shorter));
     }

@@ -44,7 +44,7 @@ struct Turns {
 
 /// A place among those that wait for room; while it lives, the other source may have to wait its turn.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct WaitingClaimer<'a> {
     room: &'a Room,
     source: Source,
 }
@@ -95,14 +95,14 @@ impl Room {
     }
 
     /// Waits in line. Wakes the other source's claimers, because they may now make do with less room.
-    pub fn wait(&self, source: Source) -> Place<'_> {
+    pub fn wait(&self, source: Source) -> WaitingClaimer<'_> {
         self.turns().waiting[source as usize] += 1;
         self.freed();
-        Place { room: self, source }
+        WaitingClaimer { room: self, source }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaitingClaimer<'_> {
     fn drop(&mut self) {
         self.room.turns().waiting[self.source as usize] -= 1;
         self.room.freed();

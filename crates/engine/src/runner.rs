@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use postrider_contract::Stage;
-use postrider_seams::{Claimed, Dice, Handoff, Lease, Store, Transport, Want, store};
+use postrider_seams::{ClaimedRow, Dice, Handoff, Lease, Store, Transport, Want, store};
 use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -26,9 +26,9 @@ use crate::silence::Silence;
 use crate::sizes::{CallSize, CallsAhead, ClaimSize, RoundTrip};
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::suspect::Suspects;
-use crate::unanswered::Unanswered;
+use crate::unanswered::UnansweredClaims;
 use crate::waiting::{Run, Waiting};
-use crate::watchdog::{Lasting, Moment};
+use crate::watchdog::{LastProgress, Lasting};
 use crate::{
     claimer, deliverer, lease_extender, maintenance, prober, queue_receiver, settler, unanswered, watchdog,
 };
@@ -50,7 +50,7 @@ pub(crate) struct Runner {
     /// Settles read, an extension writes: the two never overlap, so no settle uses a fence that is being changed.
     pub gate: RwLock<()>,
     /// Claims whose answer was lost.
-    pub unanswered: Unanswered,
+    pub unanswered: UnansweredClaims,
     /// Marks rows as begun.
     pub begun_marks: BegunMarks,
     /// Deliveries read; the delivery of a suspect writes, so that it runs alone.
@@ -86,9 +86,9 @@ pub(crate) struct Runner {
     /// Since when the queue has messages but none is received although there is room.
     pub unreceived: Lasting,
     /// The time at which a pointer was last received.
-    pub received: Moment,
+    pub received: LastProgress,
     /// The time of the last progress.
-    moved: Moment,
+    moved: LastProgress,
 }
 
 impl Runner {
@@ -118,7 +118,7 @@ impl Runner {
             outcomes,
             batches: Mutex::default(),
             gate: RwLock::new(()),
-            unanswered: Unanswered::default(),
+            unanswered: UnansweredClaims::default(),
             begun_marks: BegunMarks::default(),
             alone: RwLock::new(()),
             suspects,
@@ -137,8 +137,8 @@ impl Runner {
             pending_calls,
             passed_over: Lasting::default(),
             unreceived: Lasting::default(),
-            received: Moment::now(),
-            moved: Moment::now(),
+            received: LastProgress::now(),
+            moved: LastProgress::now(),
         })
     }
 
@@ -148,12 +148,12 @@ impl Runner {
     }
 
     /// Registers a batch for lease extension.
-    pub fn keep(&self, batch: &Arc<Batch>) {
+    pub fn register_batch(&self, batch: &Arc<Batch>) {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(batch));
     }
 
     /// Returns the batches with leases still held; forgets the others.
-    pub fn kept(&self) -> Vec<Arc<Batch>> {
+    pub fn open_batches(&self) -> Vec<Arc<Batch>> {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<_> =
             batches.iter().filter_map(Weak::upgrade).filter(|batch| !batch.is_done()).collect();
@@ -163,7 +163,7 @@ impl Runner {
 
     /// Returns the leases of all rows whose delivery has begun and that are not settled yet.
     pub fn begun(&self) -> Vec<Lease> {
-        self.kept().iter().flat_map(|batch| batch.begun()).collect()
+        self.open_batches().iter().flat_map(|batch| batch.begun()).collect()
     }
 
     /// Records progress, which resets the watchdog.
@@ -185,7 +185,7 @@ impl Runner {
     pub fn store_failed(&self, error: &store::Error, failures: u32) -> Duration {
         let trouble = match error.class {
             store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
-            store::Class::Transient | store::Class::Permanent => StoreTrouble::Away(error.to_string()),
+            store::Class::Transient | store::Class::Permanent => StoreTrouble::Unavailable(error.to_string()),
         };
         self.state.set_store(Some(trouble));
         let waits = [100, 250, 500, 1000, 2000, 5000];
@@ -281,13 +281,13 @@ impl Runner {
 
     /// Whether some rows are claimed from the table instead of through the queue.
     fn claims_from_table(&self) -> bool {
-        self.lane.queue.is_none() || self.store.handoff().is_none_or(Handoff::keeps_rows)
+        self.lane.queue.is_none() || self.store.handoff().is_none_or(Handoff::may_have_unqueueable_rows)
     }
 
     /// Claims rows from the table: all due rows, or with a queue those that the queue cannot carry.
-    pub async fn claim(&self, limit: u32) -> Result<Vec<Claimed>, store::Error> {
+    pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, store::Error> {
         match self.store.handoff().filter(|_| self.lane.queue.is_some()) {
-            Some(handoff) => handoff.claim_kept(limit).await,
+            Some(handoff) => handoff.claim_unqueueable(limit).await,
             None => self.store.claim(&Want { limit }).await,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::store::{self, Held, Settlement};
+use postrider_seams::store::{self, LeaseResult, Settlement};
 
 use crate::outcomes::DecidedRow;
 use crate::runner::Runner;
@@ -60,23 +60,23 @@ async fn try_settle(runner: &Runner, batch: &[DecidedRow]) -> Result<(), store::
         answers = runner.store.settle(&moves).await?;
     }
     count(runner, &moves, &answers, lost);
-    let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == Held::Lost);
+    let given_up = moves.iter().zip(&answers).filter(|(_, answer)| **answer == LeaseResult::Lost);
     runner.gave_up(given_up.map(|(settlement, _)| &settlement.lease));
     // Still under the gate: an extension must not find leases of settled rows.
     done(runner, batch);
     Ok(())
 }
 
-fn count(runner: &Runner, moves: &[Settlement], answers: &[Held], lost_before: u64) {
+fn count(runner: &Runner, moves: &[Settlement], answers: &[LeaseResult], lost_before: u64) {
     let counters = &runner.state.counters;
     let (mut delivered, mut retried, mut failed, mut lost) = (0, 0, 0, lost_before);
     for (settlement, answer) in moves.iter().zip(answers) {
         match (answer, settlement.transition) {
-            (Held::Lost, _) => lost += 1,
-            (Held::Held, Transition::Delivered) => delivered += 1,
-            (Held::Held, Transition::Retry) => retried += 1,
-            (Held::Held, transition) if transition.is_failure() => failed += 1,
-            (Held::Held, _) => {}
+            (LeaseResult::Lost, _) => lost += 1,
+            (LeaseResult::Held, Transition::Delivered) => delivered += 1,
+            (LeaseResult::Held, Transition::Retry) => retried += 1,
+            (LeaseResult::Held, transition) if transition.is_failure() => failed += 1,
+            (LeaseResult::Held, _) => {}
         }
     }
     counters.delivered.fetch_add(delivered, Relaxed);

@@ -30,7 +30,7 @@ pub(crate) enum TargetTrouble {
 /// The reason why the store cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreTrouble {
-    Away(String),
+    Unavailable(String),
     Misconfigured(String),
 }
 
@@ -50,7 +50,7 @@ struct Conditions {
 
 impl Conditions {
     fn note_stuck(&mut self) {
-        let is_stuck = self.stalled.is_some() || matches!(self.store, Some(StoreTrouble::Away(_)));
+        let is_stuck = self.stalled.is_some() || matches!(self.store, Some(StoreTrouble::Unavailable(_)));
         self.stuck = if is_stuck { self.stuck.or_else(|| Some(Instant::now())) } else { None };
     }
 }
@@ -255,7 +255,9 @@ impl LaneState {
             (Some(StoreTrouble::Misconfigured(reason)), _) | (_, Some(TargetTrouble::Refused(reason))) => {
                 return Health::Misconfigured { reason: reason.clone() };
             }
-            (Some(StoreTrouble::Away(reason)), _) => return Health::StoreAway { reason: reason.clone() },
+            (Some(StoreTrouble::Unavailable(reason)), _) => {
+                return Health::StoreUnavailable { reason: reason.clone() };
+            }
             (_, Some(TargetTrouble::Unreachable(reason))) => {
                 return Health::Unreachable { reason: reason.clone() };
             }
@@ -268,7 +270,7 @@ impl LaneState {
             (Phase::Starting, _) => Health::Starting,
             (_, true) => Health::Paused,
             _ => match &conditions.queue {
-                Some(reason) => Health::QueueAway { reason: reason.clone() },
+                Some(reason) => Health::QueueUnavailable { reason: reason.clone() },
                 None => Health::Running,
             },
         }
@@ -277,7 +279,7 @@ impl LaneState {
     fn troubles(&self) -> (Option<String>, Option<String>) {
         let conditions = self.lock();
         let store = conditions.store.as_ref().map(|trouble| match trouble {
-            StoreTrouble::Away(reason) | StoreTrouble::Misconfigured(reason) => reason.clone(),
+            StoreTrouble::Unavailable(reason) | StoreTrouble::Misconfigured(reason) => reason.clone(),
         });
         let target = conditions.target.as_ref().map(|trouble| match trouble {
             TargetTrouble::Unreachable(reason) | TargetTrouble::Refused(reason) => reason.clone(),

@@ -21,11 +21,13 @@ pub enum Health {
         reason: String,
     },
     /// The database does not answer.
-    StoreAway {
+    #[serde(rename = "store_away")]
+    StoreUnavailable {
         reason: String,
     },
     /// The external queue does not answer: jobs that it would carry wait in the table; others are delivered.
-    QueueAway {
+    #[serde(rename = "queue_away")]
+    QueueUnavailable {
         reason: String,
     },
     /// Rows are held and nothing has moved for too long (reported by the watchdog).
@@ -40,7 +42,7 @@ impl Health {
     /// Whether `/readyz` reports the lane as ready. A lane that an operator paused is ready. A lane whose queue is away
     /// still accepts jobs: the table keeps them until the queue is back.
     pub fn is_ready(&self) -> bool {
-        matches!(self, Self::Running | Self::Paused | Self::QueueAway { .. })
+        matches!(self, Self::Running | Self::Paused | Self::QueueUnavailable { .. })
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::{Defer, SUSPECT_CRASHES, wait_after_crashes};
-use postrider_seams::{Claimed, Failure, Outcome};
+use postrider_seams::{ClaimedRow, Failure, Outcome};
 use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
 
 use crate::runner::Runner;
@@ -112,7 +112,7 @@ pub(crate) struct Alone<'a> {
     _one: SemaphorePermit<'a>,
 }
 
-pub(crate) fn is_suspect(row: &Claimed) -> bool {
+pub(crate) fn is_suspect(row: &ClaimedRow) -> bool {
     row.crashes >= SUSPECT_CRASHES
 }
 
@@ -138,7 +138,7 @@ async fn no_suspect_elsewhere(runner: &Runner) -> RwLockReadGuard<'_, ()> {
 }
 
 /// Waits until nothing else is in flight. Returns an outcome that defers the row, at no cost, if it must wait longer.
-pub(crate) async fn alone<'a>(runner: &'a Runner, row: &Claimed) -> Result<Alone<'a>, Outcome> {
+pub(crate) async fn alone<'a>(runner: &'a Runner, row: &ClaimedRow) -> Result<Alone<'a>, Outcome> {
     let wait = wait_after_crashes(row.crashes, row.since_crash);
     if !wait.is_zero() {
         return Err(later(wait));

@@ -37,7 +37,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// The lane's claims without an answer.
 #[derive(Default)]
-pub(crate) struct Unanswered {
+pub(crate) struct UnansweredClaims {
     /// Claims read, a search writes.
     gate: RwLock<()>,
     state: Mutex<State>,
@@ -55,7 +55,7 @@ struct State {
     given_up: Vec<(Instant, RowId)>,
 }
 
-impl Unanswered {
+impl UnansweredClaims {
     fn state(&self) -> MutexGuard<'_, State> {
         // Plain values: a panic elsewhere can't have left them half written.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -181,7 +181,7 @@ impl Runner {
     /// Returns the leases of all rows that the lane holds, or held and left to their lease.
     fn held(&self) -> Vec<Lease> {
         let mut held: Vec<Lease> =
-            self.kept().iter().flat_map(|batch| batch.leases()).map(|(_, lease)| lease).collect();
+            self.open_batches().iter().flat_map(|batch| batch.leases()).map(|(_, lease)| lease).collect();
         let state = self.unanswered.state();
         held.extend(state.given_up.iter().map(|(_, id)| Lease { id: id.clone(), fence: Box::default() }));
         held

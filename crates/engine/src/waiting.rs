@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::batch::HeldRow;
-use crate::fair_queue::{FairQueue, FairShareLimit, Share, Shared};
+use crate::fair_queue::{FairQueue, FairShareLimit, FairnessKey, HasFairnessKey};
 
 /// The rows and runs of one lane that wait for delivery.
 #[derive(Debug, Default)]
@@ -21,9 +21,9 @@ pub(crate) struct Waiting {
 /// are settled.
 pub(crate) type Run = VecDeque<HeldRow>;
 
-impl Shared for Run {
-    fn share(&self) -> Share {
-        self.front().and_then(Shared::share)
+impl HasFairnessKey for Run {
+    fn fairness_key(&self) -> FairnessKey {
+        self.front().and_then(HasFairnessKey::fairness_key)
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum Taken {
 #[derive(Debug)]
 pub(crate) struct UnderWay<'a> {
     waiting: &'a Waiting,
-    share: Share,
+    share: FairnessKey,
 }
 
 impl Drop for UnderWay<'_> {
@@ -72,7 +72,7 @@ impl Inner {
     }
 
     /// Takes the next delivery; `None` if nothing waits, or no delivery, or none of a share that waits, may begin.
-    fn take(&mut self, portion: Portion, at_most: usize) -> Option<(Taken, Share)> {
+    fn take(&mut self, portion: Portion, at_most: usize) -> Option<(Taken, FairnessKey)> {
         let free = at_most.saturating_sub(self.under_way);
         if self.is_empty() || free == 0 {
             return None;
@@ -107,13 +107,13 @@ impl Inner {
     }
 
     /// Takes one row of a share that may begin one more delivery.
-    fn take_one(&mut self, runs_first: bool) -> Option<(Taken, Share)> {
+    fn take_one(&mut self, runs_first: bool) -> Option<(Taken, FairnessKey)> {
         for runs in [runs_first, !runs_first] {
-            let may = |share: &Share| self.crowd.may(share);
+            let may = |share: &FairnessKey| self.crowd.may(share);
             let taken = if runs {
-                self.runs.next(may).map(|run| (run.share(), Taken::Runs(vec![run])))
+                self.runs.next(may).map(|run| (run.fairness_key(), Taken::Runs(vec![run])))
             } else {
-                self.rows.next(may).map(|row| (row.share(), Taken::Rows(vec![row])))
+                self.rows.next(may).map(|row| (row.fairness_key(), Taken::Rows(vec![row])))
             };
             if let Some((share, taken)) = taken {
                 self.runs_next = !runs;

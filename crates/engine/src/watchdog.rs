@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use postrider_contract::Claimed;
+use postrider_contract::ClaimedState;
 use postrider_seams::Queue;
 use tokio::time::Instant;
 
@@ -145,13 +145,13 @@ impl Lasting {
 
 /// The time at which something last happened, readable without a lock.
 #[derive(Debug)]
-pub(crate) struct Moment {
+pub(crate) struct LastProgress {
     began: Instant,
     /// Milliseconds since `began`.
     at: AtomicU64,
 }
 
-impl Moment {
+impl LastProgress {
     /// Creates a moment that is now.
     pub fn now() -> Self {
         Self { began: Instant::now(), at: AtomicU64::new(0) }
@@ -175,7 +175,7 @@ pub(crate) fn misses_rows(runner: &Runner) -> bool {
     let contract = &runner.lane.contract;
     contract.pool.is_none()
         && contract.claim.min_age < UNANSWERED
-        && matches!(runner.stage().claimed, Claimed::State(_))
+        && matches!(runner.stage().claimed, ClaimedState::State(_))
         && runner.lane.queue.is_none()
 }
 

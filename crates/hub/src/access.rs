@@ -50,14 +50,14 @@ impl Role {
 
 /// The clients whose resources a caller may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum ClientScope {
     /// All clients, and resources that belong to no client.
     All,
     /// These clients only. The list is sorted, has no duplicates and is never empty.
     Only(Vec<String>),
 }
 
-impl Scope {
+impl ClientScope {
     /// Creates the scope of a key from its list of clients; an empty list means all clients.
     pub fn of(mut clients: Vec<String>) -> Self {
         clients.sort_unstable();
@@ -97,13 +97,18 @@ pub struct Actor {
     pub key: String,
     pub name: String,
     pub role: Role,
-    pub scope: Scope,
+    pub scope: ClientScope,
 }
 
 impl Actor {
     /// The actor of commands run at the command line: an admin of all clients.
     pub fn command_line() -> Self {
-        Self { key: String::new(), name: "command line".to_owned(), role: Role::Admin, scope: Scope::All }
+        Self {
+            key: String::new(),
+            name: "command line".to_owned(),
+            role: Role::Admin,
+            scope: ClientScope::All,
+        }
     }
 
     /// Whether the actor may read a resource created by this key. A producer reads only what its own key created.
@@ -119,7 +124,7 @@ impl Actor {
     pub(crate) fn clients_for(&self, clients: &[ClientId]) -> Result<Vec<String>, Error> {
         let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
         match &self.scope {
-            Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
+            ClientScope::Only(own) if clients.is_empty() => Ok(own.clone()),
             scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
             _ => Err(Error::ClientNotAllowed("clientIds")),
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use postrider_http::{Guard, Resolve, SystemResolver};
-use postrider_seams::queue::Handing;
+use postrider_seams::queue::NewRowPublisher;
 use postrider_seams::row::RowId;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -46,7 +46,7 @@ pub struct Hub {
     pub(crate) last_use: LastUse,
     pub(crate) target_dns: TargetDns,
     pub(crate) group_commit: Arc<GroupCommit>,
-    pub(crate) queue: Option<Arc<dyn Handing>>,
+    pub(crate) queue: Option<Arc<dyn NewRowPublisher>>,
     pub(crate) validators: Arc<Validators>,
 }
 
@@ -85,7 +85,7 @@ impl Hub {
 
     /// Publishes new jobs to the external queue of the lane that delivers them.
     #[must_use]
-    pub fn with_queue(mut self, queue: Arc<dyn Handing>) -> Self {
+    pub fn with_queue(mut self, queue: Arc<dyn NewRowPublisher>) -> Self {
         self.queue = Some(queue);
         self
     }
@@ -95,7 +95,7 @@ impl Hub {
     pub(crate) async fn publish(&self, ids: Vec<String>) -> u64 {
         let Some(queue) = self.queue.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
         let rows: Vec<RowId> = ids.into_iter().map(|id| RowId::Text(id.into())).collect();
-        queue.hand(&rows).await.unwrap_or_else(|error| {
+        queue.publish(&rows).await.unwrap_or_else(|error| {
             tracing::warn!(%error, jobs = rows.len(), "cannot set jobs to PENDING that the queue refused");
             0
         })

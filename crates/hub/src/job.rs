@@ -13,7 +13,7 @@ mod references;
 mod view;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
-pub use create::{Created, Outcome};
+pub use create::{Created, JobResult};
 pub(crate) use create::{JobsByKey, insert_jobs, lookups};
 pub(crate) use group_commit::GroupCommit;
 pub use list::{Filter, MetadataFilter};

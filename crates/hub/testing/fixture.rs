@@ -7,10 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_http::Resolve;
-use postrider_hub::access::{Actor, NewKey, Role, Scope};
+use postrider_hub::access::{Actor, ClientScope, NewKey, Role};
 use postrider_hub::{EncryptSecret, Hub, Settings, migrate};
 use postrider_seams::Backend;
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_sql::driver::execute::Execute;
 use sqlx::{
     AssertSqlSafe, Connection as _, Executor as _, MySqlConnection, MySqlPool, PgConnection, PgPool,
@@ -90,7 +90,7 @@ impl Resolve for Book {
 
 impl Fixture {
     async fn new(database: Arc<dyn Execute>, jobs: Arc<dyn Migrate>, sql: Sql) -> Self {
-        jobs.apply(Options::default()).await.expect("the jobs' table");
+        jobs.apply(MigrateOptions::default()).await.expect("the jobs' table");
         migrate::apply(&*database).await.expect("the hub's tables");
         let hub = Hub::open(Arc::clone(&database), Settings::default(), Some(Arc::new(Reversed))).await;
         let hub = hub.expect("the hub opens").with_resolver(Arc::new(Book));
@@ -148,7 +148,12 @@ impl Fixture {
 
 /// An admin of all clients.
 pub fn root() -> Actor {
-    Actor { key: "0000000000000".to_owned(), name: "root".to_owned(), role: Role::Admin, scope: Scope::All }
+    Actor {
+        key: "0000000000000".to_owned(),
+        name: "root".to_owned(),
+        role: Role::Admin,
+        scope: ClientScope::All,
+    }
 }
 
 fn contract() -> Contract {
@@ -261,7 +266,7 @@ where
     settings.create = true;
     let database = postrider_store_sqlite::Database::connect(&settings).expect("settings");
     let jobs = database.migration(contract());
-    jobs.apply(Options::default()).await.expect("the jobs' table");
+    jobs.apply(MigrateOptions::default()).await.expect("the jobs' table");
     let pool = SqlitePool::connect(&url).await.expect("the new database");
     let mut fixture = Fixture::new(Arc::new(database.clone()), jobs, Sql::Sqlite(pool.clone())).await;
     fixture.lane = Some(database.open(contract(), "deliver", "jobs").await.expect("a lane"));

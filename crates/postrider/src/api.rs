@@ -9,8 +9,8 @@ use postrider_contract::Contract;
 use postrider_engine::{Engine, Handle, LaneStatus};
 use postrider_hub::{Error, Hub};
 use postrider_seams::inspect::Finding;
-use postrider_seams::migrate::Options;
-use postrider_seams::transport::Hold;
+use postrider_seams::migrate::MigrateOptions;
+use postrider_seams::transport::TargetHold;
 use postrider_seams::{Envelope, Inspect, store};
 use postrider_server::api::Limits;
 use postrider_server::{Api, LaneControl, LaneDefinition};
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::first_key;
 use crate::preview;
 use crate::settings::LaneSettings;
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 use crate::wiring::webhooks::Sealer;
 
 /// First and longest delay between two attempts to open the API's store.
@@ -37,7 +37,7 @@ pub async fn migrate(context: &CommandContext, print: bool) -> Result<Vec<String
     // A lane that delivers the jobs has just created their table; without such a lane the API creates it.
     if context.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
         let jobs = context.wiring.migration_on(store, jobs_contract());
-        let options = Options::default();
+        let options = MigrateOptions::default();
         statements.extend(if print { jobs.plan(options).await? } else { jobs.apply(options).await? });
     }
     let database = context.wiring.internal_tables(store)?;
@@ -109,8 +109,8 @@ pub async fn hub(context: &CommandContext, store: &str) -> Result<Hub, Error> {
     let hub = Hub::open(context.wiring.internal_tables(store)?, settings, Some(sealer)).await?;
     let lane = context.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());
     Ok(match lane {
-        Some(lane) => match context.wiring.handing(lane).await? {
-            Some(handing) => hub.with_queue(handing),
+        Some(lane) => match context.wiring.new_row_publisher(lane).await? {
+            Some(new_row_publisher) => hub.with_queue(new_row_publisher),
             None => hub,
         },
         None => hub,
@@ -128,11 +128,11 @@ struct EngineControl {
     handle: Handle,
     context: Arc<CommandContext>,
     /// Tables by lane, opened at the first request: opening reads the catalog.
-    tables: Mutex<BTreeMap<String, Arc<dyn Table>>>,
+    tables: Mutex<BTreeMap<String, Arc<dyn LaneTable>>>,
 }
 
 impl EngineControl {
-    async fn open_table(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, store::Error> {
+    async fn open_table(&self, lane: &LaneSettings) -> Result<Arc<dyn LaneTable>, store::Error> {
         let known = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(&lane.name).cloned();
         if let Some(table) = known {
             return Ok(table);
@@ -171,7 +171,7 @@ impl LaneControl for EngineControl {
         preview::compose(&self.context.wiring, lane, &*table, id).await
     }
 
-    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold> {
+    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<TargetHold> {
         let lane = self.context.settings.lane(lane).ok()?;
         self.context.wiring.transport(lane).ok()?.hold(envelope)
     }

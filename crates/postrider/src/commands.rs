@@ -25,8 +25,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::inspect::Verb;
-use postrider_seams::migrate::Options;
+use postrider_seams::inspect::OperatorAction;
+use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::{queue, store, transport};
 use postrider_secrets::Keyring;
 
@@ -35,7 +35,7 @@ use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, Settings, Sources};
-use crate::wiring::{MissingFile, Table, Wiring};
+use crate::wiring::{LaneTable, MissingFile, Wiring};
 
 /// Runs the command of the command line.
 pub async fn run_command(cli: Cli) -> Result<(), Failure> {
@@ -60,9 +60,15 @@ pub async fn run_command(cli: Cli) -> Result<(), Failure> {
         Command::Status(args) => status::run(&CommandContext::open(config)?, &args).await,
         Command::List(args) => list::run(&CommandContext::open(config)?, &args).await,
         Command::Show(args) => show::run(&CommandContext::open(config)?, &args).await,
-        Command::Requeue(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Requeue).await,
-        Command::Cancel(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Cancel).await,
-        Command::Release(args) => moves::run(&CommandContext::open(config)?, &args, Verb::Release).await,
+        Command::Requeue(args) => {
+            moves::run(&CommandContext::open(config)?, &args, OperatorAction::Requeue).await
+        }
+        Command::Cancel(args) => {
+            moves::run(&CommandContext::open(config)?, &args, OperatorAction::Cancel).await
+        }
+        Command::Release(args) => {
+            moves::run(&CommandContext::open(config)?, &args, OperatorAction::Release).await
+        }
         Command::Pause(args) => pause::run(&CommandContext::open(config)?, &args, true).await,
         Command::Resume(args) => pause::run(&CommandContext::open(config)?, &args, false).await,
         Command::Purge(args) => purge::run(&CommandContext::open(config)?, &args).await,
@@ -127,7 +133,7 @@ impl CommandContext {
     /// Creates the table of every lane, or adds what it lacks.
     pub async fn create_tables(&self) -> Result<(), Failure> {
         for lane in &self.settings.lanes {
-            self.wiring.migration(lane).apply(Options::default()).await?;
+            self.wiring.migration(lane).apply(MigrateOptions::default()).await?;
         }
         api::migrate(self, false).await?;
         Ok(())
@@ -171,14 +177,14 @@ impl CommandContext {
     }
 
     /// Opens the table of the named lane and returns it with the lane's settings.
-    pub async fn table(&self, name: &str) -> Result<(&LaneSettings, Arc<dyn Table>), Failure> {
+    pub async fn table(&self, name: &str) -> Result<(&LaneSettings, Arc<dyn LaneTable>), Failure> {
         let lane = self.lane(name)?;
         Ok((lane, self.wiring.open(lane).await?))
     }
 }
 
 /// Returns what is wrong with a lane that needs a lock on a store that has none: every instance would claim.
-async fn missing_locks(lane: &LaneSettings, table: &dyn Table) -> Result<Option<String>, store::Error> {
+async fn missing_locks(lane: &LaneSettings, table: &dyn LaneTable) -> Result<Option<String>, store::Error> {
     if !lane.limits.single || table.has_locks().await? {
         return Ok(None);
     }

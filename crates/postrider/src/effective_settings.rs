@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use postrider_config::{format_duration, format_size};
-use postrider_contract::{Contract, Hold, OnError, RetryRule, Schedule, Stage};
+use postrider_contract::{Contract, GroupMode, OnError, RetryRule, Schedule, Stage};
 use postrider_seams::Secret;
 
 use crate::settings::{DeadLetter, LaneSettings, Settings};
@@ -110,11 +110,11 @@ fn rules(entries: &mut Entries, contract: &Contract, stage: &Stage) {
 }
 
 fn on_error(rule: &OnError) -> String {
-    let word = |hold: &Hold| match hold {
-        Hold::Parallel => "parallel",
-        Hold::Next => "next",
-        Hold::Wait => "wait",
-        Hold::Block => "block",
+    let word = |hold: &GroupMode| match hold {
+        GroupMode::Parallel => "parallel",
+        GroupMode::Next => "next",
+        GroupMode::Wait => "wait",
+        GroupMode::Block => "block",
     };
     match rule {
         OnError::Always(hold) => word(hold).to_owned(),

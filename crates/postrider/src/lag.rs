@@ -7,12 +7,12 @@ use std::time::Duration;
 use postrider_contract::{Contract, Metric};
 use postrider_seams::Inspect;
 
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Publishes the lane's lag for as long as the process lives.
-pub fn publish(lane: &str, contract: &Contract, table: Arc<dyn Table>) {
+pub fn publish(lane: &str, contract: &Contract, table: Arc<dyn LaneTable>) {
     let due = metrics::gauge!("postrider_oldest_due_seconds", "lane" => lane.to_owned());
     let claim = metrics::gauge!("postrider_oldest_claim_seconds", "lane" => lane.to_owned());
     let name = contract.metrics.get(&Metric::LagSeconds).cloned();

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Counters, Role};
+use postrider_contract::{ColumnRole, Counters};
 use postrider_seams::inspect::RowView;
-use postrider_seams::row::{Claimed, Fields, Lease, RowId};
+use postrider_seams::row::{ClaimedRow, Fields, Lease, RowId};
 use postrider_seams::store::Error;
 use postrider_seams::{Envelope, Outcome, Value};
 
 use crate::settings::LaneSettings;
-use crate::wiring::{Table, Wiring};
+use crate::wiring::{LaneTable, Wiring};
 
 /// Time limit of a preview; a composer may have to wait for a secret.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub async fn compose(
     wiring: &Wiring,
     lane: &LaneSettings,
-    table: &dyn Table,
+    table: &dyn LaneTable,
     id: &str,
 ) -> Result<Option<Result<Envelope, String>>, Error> {
     let Some(row) = table.show(id).await? else { return Ok(None) };
@@ -43,7 +43,7 @@ pub async fn compose(
 }
 
 /// Loads the row by its key, which may be a number or a text that looks like one.
-async fn load_row(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
+async fn load_row(table: &dyn LaneTable, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
     let number = id.parse().ok().map(RowId::Int);
     for id in number.into_iter().chain([RowId::Text(id.into())]) {
         let lease = Lease { id, fence: Box::default() };
@@ -63,14 +63,15 @@ fn without_history(fields: &Fields) -> Fields {
     Fields::new(names.into(), values)
 }
 
-fn as_claimed(lane: &LaneSettings, row: &RowView, lease: Lease, fields: Fields, size: u64) -> Claimed {
-    let number = |role: Role| lane.contract.column(role).and_then(|column| row.column(column)?.parse().ok());
+fn as_claimed(lane: &LaneSettings, row: &RowView, lease: Lease, fields: Fields, size: u64) -> ClaimedRow {
+    let number =
+        |role: ColumnRole| lane.contract.column(role).and_then(|column| row.column(column)?.parse().ok());
     let counters = Counters {
-        attempts: number(Role::Attempts).unwrap_or(0),
-        max_attempts: number(Role::MaxAttempts),
+        attempts: number(ColumnRole::Attempts).unwrap_or(0),
+        max_attempts: number(ColumnRole::MaxAttempts),
         schedule: None,
     };
-    Claimed {
+    ClaimedRow {
         lease,
         counters,
         from: row.state.as_deref().and_then(|state| lane.contract.state_named(state)),

@@ -41,8 +41,8 @@ use crate::failure::Failure;
 use crate::settings::{LaneSettings, QueueSettings, Settings, StoreSettings, TransportSettings};
 
 /// Everything that commands and lanes can do with a lane's table.
-pub trait Table: Backend + Produce {}
-impl<T: Backend + Produce> Table for T {}
+pub trait LaneTable: Backend + Produce {}
+impl<T: Backend + Produce> LaneTable for T {}
 
 /// The handling of a SQLite file that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Wiring {
     }
 
     /// Opens the lane's table. An unavailable database is a transient error.
-    pub async fn open(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, Error> {
+    pub async fn open(&self, lane: &LaneSettings) -> Result<Arc<dyn LaneTable>, Error> {
         let contract = (*lane.contract).clone();
         let stage = contract.stages[lane.stage].name.clone();
         Ok(match self.database(lane) {

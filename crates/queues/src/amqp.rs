@@ -10,7 +10,7 @@ use lapin::options::{
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
 use lapin::types::FieldTable;
 use lapin::{Channel, Consumer, ErrorKind};
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use postrider_seams::{RowId, Transport as _};
 use postrider_target_options::InvalidOptions;
 use postrider_transport_amqp::{Amqp, Settings};
@@ -74,7 +74,7 @@ impl AmqpQueue {
             ErrorKind::ProtocolError(answer) => {
                 Error::Refused(format!("queue {queue}: {}", answer.get_message()))
             }
-            _ => Error::Away(format!("queue {queue}: {error}")),
+            _ => Error::Unavailable(format!("queue {queue}: {error}")),
         }
     }
 
@@ -88,21 +88,21 @@ impl AmqpQueue {
     }
 
     /// Returns the current channel and the delivery tags of those receipts that belong to it.
-    async fn current_tags(&self, receipts: &[Receipt]) -> Option<(Channel, Vec<u64>)> {
+    async fn current_tags(&self, tokens: &[AckToken]) -> Option<(Channel, Vec<u64>)> {
         let consumer_state = self.consumer_state.lock().await;
         let channel = consumer_state.current.as_ref()?.channel.clone();
-        let tag = |receipt: &Receipt| {
-            let (generation, tag) = receipt.0.split_once(':')?;
+        let tag = |token: &AckToken| {
+            let (generation, tag) = token.0.split_once(':')?;
             tag.parse().ok().filter(|_| generation.parse() == Ok(consumer_state.generation))
         };
-        Some((channel, receipts.iter().filter_map(tag).collect()))
+        Some((channel, tokens.iter().filter_map(tag).collect()))
     }
 }
 
 async fn with_timeout<T>(call: impl Future<Output = T>) -> Result<T, Error> {
     timeout(CALL_TIMEOUT, call)
         .await
-        .map_err(|_| Error::Away("the broker does not answer in time".to_owned()))
+        .map_err(|_| Error::Unavailable("the broker does not answer in time".to_owned()))
 }
 
 #[async_trait]
@@ -129,7 +129,7 @@ impl Queue for AmqpQueue {
             match next {
                 Some(Ok(delivery)) => pointers.push(Pointer {
                     row: pointer::decode(&delivery.data),
-                    receipt: Receipt(format!("{generation}:{}", delivery.delivery_tag)),
+                    token: AckToken(format!("{generation}:{}", delivery.delivery_tag)),
                 }),
                 ended => {
                     consumer_state.current = None;
@@ -137,7 +137,7 @@ impl Queue for AmqpQueue {
                     let queue = &self.queue;
                     return Err(match ended {
                         Some(Err(error)) => self.queue_error(&error),
-                        _ => Error::Away(format!("queue {queue}: the broker ended the consumer")),
+                        _ => Error::Unavailable(format!("queue {queue}: the broker ended the consumer")),
                     });
                 }
             }
@@ -149,8 +149,8 @@ impl Queue for AmqpQueue {
         }
     }
 
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        let Some((channel, tags)) = self.current_tags(receipts).await else { return Ok(()) };
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error> {
+        let Some((channel, tags)) = self.current_tags(tokens).await else { return Ok(()) };
         let request = async {
             for tag in tags {
                 channel.basic_ack(tag, BasicAckOptions::default()).await?;
@@ -160,8 +160,8 @@ impl Queue for AmqpQueue {
         with_timeout(request).await?.map_err(|error| self.queue_error(&error))
     }
 
-    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        let Some((channel, tags)) = self.current_tags(receipts).await else { return Ok(()) };
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), Error> {
+        let Some((channel, tags)) = self.current_tags(tokens).await else { return Ok(()) };
         let request = async move {
             let options = BasicNackOptions { multiple: false, requeue: true };
             for tag in tags {
@@ -182,11 +182,11 @@ impl Queue for AmqpQueue {
         Ok(())
     }
 
-    async fn rest(&self) {
+    async fn release_prefetched(&self) {
         let current = self.consumer_state.lock().await.current.take();
         if let Some(current) = current {
             // The broker requeues messages that were not acknowledged.
-            let _ = timeout(CALL_TIMEOUT, current.channel.close(200, "resting".into())).await;
+            let _ = timeout(CALL_TIMEOUT, current.channel.close(200, "paused".into())).await;
         }
     }
 
@@ -202,7 +202,7 @@ impl Queue for AmqpQueue {
     async fn declare(&self) -> Result<Vec<String>, Error> {
         match self.declare_queue(true).await {
             Ok(_) => return Ok(Vec::new()),
-            Err(Error::Away(reason)) => return Err(Error::Away(reason)),
+            Err(Error::Unavailable(reason)) => return Err(Error::Unavailable(reason)),
             Err(Error::Refused(_)) => {}
         }
         self.declare_queue(false).await?;

@@ -39,7 +39,7 @@ const PREFETCH: u16 = 500;
 /// Converts an error of a broker's transport into an error of its queue.
 fn from_transport(error: impl Into<transport::Error>) -> Error {
     match error.into() {
-        transport::Error::Unreachable(reason) => Error::Away(reason),
+        transport::Error::Unreachable(reason) => Error::Unavailable(reason),
         transport::Error::Refused(reason) => Error::Refused(reason),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use metrics::{Counter, Gauge};
 use postrider_seams::RowId;
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use tokio::time::Instant;
 
 /// Time after a failure during which nothing is published; the next publication then tests whether the queue is back.
@@ -115,24 +115,24 @@ impl<Q: Queue> Queue for MonitoredQueue<Q> {
         received
     }
 
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        let result = self.inner.acknowledge(receipts).await;
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error> {
+        let result = self.inner.acknowledge(tokens).await;
         if result.is_ok() {
-            self.acknowledged.increment(receipts.len() as u64);
+            self.acknowledged.increment(tokens.len() as u64);
         }
         result
     }
 
-    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        self.inner.give_back(receipts, after).await
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), Error> {
+        self.inner.give_back(tokens, after).await
     }
 
     async fn waiting(&self) -> Result<u64, Error> {
         self.inner.waiting().await
     }
 
-    async fn rest(&self) {
-        self.inner.rest().await;
+    async fn release_prefetched(&self) {
+        self.inner.release_prefetched().await;
     }
 
     async fn probe(&self) -> Result<(), Error> {

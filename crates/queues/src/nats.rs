@@ -10,7 +10,7 @@ use async_nats::jetstream::{AckKind, Message};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use postrider_seams::{RowId, Transport as _};
 use postrider_target_options::InvalidOptions;
 use postrider_transport_nats::connection::Connection;
@@ -77,7 +77,7 @@ impl NatsQueue {
             Ok(stream) => Ok(Some(stream)),
             Err(error) => match error.kind() {
                 GetStreamErrorKind::JetStream(answer) if answer.code() == 404 => Ok(None),
-                _ => Err(Error::Away(format!("stream {}: {error}", self.names.stream))),
+                _ => Err(Error::Unavailable(format!("stream {}: {error}", self.names.stream))),
             },
         }
     }
@@ -116,25 +116,27 @@ impl NatsQueue {
         *self.live_consumer.lock().await = None;
     }
 
-    async fn send_acks(&self, receipts: &[Receipt], kind: AckKind) -> Result<(), Error> {
+    async fn send_acks(&self, tokens: &[AckToken], kind: AckKind) -> Result<(), Error> {
         let connection = self.connection().await?;
         let client = connection.context.client();
         let sent = async {
-            for receipt in receipts {
+            for token in tokens {
                 client
-                    .publish(receipt.0.clone(), Bytes::from(kind))
+                    .publish(token.0.clone(), Bytes::from(kind))
                     .await
                     .map_err(|error| error.to_string())?;
             }
             client.flush().await.map_err(|error| error.to_string())
         };
-        with_timeout(sent).await?.map_err(Error::Away)
+        with_timeout(sent).await?.map_err(Error::Unavailable)
     }
 }
 
 /// Waits for a response within the time limit.
 async fn with_timeout<T>(call: impl IntoFuture<Output = T>) -> Result<T, Error> {
-    timeout(CALL_TIMEOUT, call).await.map_err(|_| Error::Away("JetStream does not answer in time".to_owned()))
+    timeout(CALL_TIMEOUT, call)
+        .await
+        .map_err(|_| Error::Unavailable("JetStream does not answer in time".to_owned()))
 }
 
 /// Pulls the waiting messages: waits for the first one, then also fetches those that are already there.
@@ -184,25 +186,27 @@ impl Queue for NatsQueue {
                 self.drop_consumer().await;
                 let target = self.nats.settings().target();
                 return Err(match failed {
-                    Ok(Ok(_)) => Error::Away(format!("the connection to {target} was lost")),
-                    Ok(Err(error)) => Error::Away(format!("consumer {}: {error}", self.names.consumer)),
+                    Ok(Ok(_)) => Error::Unavailable(format!("the connection to {target} was lost")),
+                    Ok(Err(error)) => {
+                        Error::Unavailable(format!("consumer {}: {error}", self.names.consumer))
+                    }
                     Err(error) => error,
                 });
             }
         };
         let pointers = messages.into_iter().filter_map(|message| {
-            let receipt = Receipt(message.reply.as_ref()?.to_string());
-            Some(Pointer { row: pointer::decode(&message.payload), receipt })
+            let token = AckToken(message.reply.as_ref()?.to_string());
+            Some(Pointer { row: pointer::decode(&message.payload), token })
         });
         Ok(pointers.collect())
     }
 
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
-        self.send_acks(receipts, AckKind::Ack).await
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error> {
+        self.send_acks(tokens, AckKind::Ack).await
     }
 
-    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
-        self.send_acks(receipts, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), Error> {
+        self.send_acks(tokens, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
     }
 
     async fn waiting(&self) -> Result<u64, Error> {
@@ -211,7 +215,7 @@ impl Queue for NatsQueue {
         let mut consumer = (*consumer).clone();
         let info = with_timeout(consumer.info()).await?;
         info.map(|info| info.num_pending)
-            .map_err(|error| Error::Away(format!("consumer {}: {error}", self.names.consumer)))
+            .map_err(|error| Error::Unavailable(format!("consumer {}: {error}", self.names.consumer)))
     }
 
     async fn probe(&self) -> Result<(), Error> {

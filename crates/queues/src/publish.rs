@@ -49,7 +49,7 @@ fn answer(outcome: Outcome) -> Result<(), Error> {
             Err(Error::Refused(shorten(failure.reason)))
         }
         Outcome::Retryable(failure) | Outcome::Deferred(failure) | Outcome::Uncertain(failure) => {
-            Err(Error::Away(shorten(failure.reason)))
+            Err(Error::Unavailable(shorten(failure.reason)))
         }
     }
 }

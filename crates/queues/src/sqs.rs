@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
 };
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use postrider_seams::{Outcome, RowId, Transport as _};
 use postrider_target_options::InvalidOptions;
 use postrider_transport_sqs::client::SqsClient;
@@ -66,12 +66,14 @@ fn queue_error(outcome: &Outcome) -> Error {
     let reason = outcome.failure().map(|failure| failure.reason.clone()).unwrap_or_default();
     match outcome {
         Outcome::Rejected(_) | Outcome::Refused(_) => Error::Refused(reason),
-        _ => Error::Away(reason),
+        _ => Error::Unavailable(reason),
     }
 }
 
 async fn with_timeout<T>(call: impl IntoFuture<Output = T>) -> Result<T, Error> {
-    timeout(CALL_TIMEOUT, call).await.map_err(|_| Error::Away("SQS does not answer in time".to_owned()))
+    timeout(CALL_TIMEOUT, call)
+        .await
+        .map_err(|_| Error::Unavailable("SQS does not answer in time".to_owned()))
 }
 
 #[async_trait]
@@ -99,42 +101,42 @@ impl Queue for SqsQueue {
         let messages = answer.messages.unwrap_or_default();
         let pointers = messages.into_iter().filter_map(|message| {
             let row = message.body.as_deref().and_then(|body| pointer::decode(body.as_bytes()));
-            Some(Pointer { row, receipt: Receipt(message.receipt_handle?) })
+            Some(Pointer { row, token: AckToken(message.receipt_handle?) })
         });
         Ok(pointers.collect())
     }
 
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error> {
         let client = self.sqs.client().await;
         let url = self.url(client).await?;
-        for part in receipts.chunks(MAX_BATCH) {
-            let entry = |(index, receipt): (usize, &Receipt)| {
+        for part in tokens.chunks(MAX_BATCH) {
+            let entry = |(index, token): (usize, &AckToken)| {
                 DeleteMessageBatchRequestEntry::builder()
                     .id(index.to_string())
-                    .receipt_handle(&receipt.0)
+                    .receipt_handle(&token.0)
                     .build()
             };
             let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
-            let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
+            let entries = entries.map_err(|error| Error::Unavailable(error.to_string()))?;
             let request = client.sdk.delete_message_batch().queue_url(&url).set_entries(Some(entries));
             with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         }
         Ok(())
     }
 
-    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), Error> {
         let client = self.sqs.client().await;
         let url = self.url(client).await?;
-        for part in receipts.chunks(MAX_BATCH) {
-            let entry = |(index, receipt): (usize, &Receipt)| {
+        for part in tokens.chunks(MAX_BATCH) {
+            let entry = |(index, token): (usize, &AckToken)| {
                 ChangeMessageVisibilityBatchRequestEntry::builder()
                     .id(index.to_string())
-                    .receipt_handle(&receipt.0)
+                    .receipt_handle(&token.0)
                     .visibility_timeout(Self::seconds(after))
                     .build()
             };
             let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
-            let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
+            let entries = entries.map_err(|error| Error::Unavailable(error.to_string()))?;
             let request =
                 client.sdk.change_message_visibility_batch().queue_url(&url).set_entries(Some(entries));
             with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
@@ -151,7 +153,7 @@ impl Queue for SqsQueue {
             with_timeout(request.send()).await?.map_err(|error| queue_error(&classify::request(&error)))?;
         let count = answer.attributes().and_then(|all| all.get(&name)).and_then(|count| count.parse().ok());
         count.ok_or_else(|| {
-            Error::Away(format!("queue {}: SQS does not say how many messages wait", self.queue))
+            Error::Unavailable(format!("queue {}: SQS does not say how many messages wait", self.queue))
         })
     }
 
@@ -171,7 +173,7 @@ impl Queue for SqsQueue {
         let client = self.sqs.client().await;
         match self.url(client).await {
             Ok(_) => return Ok(Vec::new()),
-            Err(Error::Away(reason)) => return Err(Error::Away(reason)),
+            Err(Error::Unavailable(reason)) => return Err(Error::Unavailable(reason)),
             Err(Error::Refused(_)) => {}
         }
         let redelivery_timeout = Self::seconds(self.redelivery_timeout).to_string();

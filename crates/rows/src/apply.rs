@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Assignment, Contract, Effect, Expr, Move, Role, Set, Stage};
+use postrider_contract::{Assignment, ColumnRole, Contract, Effect, Expr, Move, Set, Stage};
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
@@ -88,7 +88,7 @@ fn assigned_value(
         Set::Null => Value::Null,
         Set::Literal(value) => literal(value),
         Set::ByAttempts(untried, tried) => {
-            let attempts = contract.column(Role::Attempts).and_then(|column| before.get(column));
+            let attempts = contract.column(ColumnRole::Attempts).and_then(|column| before.get(column));
             literal(if attempts.and_then(int).unwrap_or(0) == 0 { untried } else { tried })
         }
         Set::Now => Value::Int(input.now),
@@ -140,7 +140,7 @@ fn evaluate(
     input: &TransitionInput<'_>,
     tsid: &mut u64,
 ) -> Value {
-    let status = |row: &Row| role(contract, row, Role::Status).clone();
+    let status = |row: &Row| role(contract, row, ColumnRole::Status).clone();
     match value {
         Expr::Null => Value::Null,
         Expr::Literal(value) => literal(value),
@@ -149,8 +149,8 @@ fn evaluate(
         Expr::State => status(after),
         Expr::From => status(before),
         Expr::Reason { .. } => input.reason.map_or(Value::Null, text),
-        Expr::Attempts => role(contract, after, Role::Attempts).clone(),
-        Expr::ClaimedAt => role(contract, before, Role::ClaimedAt).clone(),
+        Expr::Attempts => role(contract, after, ColumnRole::Attempts).clone(),
+        Expr::ClaimedAt => role(contract, before, ColumnRole::ClaimedAt).clone(),
         Expr::Worker => text(input.worker),
         Expr::Tsid => {
             *tsid += 1;

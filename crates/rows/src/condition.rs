@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{
-    Condition, Contract, Counters, DEFERRED_OWNER, DueNull, Literal, Role, Stage, StateId, Sweep, When,
+    ColumnRole, Condition, Contract, Counters, DEFERRED_OWNER, DueNull, Literal, Stage, StateId, Sweep, When,
 };
 use postrider_seams::Value;
 
@@ -17,7 +17,7 @@ pub fn get<'a>(row: &'a Row, column: &str) -> &'a Value {
 }
 
 /// Returns the value of the column with this role; `Null` if the contract has no such column.
-pub fn role<'a>(contract: &Contract, row: &'a Row, role: Role) -> &'a Value {
+pub fn role<'a>(contract: &Contract, row: &'a Row, role: ColumnRole) -> &'a Value {
     contract.column(role).map_or(&NULL, |column| get(row, column))
 }
 
@@ -63,8 +63,8 @@ pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
 pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
     let count = |value: &Value| int(value).and_then(|count| u32::try_from(count).ok());
     Counters {
-        attempts: count(role(contract, row, Role::Attempts)).unwrap_or(0),
-        max_attempts: count(role(contract, row, Role::MaxAttempts)),
+        attempts: count(role(contract, row, ColumnRole::Attempts)).unwrap_or(0),
+        max_attempts: count(role(contract, row, ColumnRole::MaxAttempts)),
         schedule: stage.retry_rule.column.as_deref().and_then(|column| match get(row, column) {
             Value::Text(text) => Some(text.clone()),
             _ => None,
@@ -80,7 +80,7 @@ pub fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool 
 }
 
 /// Returns the row's times by role, in microseconds since 1970.
-pub fn times(contract: &Contract, row: &Row) -> BTreeMap<Role, i64> {
+pub fn times(contract: &Contract, row: &Row) -> BTreeMap<ColumnRole, i64> {
     let roles = contract.columns.0.keys().filter(|role| role.is_time());
     roles.filter_map(|time| Some((*time, int(role(contract, row, *time))?))).collect()
 }
@@ -104,8 +104,8 @@ pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
             }
             _ => i64::MIN,
         }
-    } else if contract.column(Role::Due).is_some() {
-        match (int(role(contract, row, Role::Due)), contract.due.null) {
+    } else if contract.column(ColumnRole::Due).is_some() {
+        match (int(role(contract, row, ColumnRole::Due)), contract.due.null) {
             (Some(due), _) => due,
             (None, DueNull::Now) => i64::MIN,
             (None, DueNull::Never) => return None,
@@ -114,7 +114,7 @@ pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
         i64::MIN
     };
     if !contract.claim.min_age.is_zero()
-        && let Some(created) = int(role(contract, row, Role::Created))
+        && let Some(created) = int(role(contract, row, ColumnRole::Created))
     {
         due = due.max(created + micros(contract.claim.min_age) + 1);
     }
@@ -123,7 +123,7 @@ pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
 
 /// Whether the row's lock stands for "not before" instead of a claim.
 pub fn was_deferred(contract: &Contract, row: &Row) -> bool {
-    role(contract, row, Role::Owner).as_text() == Some(DEFERRED_OWNER)
+    role(contract, row, ColumnRole::Owner).as_text() == Some(DEFERRED_OWNER)
 }
 
 /// Whether a sweep that blocks claims is due for the row.
@@ -153,13 +153,13 @@ pub fn matches_filter(contract: &Contract, row: &Row) -> bool {
 
 /// Returns the time at which the lease of a claimed row ends; `None` if the claim left no time.
 pub fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
-    if let Some(until) = int(role(contract, row, Role::LeaseUntil)) {
+    if let Some(until) = int(role(contract, row, ColumnRole::LeaseUntil)) {
         return Some(until);
     }
     // Another program may claim without writing `lease_until`.
-    let has_until = contract.column(Role::LeaseUntil).is_some();
+    let has_until = contract.column(ColumnRole::LeaseUntil).is_some();
     let length = if has_until { stage.lease.without } else { stage.lease.duration };
-    int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(length))
+    int(role(contract, row, ColumnRole::ClaimedAt)).map(|claimed| claimed + micros(length))
 }
 
 /// Returns the values of the row's fence columns.

@@ -1,6 +1,6 @@
 //! The cost of a crash for a begun row, by its own counters.
 
-use postrider_contract::{Contract, Crash, Role, Stage};
+use postrider_contract::{ColumnRole, Contract, Crash, Stage};
 
 use crate::condition::{counters, role};
 use crate::{Row, takeover};
@@ -10,7 +10,7 @@ pub fn crash(contract: &Contract, stage: &Stage, row: &Row, crashes: u32) -> Cra
     let counters = counters(contract, stage, row);
     let limit = counters.max_attempts.unwrap_or(stage.attempts.max).max(1);
     let last = match stage.lease.poison.filter(|_| !stage.lease.spend) {
-        Some(most) => takeover::count(role(contract, row, Role::Error)) + 1 >= i64::from(most),
+        Some(most) => takeover::count(role(contract, row, ColumnRole::Error)) + 1 >= i64::from(most),
         None => stage.is_last(&counters),
     };
     Crash::of(stage, crashes, last, limit)

@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 
-use crate::{Claimed, Envelope, Outcome};
+use crate::{ClaimedRow, Envelope, Outcome};
 
 /// Turns rows into envelopes. Idempotent and cancel-safe: it changes nothing.
 #[async_trait]
 pub trait Composer: Send + Sync {
     /// Composes the rows; returns one result per row, in order. `Err` holds `Rejected`, `Skipped` or `Deferred`; a row
     /// that cannot be composed must not fail the others. Every row has its fields here, large ones included.
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>>;
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>>;
 
     /// Returns the maximum size of the message columns of one row, in bytes. A larger row is rejected without being
     /// loaded.
@@ -18,7 +18,7 @@ pub trait Composer: Send + Sync {
     /// Returns the recipients of each row, in order, if they are known without composing it; empty if not. Must be
     /// cheap: called for the rows of every claim, so that look-ups by recipient are one query per claim. An unreadable
     /// row has no recipients here; `compose` returns the reason.
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
         vec![Vec::new(); rows.len()]
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::lease_check::LeaseCheck;
-use crate::message_tail::Rest;
+use crate::message_tail::MessageTail;
 use crate::recheck::Recheck;
 use crate::row::Detail;
 use crate::secret::Secret;
@@ -47,7 +47,7 @@ pub struct Mail {
     /// The message with CRLF line ends and without a Bcc header: all of it, or the part before `rest`.
     pub message: Bytes,
     /// The part that is too large for memory: read from a file while it is sent.
-    pub rest: Option<Arc<dyn Rest>>,
+    pub rest: Option<Arc<dyn MessageTail>>,
     /// The message's own Message-ID, without angle brackets.
     pub message_id: String,
     /// Needs SMTPUTF8: an address has a non-ASCII local part.

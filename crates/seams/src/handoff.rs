@@ -5,12 +5,12 @@
 
 use async_trait::async_trait;
 
-use crate::row::{Claimed, RowId};
+use crate::row::{ClaimedRow, RowId};
 use crate::store::Error;
 
 /// The kind of rows to publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
+pub enum PublishSource {
     /// Rows of the contract's publishing sweep, which moves them into a ready state.
     Waiting,
     /// Ready rows that have fallen due and are not in the queue: deferred, handed back or to be retried.
@@ -19,29 +19,29 @@ pub enum Offer {
 
 /// The result of a claim of named rows.
 #[derive(Debug, Default)]
-pub struct Taken {
-    pub rows: Vec<Claimed>,
+pub struct PointerClaims {
+    pub rows: Vec<ClaimedRow>,
     /// Rows that are locked by another transaction at the moment: their pointers must be delivered again.
     pub busy: Vec<RowId>,
     /// The number of ready rows that no queue can carry: they are claimed from the table.
-    pub kept: u64,
+    pub unqueueable: u64,
 }
 
 /// Claims by pointer and publishes rows, for lanes with an external queue.
 #[async_trait]
 pub trait Handoff: Send + Sync {
     /// Whether the table may have rows that no queue can carry.
-    fn keeps_rows(&self) -> bool;
+    fn may_have_unqueueable_rows(&self) -> bool;
 
     /// Claims those of the named rows that a queue can carry and that may be delivered, under every condition of a
     /// claim. Not idempotent: of two claims of one row, one gets it.
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error>;
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error>;
 
     /// Claims up to `limit` rows that no queue can carry, as `Store::claim` does.
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error>;
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error>;
 
     /// Marks up to `limit` rows as published and returns them: the caller publishes them. Idempotent.
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error>;
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error>;
 
     /// Reverts the mark of rows that the queue refused, unless a worker has claimed them. Returns the number of rows
     /// changed. Idempotent.

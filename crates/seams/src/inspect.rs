@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Claimed, Contract, Role, Stage, StateId, Transition};
+use postrider_contract::{ClaimedState, ColumnRole, Contract, Stage, StateId, Transition};
 use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
@@ -14,7 +14,7 @@ pub const COUNT_LIMIT: u64 = 10_000;
 
 /// The number of rows in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct StateCount {
     pub state: String,
     pub rows: u64,
     /// Whether there are more: the count stopped at [`COUNT_LIMIT`].
@@ -114,7 +114,7 @@ impl SearchBy {
             Self::Key => field(&["key", "dedupe"]).filter(|column| *column != contract.table.id),
             Self::Recipient => field(&["to", "url"]),
             Self::Group => contract.group.as_ref().map(|group| group.by.clone()),
-            Self::Error => contract.column(Role::Error).map(str::to_owned),
+            Self::Error => contract.column(ColumnRole::Error).map(str::to_owned),
         }
     }
 }
@@ -150,14 +150,14 @@ pub struct Searchable {
 /// An action of an operator on rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verb {
+pub enum OperatorAction {
     Requeue,
     Cancel,
     /// Hands claimed rows back, without counting an attempt, before their lease ends.
     Release,
 }
 
-impl Verb {
+impl OperatorAction {
     /// Every action.
     pub const ALL: [Self; 3] = [Self::Requeue, Self::Cancel, Self::Release];
 
@@ -185,7 +185,7 @@ impl Verb {
             Self::Requeue => &contract.requeue,
             Self::Cancel => &contract.cancel,
             Self::Release => {
-                let Claimed::State(held) = stage.claimed else { return Vec::new() };
+                let ClaimedState::State(held) = stage.claimed else { return Vec::new() };
                 return vec![(held, stage.retryable)];
             }
         };
@@ -201,7 +201,7 @@ pub struct RowView {
     pub columns: Vec<(String, Option<String>)>,
     /// The times of the row in microseconds since 1970, whatever type the table uses.
     #[serde(skip)]
-    pub times: BTreeMap<Role, i64>,
+    pub times: BTreeMap<ColumnRole, i64>,
     /// Microseconds until the row is due by the database's clock, negative if it is due; `None` if it is always due.
     #[serde(skip)]
     pub due_in: Option<i64>,
@@ -309,7 +309,7 @@ pub trait Inspect: Send + Sync {
     async fn has_locks(&self) -> Result<bool, Error>;
 
     /// Returns the number of rows per state, from indexes, bounded.
-    async fn census(&self) -> Result<Vec<Count>, Error>;
+    async fn census(&self) -> Result<Vec<StateCount>, Error>;
 
     /// Returns the kinds of search that the table supports.
     fn searches(&self) -> Vec<Searchable>;
@@ -327,7 +327,7 @@ pub trait Inspect: Send + Sync {
     async fn standing(&self, row: &RowView) -> Result<Standing, Error>;
 
     /// Returns how many rows an action would move now.
-    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error>;
+    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error>;
 
     /// Moves rows back to be tried, with all their attempts. Returns the number of rows moved. Idempotent.
     async fn requeue(&self, which: &Which) -> Result<u64, Error>;

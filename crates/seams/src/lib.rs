@@ -42,7 +42,7 @@ pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
 pub use produce::Produce;
 pub use queue::Queue;
-pub use row::{Claimed, Fields, Lease, RowId, Value};
+pub use row::{ClaimedRow, Fields, Lease, RowId, Value};
 pub use secret::{Secret, Secrets};
 pub use store::{Store, Want};
 pub use suppression::{Suppression, Suppressions};

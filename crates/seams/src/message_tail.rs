@@ -9,7 +9,7 @@ use std::io;
 use async_trait::async_trait;
 
 /// The part of a message that is too large for memory.
-pub trait Rest: Debug + Send + Sync {
+pub trait MessageTail: Debug + Send + Sync {
     /// Returns the size, in bytes.
     fn size(&self) -> u64;
 

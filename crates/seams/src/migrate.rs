@@ -6,7 +6,7 @@ use crate::store::Error;
 
 /// The optional parts to create.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct MigrateOptions {
     /// Whether to create the notification trigger, one per statement (PostgreSQL only; default false).
     pub notify: bool,
     /// Whether to create indexes for searches by key, recipient or group (default false).
@@ -17,8 +17,8 @@ pub struct Options {
 #[async_trait]
 pub trait Migrate: Send + Sync {
     /// Returns the missing statements, in order; empty if nothing is missing. Reads only.
-    async fn plan(&self, options: Options) -> Result<Vec<String>, Error>;
+    async fn plan(&self, options: MigrateOptions) -> Result<Vec<String>, Error>;
 
     /// Runs the statements of [`Migrate::plan`]; returns those it ran. Idempotent.
-    async fn apply(&self, options: Options) -> Result<Vec<String>, Error>;
+    async fn apply(&self, options: MigrateOptions) -> Result<Vec<String>, Error>;
 }

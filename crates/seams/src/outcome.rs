@@ -5,7 +5,7 @@ mod scrub;
 
 use std::time::Duration;
 
-use postrider_contract::{Got, Verdict};
+use postrider_contract::{AttemptResult, ResultKind};
 
 use crate::row::Detail;
 
@@ -65,19 +65,19 @@ impl Failure {
 
 impl Outcome {
     /// Returns the part of the outcome on which the contract decides.
-    pub fn verdict(&self) -> Verdict {
-        let got = match self {
-            Self::Delivered(_) => Got::Delivered,
-            Self::Retryable(_) => Got::Retryable,
-            Self::Rejected(_) => Got::Rejected,
-            Self::Skipped(_) => Got::Skipped,
-            Self::Deferred(_) => Got::Deferred,
-            Self::Refused(_) => Got::Refused,
-            Self::Uncertain(_) => Got::Uncertain,
+    pub fn attempt_result(&self) -> AttemptResult {
+        let kind = match self {
+            Self::Delivered(_) => ResultKind::Delivered,
+            Self::Retryable(_) => ResultKind::Retryable,
+            Self::Rejected(_) => ResultKind::Rejected,
+            Self::Skipped(_) => ResultKind::Skipped,
+            Self::Deferred(_) => ResultKind::Deferred,
+            Self::Refused(_) => ResultKind::Refused,
+            Self::Uncertain(_) => ResultKind::Uncertain,
         };
         let failure = self.failure();
-        Verdict {
-            got,
+        AttemptResult {
+            kind,
             after: failure.and_then(|failure| failure.after),
             partly: failure.is_some_and(|failure| failure.partly),
         }

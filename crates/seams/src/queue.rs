@@ -14,7 +14,7 @@ use crate::store;
 pub enum Error {
     /// The queue cannot be reached now, or did not answer in time.
     #[error("{0}")]
-    Away(String),
+    Unavailable(String),
     /// The queue refuses our credentials, or does not exist: an operator must act.
     #[error("{0}")]
     Refused(String),
@@ -22,14 +22,14 @@ pub enum Error {
 
 /// The token that acknowledges a pointer; opaque to all but the queue that issued it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt(pub String);
+pub struct AckToken(pub String);
 
 /// A pointer that was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     /// The row; `None` if the message cannot be parsed: another program published it.
     pub row: Option<RowId>,
-    pub receipt: Receipt,
+    pub token: AckToken,
 }
 
 /// An external queue that carries pointers to rows.
@@ -47,16 +47,16 @@ pub trait Queue: Send + Sync {
     async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error>;
 
     /// Acknowledges pointers: the queue may forget them. If this fails they are delivered again.
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error>;
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error>;
 
     /// Returns pointers to the queue, which redelivers them to any receiver after about `after`.
-    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error>;
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), Error>;
 
     /// Returns the approximate number of pointers in the queue that wait to be received. Changes nothing.
     async fn waiting(&self) -> Result<u64, Error>;
 
     /// Returns prefetched pointers to the queue, for other receivers: this one pauses.
-    async fn rest(&self) {}
+    async fn release_prefetched(&self) {}
 
     /// Checks that the queue exists with everything it needs, and accepts our credentials. Changes nothing.
     async fn probe(&self) -> Result<(), Error>;
@@ -67,12 +67,12 @@ pub trait Queue: Send + Sync {
 
 /// Publishes rows that were just made ready: the part of a lane's queue that producers use.
 #[async_trait]
-pub trait Handing: Send + Sync {
+pub trait NewRowPublisher: Send + Sync {
     /// Publishes the rows; reverts those that the queue refuses, and returns their number. The state of the rows is
     /// correct either way.
-    async fn hand(&self, rows: &[RowId]) -> Result<u64, store::Error>;
+    async fn publish(&self, rows: &[RowId]) -> Result<u64, store::Error>;
 
     /// Publishes rows that are due and in no queue, whatever made them due: a poller of the lane would find them a few
     /// seconds later. Returns how many the queue accepted.
-    async fn hand_due(&self) -> Result<u64, store::Error>;
+    async fn publish_due(&self) -> Result<u64, store::Error>;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use postrider_contract::{Counters, Hold, StateId};
+use postrider_contract::{Counters, GroupMode, StateId};
 
 /// A row's key. Key types that are not integers (UUID, CHAR, TSID) are represented as text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ pub struct Lease {
 
 /// A row that this worker holds.
 #[derive(Debug, Clone)]
-pub struct Claimed {
+pub struct ClaimedRow {
     pub lease: Lease,
     pub counters: Counters,
     /// Consecutive crashes during a delivery of this row; see [`postrider_contract::SUSPECT_CRASHES`].
@@ -65,7 +65,7 @@ pub struct Claimed {
     pub from: Option<StateId>,
     /// The ordered group: rows of one key are delivered in the order of the claim, one after another. `None` without
     /// order.
-    pub group: Option<Group>,
+    pub group: Option<RowGroup>,
     pub pool: Option<Arc<str>>,
     /// The fairness key; `None` if the contract has none.
     pub share: Option<Arc<str>>,
@@ -77,7 +77,7 @@ pub struct Claimed {
     pub fields: Option<Fields>,
 }
 
-impl Claimed {
+impl ClaimedRow {
     /// Returns the bytes of message columns that the row holds in memory.
     pub fn inline_bytes(&self) -> u64 {
         if self.fields.is_some() { self.size } else { 0 }
@@ -86,10 +86,10 @@ impl Claimed {
 
 /// The ordered group of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct RowGroup {
     pub key: Arc<str>,
     /// The effect of a failure of this row on those behind it; never `Parallel`.
-    pub on_error: Hold,
+    pub on_error: GroupMode,
 }
 
 /// The field that holds the database's time, in milliseconds since 1970, if the contract joins or counts.

@@ -33,7 +33,7 @@ pub enum Error {
     Refused(String),
     /// The secret cannot be read now; a retry may help.
     #[error("{0}")]
-    Away(String),
+    Unavailable(String),
 }
 
 /// Resolves references to secrets (`vault://…`, `env://…`). Idempotent, cancel-safe and cached, so that calls are

@@ -7,7 +7,7 @@ use postrider_contract::Transition;
 use tokio::time::Instant;
 
 use crate::handoff::Handoff;
-use crate::row::{Claimed, Detail, Fields, Lease};
+use crate::row::{ClaimedRow, Detail, Fields, Lease};
 
 /// The maximum size of message columns that a claim returns, in bytes; larger rows come without them (see
 /// [`Store::load`]). It bounds the memory of a full batch.
@@ -96,7 +96,7 @@ pub struct Settlement {
     pub outcome: Detail,
     /// Untried rows of the same group behind it: handed back (`Released`) in the same transaction and before it, so
     /// that no worker can claim a later row while this one is still to be retried.
-    pub hands_back: Vec<Lease>,
+    pub releases: Vec<Lease>,
 }
 
 impl Settlement {
@@ -110,7 +110,7 @@ impl Settlement {
             receipt: None,
             envelope: Detail::new(),
             outcome: Detail::new(),
-            hands_back: Vec::new(),
+            releases: Vec::new(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Settlement {
 
 /// Whether the fence allowed a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum LeaseResult {
     Held,
     /// The lease was lost: another worker or an operator has changed the row, and nothing was written.
     Lost,
@@ -174,7 +174,7 @@ pub trait Store: Send + Sync {
     /// Claims up to `want.limit` rows for this worker, in the contract's order, in one transaction. Not idempotent; not
     /// cancel-safe: rows of a cancelled claim, or of one whose answer is lost, wait for [`Store::release_lost_claims`] or
     /// for the end of their lease.
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error>;
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error>;
 
     /// Loads the message columns of rows that were too large for the claim; `None` if the row is gone. Reads only.
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error>;
@@ -184,13 +184,13 @@ pub trait Store: Send + Sync {
     /// and `others` are this store's begun rows; `others` are those marked before and not yet settled. Returns for each
     /// of `begun` whether its lease is still held; a row that is `Lost` must not be sent. One small write and one read,
     /// whatever the number of rows. Idempotent; calls of one store must not overlap.
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error>;
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error>;
 
     /// Writes the transitions, each guarded by its fence, with all effects in the same transaction. Returns one answer
     /// per settlement, in order. Idempotent: a settlement that was already written returns `Lost` and changes nothing.
     /// So does one that the database rejects while it accepts others (that row is left to its lease); an error means
     /// that no row of a statement could be settled, and the caller keeps them all.
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error>;
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error>;
 
     /// Extends leases. Returns the lease to use from now on (the fence may have changed), or `None` if it was lost.
     /// Must not overlap a settle of the same row.

@@ -20,7 +20,7 @@ pub enum Error {
 
 /// A target to which nothing is sent until a time limit ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
+pub struct TargetHold {
     /// The target: a host.
     pub target: String,
     pub why: HoldReason,
@@ -127,7 +127,7 @@ pub trait Transport: Send + Sync {
 
     /// Returns why and for how long nothing is sent to this envelope's target; `None` if it may be sent. Read from
     /// memory, so it covers this instance only.
-    fn hold(&self, _envelope: &Envelope) -> Option<Hold> {
+    fn hold(&self, _envelope: &Envelope) -> Option<TargetHold> {
         None
     }
 

@@ -114,8 +114,8 @@ impl Aws {
         ];
         let credentials = tokio::time::timeout(CREDENTIALS_TIMEOUT, source.provider.provide_credentials())
             .await
-            .map_err(|_| Error::Away(format!("{title}: no AWS credentials in time")))?
-            .map_err(|error| Error::Away(format!("{title}: no AWS credentials: {error}")))?;
+            .map_err(|_| Error::Unavailable(format!("{title}: no AWS credentials in time")))?
+            .map_err(|error| Error::Unavailable(format!("{title}: no AWS credentials: {error}")))?;
         scrub::register(credentials.secret_access_key());
         credentials.session_token().into_iter().for_each(scrub::register);
         headers.extend(signature(credentials, region, service, &url, &headers, &body)?);
@@ -144,7 +144,7 @@ async fn load(environment: &Environment) -> Result<CredentialSource, Error> {
     let config = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
     let provider = config
         .credentials_provider()
-        .ok_or_else(|| Error::Away("there are no AWS credentials".to_owned()))?;
+        .ok_or_else(|| Error::Unavailable("there are no AWS credentials".to_owned()))?;
     // The provider caches its credentials until they expire.
     Ok(CredentialSource { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
 }
@@ -201,10 +201,10 @@ fn refusal(title: &str, status: u16, body: &Value) -> Error {
     let message = body["message"].as_str().or(body["Message"].as_str()).unwrap_or_default();
     match kind {
         "ThrottlingException" | "InternalServiceError" | "InternalServerError" | "RequestExpired" => {
-            Error::Away(format!("{title}: {kind}: {message}"))
+            Error::Unavailable(format!("{title}: {kind}: {message}"))
         }
         "" => service_client::by_status(title, status, message),
-        _ if status >= 500 => Error::Away(format!("{title}: {kind}: {message}")),
+        _ if status >= 500 => Error::Unavailable(format!("{title}: {kind}: {message}")),
         _ => Error::Refused(format!("{title}: {kind}: {message}")),
     }
 }

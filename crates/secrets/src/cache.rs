@@ -117,7 +117,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn j11_a_failure_is_kept_for_seconds_only() {
         let cache = Cache::new(Duration::from_mins(5));
-        let away = async || Err(Error::Away("away".to_owned()));
+        let away = async || Err(Error::Unavailable("away".to_owned()));
         cache.get("a", away).await.unwrap_err();
         cache.get("a", async || Ok(Secret::new("x"))).await.unwrap_err();
         tokio::time::advance(ERROR_TTL).await;

@@ -93,7 +93,7 @@ impl Keyring {
         if decode(path).is_some_and(|bytes| bytes.starts_with(&current)) {
             return Ok(None);
         }
-        self.seal(secret.reveal()).map(Some).map_err(|error| Error::Away(error.to_string()))
+        self.seal(secret.reveal()).map(Some).map_err(|error| Error::Unavailable(error.to_string()))
     }
 
     /// Decrypts the part of a reference after `encrypted://`.
@@ -108,7 +108,7 @@ impl Keyring {
         });
         let (id, nonce, text) = parts.ok_or_else(|| invalid_reference("be complete"))?;
         let Some((_, key)) = self.keys.iter().find(|(key_id, _)| key_id == id) else {
-            return Err(Error::Away(format!(
+            return Err(Error::Unavailable(format!(
                 "the secret is encrypted with the key {id:?}, which is not set"
             )));
         };

@@ -46,7 +46,7 @@ impl Gcp {
         let body = service_client::json(&response);
         if response.status == 401 {
             self.token_cache.clear().await;
-            return Err(Error::Away(format!("{TITLE}: our token is no longer valid")));
+            return Err(Error::Unavailable(format!("{TITLE}: our token is no longer valid")));
         }
         if !response.is_success() {
             return Err(service_client::by_status(
@@ -88,7 +88,7 @@ fn secret(payload: &serde_json::Value) -> Result<Secret, Error> {
     if let Some(sum) = payload["dataCrc32c"].as_str()
         && sum.parse() != Ok(crc32c(&bytes))
     {
-        return Err(Error::Away(format!("{TITLE}: the secret was damaged in transit")));
+        return Err(Error::Unavailable(format!("{TITLE}: the secret was damaged in transit")));
     }
     String::from_utf8(bytes).map(Secret::new).map_err(|_| invalid("is not text"))
 }

@@ -21,7 +21,7 @@ pub(crate) async fn file(base: &Path, name: &str) -> Result<Secret, Error> {
     let shown = path.display();
     let read_error = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::Refused(format!("there is no file {shown}")),
-        _ => Error::Away(format!("the file {shown} can't be read: {error}")),
+        _ => Error::Unavailable(format!("the file {shown} can't be read: {error}")),
     };
     let size = tokio::fs::metadata(&path).await.map_err(read_error)?.len();
     if size > MAX_FILE_SIZE {

@@ -161,7 +161,7 @@ impl SecretResolver {
 
     fn keyring(&self) -> Result<&Keyring, Error> {
         self.keyring
-            .get_or_init(|| self.environment.keyring().map_err(Error::Away))
+            .get_or_init(|| self.environment.keyring().map_err(Error::Unavailable))
             .as_ref()
             .map_err(Clone::clone)
     }
@@ -179,7 +179,7 @@ fn scrubbed(error: Error) -> Error {
     match error {
         Error::Reference(text) => Error::Reference(scrub::scrubbed(text)),
         Error::Refused(text) => Error::Refused(scrub::scrubbed(text)),
-        Error::Away(text) => Error::Away(scrub::scrubbed(text)),
+        Error::Unavailable(text) => Error::Unavailable(scrub::scrubbed(text)),
     }
 }
 
@@ -188,7 +188,7 @@ impl Secrets for SecretResolver {
     async fn secret(&self, reference: &str) -> Result<Secret, Error> {
         let parsed = Reference::parse(reference).map_err(Error::Reference)?;
         let look_up = async || {
-            let timed_out = || Error::Away("the secret was not read in time".to_owned());
+            let timed_out = || Error::Unavailable("the secret was not read in time".to_owned());
             let found = tokio::time::timeout(LOOKUP_TIMEOUT, self.look_up(&parsed))
                 .await
                 .map_err(|_| timed_out())??;

@@ -54,7 +54,7 @@ impl ServiceClient {
         let http_request = HttpRequest { method: request.method, target, headers, body: request.body };
         let response =
             self.client.send(&http_request, RequestLimits::within(REQUEST_TIMEOUT, MAX_RESPONSE)).await;
-        response.map_err(|error| Error::Away(format!("{service_name} can't be reached: {error}")))
+        response.map_err(|error| Error::Unavailable(format!("{service_name} can't be reached: {error}")))
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn by_status(service_name: &str, status: u16, text: &str) -> Error {
     let text = text.chars().take(200).filter(|c| !c.is_control()).collect::<String>();
     let text = format!("{service_name} answered {status} {text}").trim_end().to_owned();
     match status {
-        429 | 500..=599 => Error::Away(text),
+        429 | 500..=599 => Error::Unavailable(text),
         _ => Error::Refused(text),
     }
 }

@@ -152,7 +152,7 @@ async fn send(
     body: Bytes,
 ) -> Result<HttpResponse, Error> {
     let address = environment.get("VAULT_ADDR").ok_or_else(|| {
-        Error::Away("vault:// needs VAULT_ADDR, such as https://vault.example:8200".to_owned())
+        Error::Unavailable("vault:// needs VAULT_ADDR, such as https://vault.example:8200".to_owned())
     })?;
     let url = format!("{}/v1/{}", address.trim_end_matches('/'), utf8_percent_encode(path, PATH));
     let mut headers = vec![("x-vault-request", "true".to_owned())];

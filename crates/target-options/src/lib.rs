@@ -8,5 +8,5 @@ mod options;
 mod target_url;
 
 pub use invalid::InvalidOptions;
-pub use options::Options;
-pub use target_url::{Address, Host, plaintext};
+pub use options::UrlOptions;
+pub use target_url::{Host, TargetUrl, plaintext};

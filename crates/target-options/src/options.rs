@@ -8,18 +8,18 @@ use postrider_config::{duration_or_seconds, suggestion};
 
 /// The options, and the mistakes found so far.
 #[derive(Default)]
-pub struct Options {
+pub struct UrlOptions {
     pairs: Vec<(String, String)>,
     known: Vec<&'static str>,
     mistakes: Vec<String>,
 }
 
-impl Options {
+impl UrlOptions {
     pub(crate) fn new(pairs: Vec<(String, String)>) -> Self {
         Self { pairs, known: Vec::new(), mistakes: Vec::new() }
     }
 
-    /// Adds a mistake, which [`Options::finish`] returns.
+    /// Adds a mistake, which [`UrlOptions::finish`] returns.
     pub fn mistake(&mut self, mistake: impl Into<String>) {
         self.mistakes.push(mistake.into());
     }
@@ -88,7 +88,7 @@ impl Options {
 }
 
 /// Shows names only: values may be secrets.
-impl fmt::Debug for Options {
+impl fmt::Debug for UrlOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use percent_encoding::percent_decode_str;
 use postrider_seams::Secret;
 
-use crate::Options;
+use crate::UrlOptions;
 
 #[cfg(test)]
 mod tests;
@@ -50,17 +50,17 @@ pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Opti
 
 /// A parsed URL.
 #[derive(Debug)]
-pub struct Address {
+pub struct TargetUrl {
     pub scheme: String,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub hosts: Vec<Host>,
     /// Percent-decoded path without the first slash; `None` if the URL has no slash after the hosts.
     pub path: Option<String>,
-    pub options: Options,
+    pub options: UrlOptions,
 }
 
-impl Address {
+impl TargetUrl {
     /// Parses a URL; `port` is the default of its hosts.
     /// Options in `overrides` override those of the URL; `user` and `password` may be among them. `options.finish()`
     /// returns what is wrong, together with all other mistakes.
@@ -78,7 +78,7 @@ impl Address {
         let mut pairs: Vec<(String, String)> =
             url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         pairs.extend(overrides.iter().cloned());
-        let mut options = Options::new(pairs);
+        let mut options = UrlOptions::new(pairs);
         if !text.contains("://") {
             options.mistake("not a URL: it must begin with a scheme and ://");
         }
@@ -91,7 +91,7 @@ impl Address {
     }
 }
 
-fn decode(text: &str, name: &str, options: &mut Options) -> String {
+fn decode(text: &str, name: &str, options: &mut UrlOptions) -> String {
     let decoded = percent_decode_str(text).decode_utf8();
     if decoded.is_err() {
         options.mistake(format!("the {name} is not UTF-8 after percent-decoding"));
@@ -99,7 +99,7 @@ fn decode(text: &str, name: &str, options: &mut Options) -> String {
     decoded.unwrap_or_default().into_owned()
 }
 
-fn login_of(login: Option<&str>, options: &mut Options) -> (Option<String>, Option<Secret>) {
+fn login_of(login: Option<&str>, options: &mut UrlOptions) -> (Option<String>, Option<Secret>) {
     let Some(login) = login else { return (None, None) };
     let (user, password) = match login.split_once(':') {
         Some((user, password)) => (user, Some(password)),
@@ -110,7 +110,7 @@ fn login_of(login: Option<&str>, options: &mut Options) -> (Option<String>, Opti
     (user, password)
 }
 
-fn hosts_of(text: &str, port: u16, options: &mut Options) -> Vec<Host> {
+fn hosts_of(text: &str, port: u16, options: &mut UrlOptions) -> Vec<Host> {
     let mut hosts = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         match host_of(part, port) {

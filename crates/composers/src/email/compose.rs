@@ -6,7 +6,7 @@ use postrider_contract::{FINGERPRINT, RESULTS};
 use postrider_mail::{Mailbox, MessageParts, attachment, header, message_id};
 use postrider_seams::envelope::Recipient;
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
+use postrider_seams::{ClaimedRow, Content, Envelope, Fields, Mail, Value};
 
 use super::{Reason, Settings, bodies, fields};
 use crate::fingerprint::Fingerprint;
@@ -39,7 +39,7 @@ pub struct ComposedMail {
 }
 
 /// Composes the message of a row; `now` is in Unix seconds.
-pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<ComposedMail, Reason> {
+pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<ComposedMail, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NotLoaded)?;
     let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
     let (to, cc) = (fields::mailboxes(fields, "to")?, fields::mailboxes(fields, "cc")?);

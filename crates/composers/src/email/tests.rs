@@ -28,7 +28,7 @@ const FIELDS: [&str; 15] = [
 ];
 
 /// A row from field names and values, on top of a complete one.
-pub fn row(id: i64, changes: &[(&str, Value)]) -> Claimed {
+pub fn row(id: i64, changes: &[(&str, Value)]) -> ClaimedRow {
     let mut fields = vec![
         ("to".to_owned(), text("b@example.net")),
         ("from".to_owned(), text("Ann <ann@example.org>")),
@@ -40,7 +40,7 @@ pub fn row(id: i64, changes: &[(&str, Value)]) -> Claimed {
         fields.push(((*name).to_owned(), value.clone()));
     }
     let (names, values): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Int(id), fence: Box::default() },
         counters: postrider_contract::Counters { attempts: 2, max_attempts: None, schedule: None },
         from: None,
@@ -104,7 +104,7 @@ async fn m08_a_row_becomes_an_envelope() {
     assert!(!message(&mail).contains("blind@") && !message(&mail).contains("Bcc"), "Bcc is never written");
 }
 
-async fn fingerprint(settings: Settings, now: fn() -> i64, row: Claimed) -> Value {
+async fn fingerprint(settings: Settings, now: fn() -> i64, row: ClaimedRow) -> Value {
     let composer = EmailComposer { now, ..EmailComposer::new(settings) };
     composer.compose(&[row]).await.remove(0).unwrap().detail["fingerprint"].clone()
 }

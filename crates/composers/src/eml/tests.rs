@@ -39,7 +39,7 @@ impl World {
 
     async fn compose_file(&self, path: &str) -> Result<Envelope, Outcome> {
         let names: Arc<[String]> = Arc::from(["payload_path".to_owned()]);
-        let row = Claimed {
+        let row = ClaimedRow {
             lease: Lease { id: RowId::Text("e-1".into()), fence: Box::default() },
             counters: Counters::default(),
             from: None,

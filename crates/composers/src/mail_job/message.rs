@@ -3,7 +3,7 @@
 use postrider_mail::header::CustomHeader;
 use postrider_mail::{Address, Mailbox, MessageParts, message_id, templates};
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Value as Column};
+use postrider_seams::{ClaimedRow, Value as Column};
 use serde_json::Value;
 
 use super::Settings;
@@ -13,7 +13,7 @@ use crate::email::compose::{ComposedMail, message_date};
 
 /// A checked job and the data to compose its message from.
 pub struct MessageInput<'a> {
-    pub claimed: &'a Claimed,
+    pub claimed: &'a ClaimedRow,
     pub row: &'a NotificationRow<'a>,
     /// Checked by the schema.
     pub job: &'a Value,

@@ -52,12 +52,12 @@ fn complete() -> BTreeMap<&'static str, Value> {
     ])
 }
 
-pub fn row(changes: &[(&'static str, Value)]) -> Claimed {
+pub fn row(changes: &[(&'static str, Value)]) -> ClaimedRow {
     let mut fields = complete();
     fields.extend(changes.iter().cloned());
     let (names, values): (Vec<String>, Vec<Value>) =
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).unzip();
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Int(7), fence: Box::default() },
         counters: postrider_contract::Counters::default(),
         from: None,

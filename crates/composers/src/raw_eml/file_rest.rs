@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::message_tail::{Blocks, Rest};
+use postrider_seams::message_tail::{Blocks, MessageTail};
 
 use super::line_ends::LineEnds;
 
@@ -44,7 +44,7 @@ impl FileRest {
     }
 }
 
-impl Rest for FileRest {
+impl MessageTail for FileRest {
     fn size(&self) -> u64 {
         self.size
     }

@@ -14,9 +14,9 @@ fn composer(folder: &std::path::Path, bounces: Option<&str>) -> RawEmlComposer {
     })
 }
 
-fn row(path: &str) -> Claimed {
+fn row(path: &str) -> ClaimedRow {
     let names: Arc<[String]> = Arc::from(["eml_path".to_owned()]);
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Text("e-1".into()), fence: Box::default() },
         counters: Counters::default(),
         from: None,

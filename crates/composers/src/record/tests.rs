@@ -2,7 +2,7 @@ use postrider_seams::{Fields, Lease, RowId, Value};
 
 use super::*;
 
-fn row(changes: &[(&str, Value)]) -> Claimed {
+fn row(changes: &[(&str, Value)]) -> ClaimedRow {
     let mut fields = vec![
         ("topic".to_owned(), text("deals")),
         ("key".to_owned(), text("deal-7")),
@@ -14,7 +14,7 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
         fields.push(((*name).to_owned(), value.clone()));
     }
     let (names, values): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Int(42), fence: Box::default() },
         counters: postrider_contract::Counters { attempts: 2, max_attempts: None, schedule: None },
         from: None,

@@ -13,7 +13,7 @@ impl Secrets for Safe {
         self.0
             .get(reference)
             .map(|&secret| Secret::new(secret))
-            .ok_or_else(|| Error::Away("no answer".to_owned()))
+            .ok_or_else(|| Error::Unavailable("no answer".to_owned()))
     }
 }
 
@@ -35,7 +35,7 @@ fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
-fn row(changes: &[(&str, Value)]) -> Claimed {
+fn row(changes: &[(&str, Value)]) -> ClaimedRow {
     let mut fields = vec![
         ("url".to_owned(), text("https://a.example/hook")),
         ("payload".to_owned(), text("{\"b\": 1.10, \"a\": 2}")),
@@ -48,7 +48,7 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
         fields.push(((*name).to_owned(), value.clone()));
     }
     let (names, values): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Text("0HZXEQ5Y8JY5Z".into()), fence: Box::default() },
         counters: postrider_contract::Counters { attempts: 2, max_attempts: None, schedule: None },
         from: None,

@@ -2,10 +2,10 @@
 
 use postrider_composers::{EmailComposer, NullComposer, email};
 use postrider_contract::Counters;
-use postrider_seams::{Claimed, Composer, Content, Lease, Outcome, RowId};
+use postrider_seams::{ClaimedRow, Composer, Content, Lease, Outcome, RowId};
 
-fn bare(id: &str) -> Claimed {
-    Claimed {
+fn bare(id: &str) -> ClaimedRow {
+    ClaimedRow {
         lease: Lease { id: RowId::Text(id.into()), fence: Box::default() },
         counters: Counters { attempts: 0, max_attempts: None, schedule: None },
         from: None,

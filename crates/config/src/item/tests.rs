@@ -2,10 +2,10 @@ use super::*;
 use crate::node::parse;
 
 /// Reads a document and returns its mistakes, one per line.
-fn mistakes(text: &str, read: impl FnOnce(&Scope<'_>)) -> String {
+fn mistakes(text: &str, read: impl FnOnce(&TableReader<'_>)) -> String {
     let root = parse("p.toml", text).unwrap();
     let report = Report::new(&root);
-    let scope = Scope::root(&report, &root);
+    let scope = TableReader::root(&report, &root);
     read(&scope);
     scope.finish();
     report.finish().err().map(|mistakes| mistakes.to_string()).unwrap_or_default()
@@ -92,7 +92,7 @@ fn a_variable_is_read_as_the_type_of_its_key() {
         root.set_at(&[key], &Place::new("VARIABLE"), Value::Untyped(text.to_owned()));
     }
     let report = Report::new(&root);
-    let scope = Scope::root(&report, &root);
+    let scope = TableReader::root(&report, &root);
     let item = |key| scope.get(key).unwrap();
     assert_eq!((item("a").number(1..=9), item("b").boolean()), (Some(8), Some(true)));
     assert_eq!(item("c").fraction(0.0..=1.0), Some(0.5));
@@ -109,7 +109,7 @@ fn a_mistake_in_a_layer_has_the_name_that_its_author_knows() {
     let mut root = parse("base.toml", "[retry]\nbase = \"1s\"\n").unwrap();
     root.merge(&parse("over.toml", "retry.jitter = 7\nretry.jiter = 1").unwrap(), 1);
     let report = Report::with_layers(&root, vec!["lanes.mail".to_owned()]);
-    let retry = Scope::root(&report, &root).scope("retry").unwrap();
+    let retry = TableReader::root(&report, &root).scope("retry").unwrap();
     retry.get("jitter").and_then(|item| item.fraction(0.0..=1.0));
     retry.get("base");
     retry.finish();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use postrider_contract::{ATTEMPTS_SPENT, Got, Role, Transition};
-use postrider_seams::store::{Held, Settlement, SweepKind};
+use postrider_contract::{ATTEMPTS_SPENT, ColumnRole, ResultKind, Transition};
+use postrider_seams::store::{LeaseResult, Settlement, SweepKind};
 
 use crate::cell::Cell;
 use crate::expected::Expected;
@@ -19,7 +19,7 @@ async fn put_with_attempts(case: &TestCase, n: usize, attempts: u32) -> Cell {
 }
 
 fn attempts_column(case: &TestCase) -> String {
-    case.subject.column(Role::Attempts).expect("every contract counts").to_owned()
+    case.subject.column(ColumnRole::Attempts).expect("every contract counts").to_owned()
 }
 
 pub(crate) async fn spent_rows_are_not_claimed(case: &TestCase) {
@@ -53,7 +53,7 @@ pub(crate) async fn attempts_exact(case: &TestCase) {
     for (n, transition) in Transition::SETTLES.into_iter().enumerate() {
         let id = put_with_attempts(case, n + 1, 1).await;
         let claimed = worker.claim_one().await;
-        assert_eq!(worker.end(&claimed, transition).await, Held::Held);
+        assert_eq!(worker.end(&claimed, transition).await, LeaseResult::Held);
         let target = case.subject.stage().target(transition).expect("a settlement leads somewhere");
         let ends = transition == Transition::Delivered || transition.is_failure();
         let fresh = ends && case.subject.begins_another_stage(target);
@@ -69,7 +69,7 @@ async fn many_free_ends(case: &TestCase, worker: &Worker) {
     let id = case.put(case.ready_row(50).await).await;
     for transition in [Transition::Released, Transition::Deferred, Transition::Released] {
         let claimed = worker.claim_one().await;
-        assert_eq!(worker.end(&claimed, transition).await, Held::Held);
+        assert_eq!(worker.end(&claimed, transition).await, LeaseResult::Held);
         case.age(&id, Duration::from_secs(1)).await;
         worker.reclaim().await;
     }
@@ -80,9 +80,9 @@ async fn many_free_ends(case: &TestCase, worker: &Worker) {
 async fn fail_until_dead(case: &TestCase, worker: &Worker, id: &Cell) -> u32 {
     for tries in 1..=20 {
         let claimed = worker.claim_one().await;
-        let decision = case.decide(&claimed, Got::Retryable);
+        let decision = case.decide(&claimed, ResultKind::Retryable);
         let moved = Settlement { delay: decision.delay, ..settlement(&claimed.lease, decision.transition) };
-        assert_eq!(worker.settle_one(moved).await, Held::Held);
+        assert_eq!(worker.settle_one(moved).await, LeaseResult::Held);
         if decision.transition != Transition::Retry {
             assert_eq!(decision.transition, Transition::Dead);
             return tries;
@@ -111,12 +111,12 @@ pub(crate) async fn backoff(case: &TestCase) {
     let id = case.put(case.ready_row(1).await).await;
     for failure in 1..expected.tries {
         let claimed = worker.claim_one().await;
-        let decision = case.decide(&claimed, Got::Retryable);
+        let decision = case.decide(&claimed, ResultKind::Retryable);
         let wanted = expected.delay(failure);
         assert_eq!(decision.transition, Transition::Retry);
         assert_eq!(decision.delay, wanted, "after failure {failure}");
         let moved = Settlement { delay: wanted, ..settlement(&claimed.lease, Transition::Retry) };
-        assert_eq!(worker.settle_one(moved).await, Held::Held);
+        assert_eq!(worker.settle_one(moved).await, LeaseResult::Held);
         assert_due_in(case, &id, wanted).await;
         if wanted > Duration::from_secs(20) {
             case.age(&id, wanted.saturating_sub(Duration::from_secs(15))).await;
@@ -132,8 +132,8 @@ pub(crate) async fn backoff(case: &TestCase) {
 async fn assert_due_in(case: &TestCase, id: &Cell, wait: Duration) {
     let (row, now) = (case.row(id).await, case.table.now().await);
     let wait = i64::try_from(wait.as_micros()).expect("short");
-    if case.subject.has(Role::Due) {
-        let due = case.role(&row, Role::Due).as_time().expect("a retried row is due some time");
+    if case.subject.has(ColumnRole::Due) {
+        let due = case.role(&row, ColumnRole::Due).as_time().expect("a retried row is due some time");
         assert!(
             (due - now - wait).abs() < TOLERANCE,
             "due in {} s, not in {} s",
@@ -148,12 +148,12 @@ async fn assert_due_in(case: &TestCase, id: &Cell, wait: Duration) {
 }
 
 pub(crate) fn no_own_maximum(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!subject.has(Role::MaxAttempts)).then_some("rows have no maximum of their own")
+    (!subject.has(ColumnRole::MaxAttempts)).then_some("rows have no maximum of their own")
 }
 
 pub(crate) async fn own_maximum(case: &TestCase) {
     let worker = case.worker("a").await;
-    let column = case.subject.column(Role::MaxAttempts).expect("checked").to_owned();
+    let column = case.subject.column(ColumnRole::MaxAttempts).expect("checked").to_owned();
     for (n, (own, attempts, claimable, last)) in [
         (0, 0, true, true),
         (0, 1, false, true),
@@ -173,7 +173,7 @@ pub(crate) async fn own_maximum(case: &TestCase) {
         let claimed = worker.claim(10).await;
         assert_eq!(claimed.len(), usize::from(claimable), "{attempts} of {own}");
         if let [claimed] = claimed.as_slice() {
-            let dead = case.decide(claimed, Got::Retryable).transition == Transition::Dead;
+            let dead = case.decide(claimed, ResultKind::Retryable).transition == Transition::Dead;
             assert_eq!(dead, last, "is {attempts} + 1 of {own} the last?");
         } else {
             assert_eq!(worker.sweep(SweepKind::Spent).await, 1, "{attempts} of {own} is spent");

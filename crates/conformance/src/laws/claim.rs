@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{ClaimOrder, Role, StateId, When};
+use postrider_contract::{ClaimOrder, ColumnRole, StateId, When};
 use postrider_seams::store::SweepKind;
-use postrider_seams::{Claimed, Value};
+use postrider_seams::{ClaimedRow, Value};
 
 use crate::cell::{Cell, Row};
 use crate::row::{self, HOUR, SECOND};
@@ -64,7 +64,7 @@ pub(crate) async fn claim_order(case: &TestCase) {
     // Keys and times are in opposite order, and two rows share each time.
     for n in 1..=10_i64 {
         let mut row = case.ready_row(usize::try_from(n).expect("small")).await;
-        for role in [Role::Due, Role::Created, Role::Updated] {
+        for role in [ColumnRole::Due, ColumnRole::Created, ColumnRole::Updated] {
             if let Some(column) = case.subject.column(role) {
                 row.insert(column.to_owned(), Cell::Time(now - HOUR - (n * 7 % 5) * 60 * SECOND));
             }
@@ -95,12 +95,12 @@ fn compare(case: &TestCase, order: &[ClaimOrder], a: &Row, b: &Row) -> std::cmp:
         Cell::Text(text) => (0, text.clone()),
         Cell::Null | Cell::Bytes(_) => (i64::MIN, String::new()),
     };
-    let by_role = |role: Role, descending: bool| {
+    let by_role = |role: ColumnRole, descending: bool| {
         let found = key(a, role).cmp(&key(b, role));
         if descending { found.reverse() } else { found }
     };
     let orders = order.iter().map(|order| by_role(order.role, order.descending));
-    orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by_role(Role::Id, false))
+    orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by_role(ColumnRole::Id, false))
 }
 
 pub(crate) async fn claim_marks_the_row(case: &TestCase) {
@@ -111,14 +111,18 @@ pub(crate) async fn claim_marks_the_row(case: &TestCase) {
     let row = case.row(&id).await;
     case.assert_state(&id, case.subject.claimed()).await;
     assert_eq!(claimed.counters.attempts, 0);
-    assert_eq!(case.role(&row, Role::Attempts), case.role(&before, Role::Attempts), "a claim counts nothing");
-    if case.subject.has(Role::Owner) {
-        assert!(!case.role(&row, Role::Owner).is_null(), "the row says who has it");
+    assert_eq!(
+        case.role(&row, ColumnRole::Attempts),
+        case.role(&before, ColumnRole::Attempts),
+        "a claim counts nothing"
+    );
+    if case.subject.has(ColumnRole::Owner) {
+        assert!(!case.role(&row, ColumnRole::Owner).is_null(), "the row says who has it");
     }
-    if let Some(time) = case.role(&row, Role::ClaimedAt).as_time() {
+    if let Some(time) = case.role(&row, ColumnRole::ClaimedAt).as_time() {
         assert!((time - now).abs() < TOLERANCE, "claimed at {time}, it is {now}");
     }
-    if let Some(until) = case.role(&row, Role::LeaseUntil).as_time() {
+    if let Some(until) = case.role(&row, ColumnRole::LeaseUntil).as_time() {
         let lease = i64::try_from(case.subject.stage().lease.duration.as_micros()).expect("short");
         assert!((until - now - lease).abs() < TOLERANCE, "the lease ends at {until}, it is {now}");
     }
@@ -136,7 +140,7 @@ pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
         }
         // Except for its state, the row could be claimed, reclaimed or swept: due, expired, out of attempts.
         let mut row = case.row_in(index + 1, state).await;
-        for role in [Role::ClaimedAt, Role::LeaseUntil, Role::Attempted] {
+        for role in [ColumnRole::ClaimedAt, ColumnRole::LeaseUntil, ColumnRole::Attempted] {
             if let Some(column) = case.subject.column(role) {
                 row.entry(column.to_owned()).or_insert(Cell::Time(case.table.now().await - HOUR));
             }
@@ -145,7 +149,7 @@ pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
         let key = row::key(case.table.columns(), &case.subject, 100 + index);
         set_unique_columns(case, &mut spent, 100 + index).await;
         spent.insert(case.subject.contract.table.id.clone(), key);
-        if let Some(attempts) = case.subject.column(Role::Attempts) {
+        if let Some(attempts) = case.subject.column(ColumnRole::Attempts) {
             spent.insert(attempts.to_owned(), Cell::Int(99));
         }
         inserted.push(case.put(row).await);
@@ -186,7 +190,7 @@ pub(crate) fn no_minimum_age(subject: &Subject, _: TestedStore) -> Option<&'stat
 pub(crate) async fn minimum_age(case: &TestCase) {
     let worker = case.worker("a").await;
     let mut row = case.ready_row(1).await;
-    let created = case.subject.column(Role::Created).expect("an age is since `created`").to_owned();
+    let created = case.subject.column(ColumnRole::Created).expect("an age is since `created`").to_owned();
     // A creation time ahead of the clock, so that the row is too young even on a slow machine.
     row.insert(created.clone(), Cell::Time(case.table.now().await + 30 * SECOND));
     let id = case.put(row).await;
@@ -204,7 +208,7 @@ pub(crate) async fn producer_row(case: &TestCase) {
     let now = case.table.now().await;
     let mut row = row::bare(case.table.columns(), &case.subject, 1, now);
     if case.subject.contract.claim.min_age > Duration::ZERO {
-        let created = case.subject.column(Role::Created).expect("an age is since `created`");
+        let created = case.subject.column(ColumnRole::Created).expect("an age is since `created`");
         row.insert(created.to_owned(), Cell::Time(now - HOUR));
     }
     let id = case.put(row).await;
@@ -263,14 +267,14 @@ pub(crate) async fn rows_about_to_be_swept(case: &TestCase) {
 }
 
 pub(crate) fn no_counts(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    subject.contract.tallies.is_empty().then_some("its composer needs no counts")
+    subject.contract.counts.is_empty().then_some("its composer needs no counts")
 }
 
 pub(crate) async fn counts_of_matching_rows(case: &TestCase) {
     let worker = case.worker("a").await;
     let subject = &case.subject;
     let (sent, now) = (subject.stage().delivered, case.table.now().await);
-    let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
+    let attempted = subject.column(ColumnRole::Attempted).expect("it says when").to_owned();
     let put = async |n: usize, state: StateId, key: &str, ago: i64| {
         let mut row = case.row_in(n, state).await;
         row.insert("subscription_id".to_owned(), Cell::Int(7));
@@ -289,7 +293,7 @@ pub(crate) async fn counts_of_matching_rows(case: &TestCase) {
     let mut unrelated = case.row_in(7, sent).await;
     unrelated.insert("subscription_id".to_owned(), Cell::Int(8));
     case.put(unrelated).await;
-    let counts = |claimed: &Claimed| {
+    let counts = |claimed: &ClaimedRow| {
         let fields = claimed.fields.as_ref().expect("small rows come whole");
         let count = |name: &str| match fields.get(name) {
             Value::Int(count) => *count,

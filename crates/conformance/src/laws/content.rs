@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{Role, StateId, Transition};
+use postrider_contract::{ColumnRole, StateId, Transition};
 use postrider_seams::Value;
-use postrider_seams::store::{Held, INLINE_LIMIT, Settlement, SweepKind};
+use postrider_seams::store::{INLINE_LIMIT, LeaseResult, Settlement, SweepKind};
 
 use crate::cell::{Cell, Row};
 use crate::expected::Expected;
@@ -17,19 +17,19 @@ use crate::test_table::{ColumnKind, TestedStore};
 fn mapped(subject: &Subject) -> BTreeSet<String> {
     let contract = &subject.contract;
     let written = [
-        Role::Status,
-        Role::Attempts,
-        Role::Due,
-        Role::ClaimedAt,
-        Role::LeaseUntil,
-        Role::Attempted,
-        Role::Owner,
-        Role::Version,
-        Role::Error,
-        Role::Receipt,
-        Role::Updated,
-        Role::Finished,
-        Role::Duration,
+        ColumnRole::Status,
+        ColumnRole::Attempts,
+        ColumnRole::Due,
+        ColumnRole::ClaimedAt,
+        ColumnRole::LeaseUntil,
+        ColumnRole::Attempted,
+        ColumnRole::Owner,
+        ColumnRole::Version,
+        ColumnRole::Error,
+        ColumnRole::Receipt,
+        ColumnRole::Updated,
+        ColumnRole::Finished,
+        ColumnRole::Duration,
     ];
     let roles = written.into_iter().filter_map(|role| contract.column(role)).map(str::to_owned);
     let states =
@@ -59,7 +59,7 @@ pub(crate) async fn unmapped_columns(case: &TestCase) {
         let lease = worker.extend(&claimed.lease).await.expect("it is held");
         assert_eq!(foreign(case.row(&id).await), before, "by the extension");
         let moved = Settlement { delay: Duration::from_mins(15), ..settlement(&lease, transition) };
-        assert_eq!(worker.settle_one(moved).await, Held::Held);
+        assert_eq!(worker.settle_one(moved).await, LeaseResult::Held);
         assert_eq!(foreign(case.row(&id).await), before, "by {transition}");
         case.finish_by_hand(&id).await;
     }
@@ -73,7 +73,7 @@ pub(crate) async fn unmapped_columns(case: &TestCase) {
     // Rows in every state, old and without attempts left: all that sweeps and operators can move.
     for index in 0..case.subject.contract.states.len() {
         let mut row = case.row_in(100 + index, StateId(index)).await;
-        row.insert(case.subject.column(Role::Attempts).expect("counted").to_owned(), Cell::Int(9));
+        row.insert(case.subject.column(ColumnRole::Attempts).expect("counted").to_owned(), Cell::Int(9));
         let id = case.put(row).await;
         case.age(&id, Duration::from_hours(48)).await;
         let before = foreign(case.row(&id).await);
@@ -118,9 +118,9 @@ pub(crate) async fn text_is_verbatim(case: &TestCase) {
         delay: Duration::from_mins(15),
         ..settlement(&claimed.lease, Transition::Retry)
     };
-    assert_eq!(worker.settle_one(failed).await, Held::Held);
+    assert_eq!(worker.settle_one(failed).await, LeaseResult::Held);
     let row = case.row(&id).await;
-    assert_eq!(case.role(&row, Role::Error).as_text(), Some(AWKWARD), "on the way back");
+    assert_eq!(case.role(&row, ColumnRole::Error).as_text(), Some(AWKWARD), "on the way back");
 }
 
 /// Returns the composer's field name for a column.
@@ -178,6 +178,6 @@ pub(crate) async fn unreadable_row(case: &TestCase) {
     let broken = claimed.iter().find(|row| case.is(&id, &row.lease.id)).expect("it is there");
     let value = broken.fields.as_ref().expect("it is small").get(&field_of(case, column)).clone();
     assert_eq!(value, Value::Bytes(vec![b'a', 0xff, 0xfe, b'z']), "as it is, for the composer to refuse");
-    assert_eq!(worker.end(broken, Transition::Rejected).await, Held::Held);
+    assert_eq!(worker.end(broken, Transition::Rejected).await, LeaseResult::Held);
     case.assert_state(&id, case.subject.stage().rejected).await;
 }

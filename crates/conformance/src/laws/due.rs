@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{DueNull, Role};
+use postrider_contract::{ColumnRole, DueNull};
 
 use crate::cell::Cell;
 use crate::row::{HOUR, SECOND};
@@ -15,13 +15,13 @@ async fn put_due_in(case: &TestCase, n: usize, wait: Duration) -> Cell {
     let now = case.table.now().await;
     let wait = i64::try_from(wait.as_micros()).expect("short");
     let mut row = case.ready_row(n).await;
-    if let Some(due) = case.subject.column(Role::Due) {
+    if let Some(due) = case.subject.column(ColumnRole::Due) {
         row.insert(due.to_owned(), Cell::Time(now + wait));
     } else {
         // Computed from the last attempt: after one failure no wait, after two failures two seconds.
         let after = case.subject.contract.due.after.expect("a due time is kept or computed");
         let after = case.subject.column(after).expect("it is computed from a column").to_owned();
-        let attempts = case.subject.column(Role::Attempts).expect("it is computed from attempts");
+        let attempts = case.subject.column(ColumnRole::Attempts).expect("it is computed from attempts");
         row.insert(attempts.to_owned(), Cell::Int(2));
         row.insert(after, Cell::Time(now + wait - 2 * SECOND));
     }
@@ -39,14 +39,14 @@ pub(crate) async fn future_rows_wait(case: &TestCase) {
 }
 
 pub(crate) fn null_is_not_now(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    let has = subject.has(Role::Due) && subject.contract.due.null == DueNull::Now;
+    let has = subject.has(ColumnRole::Due) && subject.contract.due.null == DueNull::Now;
     (!has).then_some("a due time is always there, or computed")
 }
 
 pub(crate) async fn null_due_is_now(case: &TestCase) {
     let worker = case.worker("a").await;
     let mut row = case.ready_row(1).await;
-    row.insert(case.subject.column(Role::Due).expect("checked").to_owned(), Cell::Null);
+    row.insert(case.subject.column(ColumnRole::Due).expect("checked").to_owned(), Cell::Null);
     case.put(row).await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO));
     let lag = worker.store.lag().await.expect("it answers");
@@ -68,7 +68,9 @@ pub(crate) async fn next_due_is_exact(case: &TestCase) {
                 "{due:?} is no hour"
             );
         }
-        None => assert!(!case.subject.has(Role::Due), "one is waiting, and its column says for how long"),
+        None => {
+            assert!(!case.subject.has(ColumnRole::Due), "one is waiting, and its column says for how long")
+        }
     }
     case.age(&id, Duration::from_mins(61)).await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO), "due now");
@@ -84,8 +86,8 @@ pub(crate) async fn requested_delays_are_kept(case: &TestCase) {
     let worker = case.worker("a").await;
     let subject = &case.subject;
     let wish = subject.contract.due.retry_after.as_ref().expect("checked");
-    let attempts = subject.column(Role::Attempts).expect("it counts").to_owned();
-    let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
+    let attempts = subject.column(ColumnRole::Attempts).expect("it counts").to_owned();
+    let attempted = subject.column(ColumnRole::Attempted).expect("it says when").to_owned();
     let now = case.table.now().await;
     let put = async |n: usize, error: &str| {
         let mut row = case.ready_row(n).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::{Effect, Expr, Transition};
-use postrider_seams::store::{Held, Settlement};
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use crate::cell::{Cell, Row};
 use crate::subject::Subject;
@@ -53,7 +53,7 @@ pub(crate) async fn effects_with_the_move(case: &TestCase) {
         let by_claim = inserted_rows(case, &row).await;
         assert_eq!(by_claim.len(), expected_inserts(case, Transition::Claimed), "by the claim");
         let moved = Settlement { delay: Duration::from_mins(15), ..settlement(&claimed.lease, transition) };
-        assert_eq!(worker.settle_one(moved).await, Held::Held);
+        assert_eq!(worker.settle_one(moved).await, LeaseResult::Held);
         let all = inserted_rows(case, &row).await;
         assert_eq!(all.len() - by_claim.len(), expected_inserts(case, transition), "by {transition}");
         for inserted in all.iter().filter(|inserted| !by_claim.contains(inserted)) {
@@ -66,8 +66,8 @@ pub(crate) async fn effects_with_the_move(case: &TestCase) {
 
 /// Checks the values that the specification requires in the history.
 fn assert_values(case: &TestCase, transition: Transition, after: &Row, inserted: &Row) {
-    let status = case.role(after, postrider_contract::Role::Status);
-    let attempts = case.role(after, postrider_contract::Role::Attempts);
+    let status = case.role(after, postrider_contract::ColumnRole::Status);
+    let attempts = case.role(after, postrider_contract::ColumnRole::Attempts);
     for effect in case.subject.contract.effects.iter().filter(|effect| effect.on.contains(&transition)) {
         for (column, value) in &effect.values {
             let found = inserted.get(column).unwrap_or(&Cell::Null);
@@ -111,11 +111,11 @@ pub(crate) async fn no_effect_without_the_fence(case: &TestCase) {
     let row = case.row(&id).await;
     let before = inserted_rows(case, &row).await.len();
     for transition in Transition::SETTLES {
-        assert_eq!(slow.end(&old, transition).await, Held::Lost);
+        assert_eq!(slow.end(&old, transition).await, LeaseResult::Lost);
         assert_eq!(inserted_rows(case, &row).await.len(), before, "a refused {transition} had an effect");
     }
-    assert_eq!(quick.end(&new, Transition::Delivered).await, Held::Held);
+    assert_eq!(quick.end(&new, Transition::Delivered).await, LeaseResult::Held);
     let after = inserted_rows(case, &row).await.len();
-    assert_eq!(quick.end(&new, Transition::Delivered).await, Held::Lost);
+    assert_eq!(quick.end(&new, Transition::Delivered).await, LeaseResult::Lost);
     assert_eq!(inserted_rows(case, &row).await.len(), after, "a repeated settlement had an effect");
 }

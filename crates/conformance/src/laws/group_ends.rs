@@ -1,7 +1,7 @@
 //! Laws of how runs of ordered groups end: released, deferred, cut short, reclaimed, moved by operators.
 
-use postrider_contract::{Hold, Transition};
-use postrider_seams::store::{Held, Settlement};
+use postrider_contract::{GroupMode, Transition};
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use super::group_rows::{RETRY_DELAY, modes, settle_and_hand_back};
 use crate::row::SECOND;
@@ -53,7 +53,7 @@ pub(crate) async fn released_run_comes_again(case: &TestCase) {
             assert_eq!(case.attempts(id).await, 0, "what was never tried has spent nothing");
         }
         // Half of the run is delivered, the rest is handed back.
-        assert_eq!(two.end(&run[0], Transition::Delivered).await, Held::Held);
+        assert_eq!(two.end(&run[0], Transition::Delivered).await, LeaseResult::Held);
         settle_and_hand_back(&two, &run[1..], Transition::Released).await;
         case.assert_rows(&one.claim(10).await, &all[1..]);
         for id in &ids {
@@ -88,18 +88,18 @@ pub(crate) async fn lost_head_hands_back_the_rest(case: &TestCase) {
     let rest: Vec<_> = run[1..].iter().map(|row| row.lease.clone()).collect();
     let late = Settlement {
         delay: RETRY_DELAY,
-        hands_back: rest.clone(),
+        releases: rest.clone(),
         ..settlement(&run[0].lease, Transition::Retry)
     };
-    assert_eq!(slow.settle_one(late.clone()).await, Held::Lost, "another took it back meanwhile");
+    assert_eq!(slow.settle_one(late.clone()).await, LeaseResult::Lost, "another took it back meanwhile");
     let again = successor.claim(10).await;
     case.assert_rows(&again, &ids.iter().collect::<Vec<_>>());
     // All leases of the first claim are void now: a repeated settlement changes nothing.
-    assert_eq!(slow.settle_one(late).await, Held::Lost);
+    assert_eq!(slow.settle_one(late).await, LeaseResult::Lost);
     for row in &again {
         assert_eq!(
             successor.end(row, Transition::Delivered).await,
-            Held::Held,
+            LeaseResult::Held,
             "nobody touched {:?}",
             row.lease.id
         );
@@ -118,13 +118,13 @@ pub(crate) async fn lost_rest_stays_with_its_new_owner(case: &TestCase) {
     let again = successor.claim(10).await;
     assert_eq!(again.len(), 3);
     let rest = run[1..].iter().map(|row| row.lease.clone()).collect();
-    let late = Settlement { hands_back: rest, ..settlement(&run[0].lease, Transition::Retry) };
-    assert_eq!(slow.settle_one(late).await, Held::Lost);
+    let late = Settlement { releases: rest, ..settlement(&run[0].lease, Transition::Retry) };
+    assert_eq!(slow.settle_one(late).await, LeaseResult::Lost);
     for id in &ids {
         case.assert_state(id, case.subject.claimed()).await;
     }
     for row in &again {
-        assert_eq!(successor.end(row, Transition::Delivered).await, Held::Held);
+        assert_eq!(successor.end(row, Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -139,9 +139,9 @@ pub(crate) async fn cancelled_head_releases(case: &TestCase) {
         case.assert_rows(&run, &[&ids[1], &ids[2]]);
         // A cancel of a row in flight wins over the settle that follows.
         assert_eq!(worker.store.cancel(&by_id(&ids[1])).await.expect("there is a cancelled state"), 1);
-        assert_eq!(worker.end(&run[0], Transition::Delivered).await, Held::Lost);
+        assert_eq!(worker.end(&run[0], Transition::Delivered).await, LeaseResult::Lost);
         assert!(worker.claim(10).await.is_empty(), "the last of the run is still in flight");
-        assert_eq!(worker.end(&run[1], Transition::Delivered).await, Held::Held);
+        assert_eq!(worker.end(&run[1], Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -152,11 +152,11 @@ pub(crate) async fn rejected_head(case: &TestCase) {
             let ids = case.put_group("a", 2, mode).await;
             let head = worker.claim(1).await;
             case.assert_rows(&head, &[&ids[0]]);
-            assert_eq!(worker.end(&head[0], transition).await, Held::Held);
+            assert_eq!(worker.end(&head[0], transition).await, LeaseResult::Held);
             let stage = case.subject.stage();
             let target = stage.target(transition).expect("the contract has the move");
             let next = worker.claim(10).await;
-            if mode == Hold::Block && stage.stopped().contains(&target) {
+            if mode == GroupMode::Block && stage.stopped().contains(&target) {
                 assert!(next.is_empty(), "{transition} ends where an operator must act");
             } else {
                 case.assert_rows(&next, &[&ids[1]]);

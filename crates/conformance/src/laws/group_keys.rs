@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Role, Transition};
-use postrider_seams::store::Held;
+use postrider_contract::{ColumnRole, Transition};
+use postrider_seams::store::LeaseResult;
 
 use super::group_rows::modes;
 use crate::cell::Cell;
@@ -27,7 +27,7 @@ pub(crate) async fn unusual_keys(case: &TestCase) {
     for _ in 0..groups.len() * 2 {
         let row = worker.claim_one().await;
         assert!(row.group.is_some(), "every key is one, the empty one too: {row:?}");
-        assert_eq!(worker.end(&row, Transition::Delivered).await, Held::Held);
+        assert_eq!(worker.end(&row, Transition::Delivered).await, LeaseResult::Held);
         got.push(row);
     }
     assert!(worker.claim(10).await.is_empty());
@@ -58,7 +58,7 @@ pub(crate) async fn every_group_is_delivered(case: &TestCase) {
         for row in rows {
             let group = row.group.as_ref().expect("it says its group").key.to_string();
             order.entry(group).or_default().push(row.lease.id.to_string());
-            assert_eq!(worker.end(&row, Transition::Delivered).await, Held::Held);
+            assert_eq!(worker.end(&row, Transition::Delivered).await, LeaseResult::Held);
         }
     }
     assert_eq!(order.len(), GROUPS);
@@ -79,7 +79,7 @@ pub(crate) async fn new_group_among_held_ones(case: &TestCase) {
     let worker = case.worker("one").await;
     let mode = modes(&case.subject)[0];
     let now = case.table.now().await;
-    let due = case.subject.column(Role::Due).expect("retries have a due time").to_owned();
+    let due = case.subject.column(ColumnRole::Due).expect("retries have a due time").to_owned();
     let mut rows = Vec::with_capacity(HELD);
     for n in 0..HELD {
         let mut head = case.group_row(&format!("a{n:04}"), 1, mode, now);

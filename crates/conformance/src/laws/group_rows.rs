@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Hold, OnError, Role, Transition};
-use postrider_seams::Claimed;
-use postrider_seams::store::{Held, Settlement};
+use postrider_contract::{ColumnRole, GroupMode, OnError, Transition};
+use postrider_seams::ClaimedRow;
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use crate::cell::{Cell, Row};
 use crate::row::{self, HOUR, SECOND};
@@ -14,9 +14,9 @@ use crate::test_case::{TestCase, Worker, settlement};
 pub(super) const RETRY_DELAY: Duration = Duration::from_mins(15);
 
 /// Returns the contract's modes that keep an order.
-pub(super) fn modes(subject: &Subject) -> Vec<Hold> {
+pub(super) fn modes(subject: &Subject) -> Vec<GroupMode> {
     let Some(group) = &subject.contract.group else { return Vec::new() };
-    let holds = [Hold::Next, Hold::Wait, Hold::Block].into_iter();
+    let holds = [GroupMode::Next, GroupMode::Wait, GroupMode::Block].into_iter();
     match &group.on_error {
         OnError::Always(hold) => holds.filter(|one| one == hold).collect(),
         OnError::ByColumn { values, .. } => {
@@ -26,8 +26,8 @@ pub(super) fn modes(subject: &Subject) -> Vec<Hold> {
 }
 
 /// Returns the modes in which a row that is retried holds back later rows.
-pub(super) fn holding_modes(case: &TestCase) -> Vec<Hold> {
-    modes(&case.subject).into_iter().filter(|hold| *hold != Hold::Next).collect()
+pub(super) fn holding_modes(case: &TestCase) -> Vec<GroupMode> {
+    modes(&case.subject).into_iter().filter(|hold| *hold != GroupMode::Next).collect()
 }
 
 /// Returns a row's position in that many sequence columns. The first column has pairs that only the second orders, and
@@ -44,7 +44,7 @@ fn sequence_values(seq: i64, columns: usize) -> Vec<i64> {
 
 impl TestCase {
     /// Returns a ready row at its position in a group. Keys are in the opposite order.
-    pub(super) fn group_row(&self, group: &str, seq: i64, mode: Hold, now: i64) -> Row {
+    pub(super) fn group_row(&self, group: &str, seq: i64, mode: GroupMode, now: i64) -> Row {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let n = 900_000 - NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut row = row::ready(self.table.columns(), &self.subject, n, now);
@@ -65,7 +65,7 @@ impl TestCase {
     }
 
     /// Inserts rows 1 to `count` of a group, not in their order.
-    pub(super) async fn put_group(&self, group: &str, count: i64, mode: Hold) -> Vec<Cell> {
+    pub(super) async fn put_group(&self, group: &str, count: i64, mode: GroupMode) -> Vec<Cell> {
         let now = self.table.now().await;
         let mut rows: Vec<Row> = (1..=count).map(|seq| self.group_row(group, seq, mode, now)).collect();
         let id = |row: &Row| row[&self.subject.contract.table.id].clone();
@@ -91,11 +91,11 @@ impl TestCase {
     }
 
     pub(super) async fn set_due(&self, id: &Cell, due: i64) {
-        let column = self.subject.column(Role::Due).expect("retries have a due time").to_owned();
+        let column = self.subject.column(ColumnRole::Due).expect("retries have a due time").to_owned();
         self.set(id, &column, Cell::Time(due)).await;
     }
 
-    pub(super) fn assert_rows(&self, claimed: &[Claimed], expected: &[&Cell]) {
+    pub(super) fn assert_rows(&self, claimed: &[ClaimedRow], expected: &[&Cell]) {
         let got: Vec<String> = claimed.iter().map(|row| row.lease.id.to_string()).collect();
         let same = claimed.iter().zip(expected).all(|(row, id)| self.is(id, &row.lease.id));
         assert!(same && claimed.len() == expected.len(), "claimed {got:?}, should be {expected:?}");
@@ -103,9 +103,9 @@ impl TestCase {
 }
 
 /// Settles the first row of a run and hands back the rest in the same call.
-pub(super) async fn settle_and_hand_back(worker: &Worker, run: &[Claimed], transition: Transition) {
+pub(super) async fn settle_and_hand_back(worker: &Worker, run: &[ClaimedRow], transition: Transition) {
     let own = settlement(&run[0].lease, transition);
     let rest = run[1..].iter().map(|row| row.lease.clone()).collect();
-    let held = worker.settle_one(Settlement { delay: RETRY_DELAY, hands_back: rest, ..own }).await;
-    assert_eq!(held, Held::Held);
+    let held = worker.settle_one(Settlement { delay: RETRY_DELAY, releases: rest, ..own }).await;
+    assert_eq!(held, LeaseResult::Held);
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postrider_contract::{Hold, Transition};
-use postrider_seams::Claimed;
-use postrider_seams::store::{Held, Settlement};
+use postrider_contract::{GroupMode, Transition};
+use postrider_seams::ClaimedRow;
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use super::group_rows::holding_modes;
 use crate::cell::Cell;
@@ -22,7 +22,7 @@ struct GroupRecord {
 pub(crate) async fn group_order_under_stress(case: &TestCase) {
     const GROUPS: usize = 12;
     const ROWS: i64 = 8;
-    let mode = *holding_modes(case).first().unwrap_or(&Hold::Next);
+    let mode = *holding_modes(case).first().unwrap_or(&GroupMode::Next);
     let mut expected: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for group in 0..GROUPS {
         let name = format!("g{group:02}");
@@ -59,7 +59,7 @@ fn id_text(id: &Cell) -> String {
 async fn work(
     worker: &Worker,
     n: usize,
-    mode: Hold,
+    mode: GroupMode,
     oracle: &Mutex<BTreeMap<String, GroupRecord>>,
     failed: &Mutex<BTreeSet<String>>,
 ) {
@@ -68,7 +68,7 @@ async fn work(
     while empty < 40 {
         let rows = worker.claim(20).await;
         empty = if rows.is_empty() { empty + 1 } else { 0 };
-        let mut runs: BTreeMap<String, Vec<Claimed>> = BTreeMap::new();
+        let mut runs: BTreeMap<String, Vec<ClaimedRow>> = BTreeMap::new();
         for row in rows {
             let key = row.group.as_ref().expect("it says its group").key.to_string();
             runs.entry(key).or_default().push(row);
@@ -92,22 +92,22 @@ async fn work(
 async fn deliver_run(
     worker: &Worker,
     key: &str,
-    run: &[Claimed],
-    mode: Hold,
+    run: &[ClaimedRow],
+    mode: GroupMode,
     oracle: &Mutex<BTreeMap<String, GroupRecord>>,
     failed: &Mutex<BTreeSet<String>>,
 ) {
     let mut moves = Vec::new();
     for (at, row) in run.iter().enumerate() {
         let id = row.lease.id.to_string();
-        let fails = mode != Hold::Next
+        let fails = mode != GroupMode::Next
             && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(3)
             && failed.lock().expect("no worker panicked").insert(id.clone());
         if fails {
             let rest = run[at + 1..].iter().map(|row| row.lease.clone()).collect();
             moves.push(Settlement {
                 delay: Duration::ZERO,
-                hands_back: rest,
+                releases: rest,
                 ..settlement(&row.lease, Transition::Retry)
             });
             break;
@@ -118,5 +118,5 @@ async fn deliver_run(
     // Before the last settle no other worker can hold the group; after it any worker may.
     oracle.lock().expect("no worker panicked").entry(key.to_owned()).or_default().held_by = None;
     let held = worker.settle(&moves).await;
-    assert!(held.iter().all(|held| *held == Held::Held), "nobody else had the rows");
+    assert!(held.iter().all(|held| *held == LeaseResult::Held), "nobody else had the rows");
 }

@@ -1,8 +1,8 @@
 //! Laws of ordered groups: rows of one group are delivered one at a time in order; groups do not wait for each other.
 
-use postrider_contract::{Hold, OnError, Role, Sweep, Transition, When};
-use postrider_seams::Claimed;
-use postrider_seams::store::{Held, Settlement, SweepKind};
+use postrider_contract::{ColumnRole, GroupMode, OnError, Sweep, Transition, When};
+use postrider_seams::ClaimedRow;
+use postrider_seams::store::{LeaseResult, Settlement, SweepKind};
 
 use super::group_rows::{RETRY_DELAY, holding_modes, modes, settle_and_hand_back};
 use crate::cell::Cell;
@@ -16,15 +16,15 @@ pub(crate) fn no_group(subject: &Subject, _: TestedStore) -> Option<&'static str
 }
 
 pub(crate) fn no_next(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!modes(subject).contains(&Hold::Next)).then_some("no mode `next`")
+    (!modes(subject).contains(&GroupMode::Next)).then_some("no mode `next`")
 }
 
 pub(crate) fn no_wait(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!modes(subject).contains(&Hold::Wait)).then_some("no mode `wait`")
+    (!modes(subject).contains(&GroupMode::Wait)).then_some("no mode `wait`")
 }
 
 pub(crate) fn no_block(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!modes(subject).contains(&Hold::Block)).then_some("no mode `block`")
+    (!modes(subject).contains(&GroupMode::Block)).then_some("no mode `block`")
 }
 
 pub(crate) fn no_expiry(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
@@ -40,15 +40,15 @@ pub(crate) async fn group_in_order(case: &TestCase) {
         let worker = case.worker("one").await;
         let claimed = worker.claim(100).await;
         for (key, ids) in [("a", &a), ("b", &b)] {
-            let of_group = |row: &&Claimed| ids.iter().any(|id| case.is(id, &row.lease.id));
-            let rows: Vec<Claimed> = claimed.iter().filter(of_group).cloned().collect();
+            let of_group = |row: &&ClaimedRow| ids.iter().any(|id| case.is(id, &row.lease.id));
+            let rows: Vec<ClaimedRow> = claimed.iter().filter(of_group).cloned().collect();
             case.assert_rows(&rows, &ids.iter().collect::<Vec<_>>());
             let group = rows[0].group.as_ref().expect("it says its group");
             assert!(group.key.ends_with(key), "{group:?}");
             assert_eq!(group.on_error, mode, "it says its mode");
         }
         for row in &claimed {
-            assert_eq!(worker.end(row, Transition::Delivered).await, Held::Held);
+            assert_eq!(worker.end(row, Transition::Delivered).await, LeaseResult::Held);
         }
     }
 }
@@ -99,7 +99,7 @@ pub(crate) async fn spent_head_holds(case: &TestCase) {
     let worker = case.worker("one").await;
     for mode in holding_modes(case) {
         let a = case.put_group("a", 2, mode).await;
-        let attempts = case.subject.column(Role::Attempts).expect("every contract counts").to_owned();
+        let attempts = case.subject.column(ColumnRole::Attempts).expect("every contract counts").to_owned();
         case.set(&a[0], &attempts, Cell::Int(99)).await;
         assert!(worker.claim(10).await.is_empty(), "a head without an attempt left waits for its sweep");
         let b = case.put_group("b", 3, mode).await;
@@ -136,7 +136,7 @@ pub(crate) async fn held_groups_hide_no_free_one(case: &TestCase) {
     let worker = case.worker("one").await;
     let mode = modes(&case.subject)[0];
     let now = case.table.now().await;
-    let due = case.subject.column(Role::Due).expect("retries have a due time").to_owned();
+    let due = case.subject.column(ColumnRole::Due).expect("retries have a due time").to_owned();
     let mut rows = Vec::new();
     for n in 0..300 {
         let group = format!("a{n:03}");
@@ -162,7 +162,7 @@ pub(crate) async fn held_groups_hide_no_free_one(case: &TestCase) {
 
 pub(crate) async fn dead_head_blocks(case: &TestCase) {
     let worker = case.worker("one").await;
-    let mode = Hold::Block;
+    let mode = GroupMode::Block;
     let a = case.put_group("a", 2, mode).await;
     let run = worker.claim(10).await;
     settle_and_hand_back(&worker, &run, Transition::Dead).await;
@@ -183,13 +183,13 @@ pub(crate) async fn dead_head_blocks(case: &TestCase) {
 
 pub(crate) async fn expired_head_releases(case: &TestCase) {
     let worker = case.worker("one").await;
-    let a = case.put_group("a", 2, Hold::Block).await;
+    let a = case.put_group("a", 2, GroupMode::Block).await;
     let run = worker.claim(10).await;
     settle_and_hand_back(&worker, &run, Transition::Dead).await;
     assert!(worker.claim(10).await.is_empty(), "until an operator acts");
     case.set(&a[0], "expires_at", Cell::Time(case.table.now().await - SECOND)).await;
     case.assert_rows(&worker.claim(10).await, &[&a[1]]);
-    let b = case.put_group("b", 3, Hold::Block).await;
+    let b = case.put_group("b", 3, GroupMode::Block).await;
     case.set(&b[1], "expires_at", Cell::Time(case.table.now().await - SECOND)).await;
     let run = worker.claim(10).await;
     case.assert_rows(&run, &[&b[0]]);
@@ -203,7 +203,7 @@ pub(crate) async fn expired_head_releases(case: &TestCase) {
 
 pub(crate) async fn dead_head_releases(case: &TestCase) {
     let worker = case.worker("one").await;
-    let a = case.put_group("a", 3, Hold::Wait).await;
+    let a = case.put_group("a", 3, GroupMode::Wait).await;
     let run = worker.claim(1).await;
     worker.end(&run[0], Transition::Dead).await;
     let next = worker.claim(1).await;
@@ -216,10 +216,10 @@ pub(crate) async fn dead_head_releases(case: &TestCase) {
 
 pub(crate) async fn next_goes_after_a_failure(case: &TestCase) {
     let worker = case.worker("one").await;
-    let a = case.put_group("a", 3, Hold::Next).await;
+    let a = case.put_group("a", 3, GroupMode::Next).await;
     let head = worker.claim(1).await;
     let retry = Settlement { delay: RETRY_DELAY, ..settlement(&head[0].lease, Transition::Retry) };
-    assert_eq!(worker.settle_one(retry).await, Held::Held);
+    assert_eq!(worker.settle_one(retry).await, LeaseResult::Held);
     let second = worker.claim(1).await;
     case.assert_rows(&second, &[&a[1]]);
     case.set_due(&a[0], case.table.now().await - SECOND).await;
@@ -240,14 +240,14 @@ pub(crate) async fn rows_without_a_group_are_free(case: &TestCase) {
     let mut free = case.put_ungrouped(4).await;
     let rule = case.subject.contract.group.clone().expect("a group");
     if let OnError::ByColumn { column, values } = &rule.on_error
-        && let Some((value, _)) = values.iter().find(|(_, hold)| **hold == Hold::Parallel)
+        && let Some((value, _)) = values.iter().find(|(_, hold)| **hold == GroupMode::Parallel)
     {
         let mut parallel = case.group_row("a", 3, mode, now);
         parallel.insert(column.clone(), Cell::text(value));
         free.push(case.put(parallel).await);
     }
     let (first, rest) = (worker.claim(1).await, worker.claim(10).await);
-    let claimed_rows: Vec<Claimed> = first.into_iter().chain(rest).collect();
+    let claimed_rows: Vec<ClaimedRow> = first.into_iter().chain(rest).collect();
     assert_eq!(claimed_rows.len(), free.len(), "all that are free, at once");
     assert!(free.iter().all(|id| claimed_rows.iter().any(|row| case.is(id, &row.lease.id))));
     assert!(claimed_rows.iter().all(|row| row.group.is_none()), "they keep no order");
@@ -295,7 +295,7 @@ pub(crate) fn no_young_rows(subject: &Subject, kind: TestedStore) -> Option<&'st
 
 pub(crate) async fn young_row_waits(case: &TestCase) {
     let worker = case.worker("one").await;
-    let created = case.subject.column(Role::Created).expect("the age is counted from it").to_owned();
+    let created = case.subject.column(ColumnRole::Created).expect("the age is counted from it").to_owned();
     for mode in modes(&case.subject) {
         let a = case.put_group("a", 3, mode).await;
         case.set(&a[2], &created, Cell::Time(case.table.now().await + HOUR)).await;

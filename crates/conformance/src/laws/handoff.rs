@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Hold, Role, Transition, When};
-use postrider_seams::handoff::{Offer, Taken};
+use postrider_contract::{ColumnRole, GroupMode, Transition, When};
+use postrider_seams::handoff::{PointerClaims, PublishSource};
 use postrider_seams::store::SweepKind;
 use postrider_seams::{Handoff, RowId};
 
@@ -41,13 +41,13 @@ impl Worker {
         self.store.handoff().expect("the store was opened for a lane with a queue")
     }
 
-    async fn claim_named(&self, ids: &[Cell]) -> Taken {
+    async fn claim_by_id(&self, ids: &[Cell]) -> PointerClaims {
         let rows: Vec<RowId> = ids.iter().map(row_id).collect();
-        retry_transient(|| self.handoff().claim_named(&rows)).await
+        retry_transient(|| self.handoff().claim_by_id(&rows)).await
     }
 
-    async fn offer(&self, offer: Offer) -> Vec<RowId> {
-        retry_transient(|| self.handoff().offer(offer, 100)).await
+    async fn mark_published(&self, source: PublishSource) -> Vec<RowId> {
+        retry_transient(|| self.handoff().mark_published(source, 100)).await
     }
 
     async fn recall(&self, ids: &[Cell]) -> u64 {
@@ -59,7 +59,7 @@ impl Worker {
 impl TestCase {
     fn queue_mark(&self) -> String {
         let handoff = self.subject.contract.queue_of(self.subject.stage());
-        handoff.expect("the law is about queues").mark.to_owned()
+        handoff.expect("the law is about queues").published_at.to_owned()
     }
 
     /// Inserts the n-th row in a ready state, with a mark of this age or none.
@@ -76,10 +76,11 @@ impl TestCase {
 
     /// Inserts a row of an ordered group and one of a pool, ready, without a mark.
     async fn put_unqueueable(&self) -> [Cell; 2] {
-        let mode = modes(&self.subject).pop().unwrap_or(Hold::Wait);
+        let mode = modes(&self.subject).pop().unwrap_or(GroupMode::Wait);
         let ordered = self.put(self.group_row("a", 1, mode, self.table.now().await)).await;
         let mut pooled = self.ready_row(700).await;
-        pooled.insert(self.subject.column(Role::Pool).expect("it has pools").to_owned(), Cell::text("p"));
+        pooled
+            .insert(self.subject.column(ColumnRole::Pool).expect("it has pools").to_owned(), Cell::text("p"));
         [ordered, self.put(pooled).await]
     }
 
@@ -87,12 +88,12 @@ impl TestCase {
     async fn check_retried_unqueueable(&self, worker: &Worker) {
         let mark = Cell::Time(self.table.now().await - SECOND);
         let mut row = self.row_in(800, self.subject.stage().ready[1]).await;
-        row.insert(self.subject.column(Role::Pool).expect("it has pools").to_owned(), Cell::text("p"));
+        row.insert(self.subject.column(ColumnRole::Pool).expect("it has pools").to_owned(), Cell::text("p"));
         row.insert(self.queue_mark(), mark.clone());
         let pooled = self.put(row).await;
         assert_eq!(worker.recall(std::slice::from_ref(&pooled)).await, 0);
         self.set(&pooled, &self.queue_mark(), Cell::Null).await;
-        assert!(!worker.offer(Offer::Due).await.iter().any(|row| self.is(&pooled, row)));
+        assert!(!worker.mark_published(PublishSource::Due).await.iter().any(|row| self.is(&pooled, row)));
         self.finish_by_hand(&pooled).await;
     }
 
@@ -106,7 +107,7 @@ impl TestCase {
     }
 }
 
-fn count_claimed(claimed_rows: &Taken, case: &TestCase, id: &Cell) -> usize {
+fn count_claimed(claimed_rows: &PointerClaims, case: &TestCase, id: &Cell) -> usize {
     claimed_rows.rows.iter().filter(|row| case.is(id, &row.lease.id)).count()
 }
 
@@ -117,17 +118,17 @@ pub(crate) async fn named_rows_are_claimed(case: &TestCase) {
         Cell::Int(_) => Cell::Int(987_654_321),
         _ => Cell::text("nobody knows"),
     };
-    let claimed_rows = worker.claim_named(&[ids[2].clone(), unknown, ids[0].clone()]).await;
-    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.kept), (2, 0, 0));
+    let claimed_rows = worker.claim_by_id(&[ids[2].clone(), unknown, ids[0].clone()]).await;
+    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.unqueueable), (2, 0, 0));
     for (id, claimed) in ids.iter().zip([true, false, true, false]) {
         assert_eq!(count_claimed(&claimed_rows, case, id), usize::from(claimed), "{id:?}");
         let state = if claimed { case.subject.claimed() } else { case.subject.ready() };
         case.assert_state(id, state).await;
     }
-    let again = case.worker("two").await.claim_named(&ids[..1]).await;
+    let again = case.worker("two").await.claim_by_id(&ids[..1]).await;
     assert!(again.rows.is_empty() && again.busy.is_empty(), "who comes second has nothing to do");
     for row in &claimed_rows.rows {
-        assert_eq!(worker.end(row, Transition::Delivered).await, postrider_seams::store::Held::Held);
+        assert_eq!(worker.end(row, Transition::Delivered).await, postrider_seams::store::LeaseResult::Held);
     }
     case.assert_state(&ids[0], case.subject.stage().delivered).await;
 }
@@ -140,7 +141,7 @@ pub(crate) async fn one_of_many_gets_a_named_row(case: &TestCase) {
     let mut got = vec![0; ids.len()];
     // A worker that finds the row locked by another tries again, as it would for a redelivered pointer.
     for _ in 0..200 {
-        let claims = workers.iter().zip(&left).map(|(worker, ids)| worker.claim_named(ids));
+        let claims = workers.iter().zip(&left).map(|(worker, ids)| worker.claim_by_id(ids));
         let claimed_rows = futures::future::join_all(claims).await;
         for (at, id) in ids.iter().enumerate() {
             got[at] +=
@@ -169,10 +170,10 @@ pub(crate) async fn named_claims_keep_every_condition(case: &TestCase) {
     let contract = &case.subject.contract;
     let handoff = contract.queue_of(case.subject.stage()).expect("the law is about queues");
     let mut late = case.ready_row(1).await;
-    late.insert(case.subject.column(Role::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
     let mut spent = case.ready_row(2).await;
-    spent.insert(case.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
-    let waiting = case.row_in(3, contract.sweeps[handoff.offer].from[0]).await;
+    spent.insert(case.subject.column(ColumnRole::Attempts).expect("it has one").to_owned(), Cell::Int(999));
+    let waiting = case.row_in(3, contract.sweeps[handoff.publish].from[0]).await;
     let done = case.row_in(4, case.subject.stage().delivered).await;
     let mut ids = Vec::new();
     for row in [late, spent, waiting, done] {
@@ -184,8 +185,8 @@ pub(crate) async fn named_claims_keep_every_condition(case: &TestCase) {
         ids.push(case.put(barred).await);
     }
     let before: Vec<Row> = case.rows().await;
-    let claimed_rows = worker.claim_named(&ids).await;
-    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.kept), (0, 0, 0));
+    let claimed_rows = worker.claim_by_id(&ids).await;
+    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.unqueueable), (0, 0, 0));
     assert_eq!(case.rows().await, before, "nothing was written");
 }
 
@@ -194,16 +195,16 @@ pub(crate) async fn no_queue_carries_order_or_pools(case: &TestCase) {
     let plain = case.put(case.ready_row(1).await).await;
     let worker = case.worker("one").await;
     let before: Vec<Row> = case.rows().await;
-    let claimed_rows = worker.claim_named(&unqueueable).await;
-    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.kept), (0, 0, 2));
+    let claimed_rows = worker.claim_by_id(&unqueueable).await;
+    assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.unqueueable), (0, 0, 2));
     assert!(
-        worker.offer(Offer::Due).await.iter().all(|row| case.is(&plain, row)),
+        worker.mark_published(PublishSource::Due).await.iter().all(|row| case.is(&plain, row)),
         "they need no publication"
     );
     assert_eq!(worker.recall(&unqueueable).await, 0, "nor do they wait for the queue");
     case.set(&plain, &case.queue_mark(), Cell::Null).await;
     assert_eq!(case.rows().await.len(), before.len());
-    let claimed = retry_transient(|| worker.handoff().claim_kept(10)).await;
+    let claimed = retry_transient(|| worker.handoff().claim_unqueueable(10)).await;
     assert_eq!(claimed.len(), 2, "the table gives out both");
     assert!(unqueueable.iter().all(|id| claimed.iter().any(|row| case.is(id, &row.lease.id))));
     case.assert_state(&plain, case.subject.ready()).await;
@@ -220,11 +221,11 @@ pub(crate) async fn due_rows_are_offered_once(case: &TestCase) {
     let lost = case.put_marked(3, 0, Some(age + 60 * SECOND)).await;
     let mut late = case.ready_row(4).await;
     let now = case.table.now().await;
-    late.insert(case.subject.column(Role::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
     late.insert(case.queue_mark(), Cell::Null);
     let late = case.put(late).await;
     let mut spent = case.ready_row(8).await;
-    spent.insert(case.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
+    spent.insert(case.subject.column(ColumnRole::Attempts).expect("it has one").to_owned(), Cell::Int(999));
     spent.insert(case.queue_mark(), Cell::Null);
     case.put(spent).await;
     for (place, sweep) in case.blocking_sweeps().into_iter().enumerate() {
@@ -246,21 +247,21 @@ pub(crate) async fn due_rows_are_offered_once(case: &TestCase) {
         retried = [case.put_marked(6, 1, None).await, case.put_marked(7, 1, Some(age + 60 * SECOND)).await];
         expected.extend(&retried);
     }
-    let offered = worker.offer(Offer::Due).await;
-    assert_eq!(offered.len(), expected.len(), "{offered:?}");
+    let published = worker.mark_published(PublishSource::Due).await;
+    assert_eq!(published.len(), expected.len(), "{published:?}");
     for id in expected {
-        assert!(offered.iter().any(|row| case.is(id, row)), "{id:?} is due, and nobody has it");
+        assert!(published.iter().any(|row| case.is(id, row)), "{id:?} is due, and nobody has it");
         assert!(case.marked(id).await.is_some_and(|mark| mark >= now - 5 * SECOND), "it is marked");
     }
-    assert!(worker.offer(Offer::Due).await.is_empty(), "once");
+    assert!(worker.mark_published(PublishSource::Due).await.is_empty(), "once");
     case.assert_state(&on_queue, case.subject.ready()).await;
     assert_eq!(case.marked(&late).await, None, "its time has not come");
     let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the law is about queues");
     assert_eq!(worker.sweep(SweepKind::Contract(handoff.stale)).await, 1, "what the queue lost is swept");
     let waiting = case.subject.contract.sweeps[handoff.stale].to;
     case.assert_state(&lost, waiting).await;
-    let offered = worker.offer(Offer::Waiting).await;
-    assert!(offered.len() == 1 && case.is(&lost, &offered[0]), "and offered again");
+    let published = worker.mark_published(PublishSource::Waiting).await;
+    assert!(published.len() == 1 && case.is(&lost, &published[0]), "and offered again");
     case.assert_state(&lost, case.subject.ready()).await;
     assert!(case.marked(&lost).await.is_some_and(|mark| mark >= now - 5 * SECOND), "with a new mark");
 }
@@ -270,7 +271,7 @@ pub(crate) async fn only_lost_rows_are_stale(case: &TestCase) {
     let unqueueable = case.put_unqueueable().await;
     let mut late = case.ready_row(1).await;
     let now = case.table.now().await;
-    late.insert(case.subject.column(Role::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
     let late = case.put(late).await;
     for id in unqueueable.iter().chain([&late]) {
         case.set(id, &case.queue_mark(), Cell::Time(now - case.stale_age() - HOUR)).await;
@@ -303,7 +304,7 @@ pub(crate) async fn refused_rows_are_recalled(case: &TestCase) {
         assert_eq!(case.marked(&ids[3]).await, None, "it is offered again");
         case.assert_state(&ids[3], case.subject.stage().ready[1]).await;
     }
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, postrider_seams::store::Held::Held);
+    assert_eq!(worker.end(&claimed, Transition::Delivered).await, postrider_seams::store::LeaseResult::Held);
 }
 
 pub(crate) async fn rows_that_come_back_are_offered_again(case: &TestCase) {
@@ -312,23 +313,23 @@ pub(crate) async fn rows_that_come_back_are_offered_again(case: &TestCase) {
         [Transition::Retry, Transition::Deferred, Transition::Released].into_iter().enumerate()
     {
         let id = case.put_marked(n + 1, 0, Some(SECOND)).await;
-        let claimed_rows = worker.claim_named(std::slice::from_ref(&id)).await;
+        let claimed_rows = worker.claim_by_id(std::slice::from_ref(&id)).await;
         worker.end(&claimed_rows.rows[0], transition).await;
-        let offered = worker.offer(Offer::Due).await;
-        assert!(offered.iter().any(|row| case.is(&id, row)), "{transition}: it has fallen due");
+        let published = worker.mark_published(PublishSource::Due).await;
+        assert!(published.iter().any(|row| case.is(&id, row)), "{transition}: it has fallen due");
         case.finish_by_hand(&id).await;
     }
     let id = case.put_marked(10, 0, Some(SECOND)).await;
-    worker.claim_named(std::slice::from_ref(&id)).await;
+    worker.claim_by_id(std::slice::from_ref(&id)).await;
     case.age(&id, case.subject.stage().lease.duration + Duration::from_mins(1)).await;
     worker.reclaim().await;
-    let offered = worker.offer(Offer::Due).await;
-    assert!(offered.iter().any(|row| case.is(&id, row)), "its worker was gone");
+    let published = worker.mark_published(PublishSource::Due).await;
+    assert!(published.iter().any(|row| case.is(&id, row)), "its worker was gone");
     case.finish_by_hand(&id).await;
     let id = case.put_marked(11, 0, Some(SECOND)).await;
-    let claimed_rows = worker.claim_named(std::slice::from_ref(&id)).await;
+    let claimed_rows = worker.claim_by_id(std::slice::from_ref(&id)).await;
     worker.end(&claimed_rows.rows[0], Transition::Dead).await;
     assert_eq!(worker.requeue(&id).await, 1);
-    let offered = worker.offer(Offer::Due).await;
-    assert!(offered.iter().any(|row| case.is(&id, row)), "an operator wants it tried again");
+    let published = worker.mark_published(PublishSource::Due).await;
+    assert!(published.iter().any(|row| case.is(&id, row)), "an operator wants it tried again");
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Role, StateId, Transition};
+use postrider_contract::{ColumnRole, StateId, Transition};
 use postrider_seams::inspect::{Query, Which};
-use postrider_seams::store::Held;
+use postrider_seams::store::LeaseResult;
 
 use crate::cell::Cell;
 use crate::expected::Expected;
@@ -27,7 +27,7 @@ pub(crate) async fn requeue(case: &TestCase) {
     let moves = own_requeues(&case.subject);
     for (n, (from, to)) in moves.iter().enumerate() {
         let mut row = case.row_in(n + 1, *from).await;
-        let spent = [(Role::Attempts, Cell::Int(9)), (Role::Error, Cell::text("{}"))];
+        let spent = [(ColumnRole::Attempts, Cell::Int(9)), (ColumnRole::Error, Cell::text("{}"))];
         for (role, cell) in spent {
             if let Some(column) = case.subject.column(role) {
                 row.insert(column.to_owned(), cell);
@@ -39,9 +39,9 @@ pub(crate) async fn requeue(case: &TestCase) {
         let after = case.row(&id).await;
         assert_eq!(case.attempts(&id).await, 0, "a fresh budget");
         if Expected::writes_error(&case.subject) {
-            assert!(case.role(&after, Role::Error).is_null(), "the error is cleared");
+            assert!(case.role(&after, ColumnRole::Error).is_null(), "the error is cleared");
         }
-        for role in [Role::Owner, Role::LeaseUntil, Role::Finished] {
+        for role in [ColumnRole::Owner, ColumnRole::LeaseUntil, ColumnRole::Finished] {
             assert!(case.role(&after, role).is_null(), "{role} is cleared");
         }
         assert_eq!(worker.requeue(&id).await, 0, "a second requeue moves nothing");
@@ -49,7 +49,7 @@ pub(crate) async fn requeue(case: &TestCase) {
         let claimed = worker.claim_one().await;
         assert!(case.is(&id, &claimed.lease.id), "it is claimable at once");
         assert_eq!(worker.requeue(&id).await, 0, "a claimed row is its worker's");
-        assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Held);
+        assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Held);
     }
     all_of_a_state(case, moves[0].0, moves[0].1).await;
     others_stay(case).await;
@@ -104,7 +104,7 @@ pub(crate) async fn cancel(case: &TestCase) {
     }
     let (id, claimed) = case.claimed_by(&worker, 50).await;
     assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 1, "in flight");
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Lost, "the cancel wins");
+    assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Lost, "the cancel wins");
     case.assert_state(&id, moves[0].1).await;
     let finished = case.put(case.row_in(51, case.subject.stage().delivered).await).await;
     assert_eq!(worker.store.cancel(&by_id(&finished)).await.expect("it answers"), 0, "too late");

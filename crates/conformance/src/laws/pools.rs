@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Hold, Role, StateId, Transition};
-use postrider_seams::Claimed;
+use postrider_contract::{ColumnRole, GroupMode, StateId, Transition};
+use postrider_seams::ClaimedRow;
 
 use crate::cell::{Cell, Row};
 use crate::row;
@@ -41,7 +41,7 @@ impl TestCase {
     }
 
     fn pooled(&self, mut row: Row, pool: Option<&str>, client: &str) -> Row {
-        let column = self.subject.column(Role::Pool).expect("the law is about pools").to_owned();
+        let column = self.subject.column(ColumnRole::Pool).expect("the law is about pools").to_owned();
         row.insert(column, pool.map_or(Cell::Null, Cell::text));
         if let Some(fair) = &self.subject.contract.claim.fair {
             row.insert(fair.name.clone(), Cell::text(client));
@@ -53,19 +53,19 @@ impl TestCase {
     async fn count_pooled(&self, pool: &str, state: StateId) -> usize {
         let rows = self.rows().await;
         let counts = |row: &&Row| {
-            self.role(row, Role::Pool).as_text() == Some(pool)
+            self.role(row, ColumnRole::Pool).as_text() == Some(pool)
                 && row::state_of(&self.subject, row) == Some(state)
         };
         rows.iter().filter(counts).count()
     }
 }
 
-fn of_pool(claimed: &[Claimed], pool: &str) -> usize {
+fn of_pool(claimed: &[ClaimedRow], pool: &str) -> usize {
     claimed.iter().filter(|row| row.pool.as_deref() == Some(pool)).count()
 }
 
 /// Claims until there are rows: a store's pool cache may be slightly out of date.
-async fn claim_soon(worker: &Worker, limit: u32) -> Vec<Claimed> {
+async fn claim_soon(worker: &Worker, limit: u32) -> Vec<ClaimedRow> {
     for _ in 0..500 {
         let claimed = worker.claim(limit).await;
         if !claimed.is_empty() {
@@ -77,7 +77,7 @@ async fn claim_soon(worker: &Worker, limit: u32) -> Vec<Claimed> {
 }
 
 /// Claims until there is a row of this pool.
-async fn claim_soon_of(worker: &Worker, pool: &str) -> Vec<Claimed> {
+async fn claim_soon_of(worker: &Worker, pool: &str) -> Vec<ClaimedRow> {
     let mut claimed = Vec::new();
     while of_pool(&claimed, pool) == 0 {
         claimed = claim_soon(worker, 20).await;
@@ -222,7 +222,7 @@ pub(crate) async fn clients_are_served_round_robin(case: &TestCase) {
 }
 
 pub(crate) async fn ordered_rows_need_permits(case: &TestCase) {
-    let mode = modes(&case.subject).pop().unwrap_or(Hold::Wait);
+    let mode = modes(&case.subject).pop().unwrap_or(GroupMode::Wait);
     case.table.set_pool("narrow", concurrency_limit(3)).await;
     case.table.set_pool("still", TestPoolLimits { paused: true, ..TestPoolLimits::default() }).await;
     let now = case.table.now().await;
@@ -239,8 +239,8 @@ pub(crate) async fn ordered_rows_need_permits(case: &TestCase) {
     case.table.insert(&case.subject.contract.table.name, &rows).await;
     let worker = case.worker("one").await;
     let claimed = worker.claim(40).await;
-    let of = |claimed: &[Claimed], rows: &[Row]| -> Vec<usize> {
-        let place = |row: &Claimed| rows.iter().position(|one| case.is(&id(one), &row.lease.id));
+    let of = |claimed: &[ClaimedRow], rows: &[Row]| -> Vec<usize> {
+        let place = |row: &ClaimedRow| rows.iter().position(|one| case.is(&id(one), &row.lease.id));
         claimed.iter().filter_map(place).collect()
     };
     assert_eq!(of(&claimed, &a), [0, 1, 2], "its first three, in order");

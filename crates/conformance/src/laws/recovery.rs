@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use postrider_contract::{LEASE_EXPIRED, LEAST_CRASHES, Role, Transition};
-use postrider_seams::store::{Held, Reclaimed};
+use postrider_contract::{ColumnRole, LEASE_EXPIRED, LEAST_CRASHES, Transition};
+use postrider_seams::store::{LeaseResult, Reclaimed};
 
 use crate::cell::Cell;
 use crate::expected::Expected;
@@ -36,7 +36,7 @@ pub(crate) async fn crash_is_recovered(case: &TestCase) {
     assert_eq!(again.lease.id, first.lease.id, "it is delivered again");
     assert_eq!(i64::from(again.counters.attempts), case.attempts(&id).await);
     assert_eq!(again.crashes, 1);
-    assert_eq!(next.end(&again, Transition::Delivered).await, Held::Held);
+    assert_eq!(next.end(&again, Transition::Delivered).await, LeaseResult::Held);
 }
 
 pub(crate) async fn held_rows_come_back_free(case: &TestCase) {
@@ -47,15 +47,23 @@ pub(crate) async fn held_rows_come_back_free(case: &TestCase) {
     assert_eq!(claimed.len(), 2);
     // The worker had begun the other row, and has settled it since.
     let other = claimed.iter().find(|row| case.is(&ids[1], &row.lease.id)).expect("both");
-    assert_eq!(gone.begin(&other.lease).await, Held::Held);
-    assert_eq!(gone.end(other, Transition::Released).await, Held::Held);
+    assert_eq!(gone.begin(&other.lease).await, LeaseResult::Held);
+    assert_eq!(gone.end(other, Transition::Released).await, LeaseResult::Held);
     case.expire(&ids[0]).await;
     assert_eq!(next.reclaim().await, reclaimed(0, 0, 1));
     case.assert_state(&ids[0], case.subject.untried()).await;
     assert_eq!(case.attempts(&ids[0]).await, 0, "nothing was tried, so it costs nothing");
     let after = case.row(&ids[0]).await;
-    assert_eq!(case.role(&after, Role::Error), case.role(&before[0], Role::Error), "no error is claimed");
-    assert_eq!(case.role(&after, Role::Due), case.role(&before[0], Role::Due), "it is due as before");
+    assert_eq!(
+        case.role(&after, ColumnRole::Error),
+        case.role(&before[0], ColumnRole::Error),
+        "no error is claimed"
+    );
+    assert_eq!(
+        case.role(&after, ColumnRole::Due),
+        case.role(&before[0], ColumnRole::Due),
+        "it is due as before"
+    );
     let again = next.claim(10).await;
     assert_eq!(again.len(), 2, "both are due at once");
     assert!(again.iter().all(|row| row.crashes == 0), "and no crash is counted");
@@ -64,25 +72,25 @@ pub(crate) async fn held_rows_come_back_free(case: &TestCase) {
 pub(crate) async fn begin_checks_the_lease(case: &TestCase) {
     let (slow, quick) = (case.worker("slow").await, case.worker("quick").await);
     let (id, old) = case.claimed_by(&slow, 1).await;
-    assert_eq!(slow.begin(&old.lease).await, Held::Held);
+    assert_eq!(slow.begin(&old.lease).await, LeaseResult::Held);
     let before = case.row(&id).await;
-    assert_eq!(slow.begin(&old.lease).await, Held::Held, "as often as it likes");
+    assert_eq!(slow.begin(&old.lease).await, LeaseResult::Held, "as often as it likes");
     assert_eq!(case.row(&id).await, before, "a mark does not touch the row");
     case.expire(&id).await;
-    assert_eq!(slow.begin(&old.lease).await, Held::Lost, "its time is over, taken back or not");
+    assert_eq!(slow.begin(&old.lease).await, LeaseResult::Lost, "its time is over, taken back or not");
     assert_eq!(quick.reclaim().await, reclaimed(0, 0, 1), "its send was cancelled: no crash is charged");
     assert_eq!(case.attempts(&id).await, 0);
-    assert_eq!(slow.begin(&old.lease).await, Held::Lost);
+    assert_eq!(slow.begin(&old.lease).await, LeaseResult::Lost);
     let new = quick.claim_one().await;
     assert_eq!(new.crashes, 0);
-    assert_eq!(slow.begin(&old.lease).await, Held::Lost, "another worker has it");
-    assert_eq!(quick.begin(&new.lease).await, Held::Held);
+    assert_eq!(slow.begin(&old.lease).await, LeaseResult::Lost, "another worker has it");
+    assert_eq!(quick.begin(&new.lease).await, LeaseResult::Held);
 }
 
 pub(crate) async fn begun_marks_survive_extension(case: &TestCase) {
     let (gone, next) = (case.worker("gone").await, case.worker("next").await);
     let (id, mut claimed) = case.claimed_by(&gone, 1).await;
-    assert_eq!(gone.begin(&claimed.lease).await, Held::Held);
+    assert_eq!(gone.begin(&claimed.lease).await, LeaseResult::Held);
     claimed.lease = gone.extend(&claimed.lease).await.expect("it is held");
     case.crash(&gone, &id, &claimed).await;
     assert_eq!(next.reclaim().await, reclaimed(1, 0, 0), "it was begun");
@@ -98,14 +106,14 @@ pub(crate) async fn completed_tries_clear_crashes(case: &TestCase) {
         assert_eq!(worker.reclaim().await, reclaimed(1, 0, 0));
     }
     // Keep the attempt counter low: attempts must not end the row here.
-    let attempts = case.subject.column(Role::Attempts).expect("every contract counts").to_owned();
+    let attempts = case.subject.column(ColumnRole::Attempts).expect("every contract counts").to_owned();
     case.set(&id, &attempts, Cell::Int(0)).await;
     let free = worker.claim_one().await;
     assert_eq!(free.crashes, 2);
-    assert_eq!(worker.end(&free, Transition::Released).await, Held::Held);
+    assert_eq!(worker.end(&free, Transition::Released).await, LeaseResult::Held);
     let tried = worker.claim_one().await;
     assert_eq!(tried.crashes, 2, "handed back untried: nothing has changed");
-    assert_eq!(worker.end(&tried, Transition::Retry).await, Held::Held);
+    assert_eq!(worker.end(&tried, Transition::Retry).await, LeaseResult::Held);
     case.age(&id, Duration::from_hours(2)).await;
     assert_eq!(worker.claim_one().await.crashes, 0, "a try that was completed clears them");
 }
@@ -121,9 +129,9 @@ pub(crate) async fn live_lease_is_left_alone(case: &TestCase) {
         assert!(other.claim(10).await.is_empty());
         assert_eq!(case.row(&id).await, before);
     }
-    if case.subject.has(Role::LeaseUntil) {
+    if case.subject.has(ColumnRole::LeaseUntil) {
         // The fence is unchanged, so the holder can still settle.
-        assert_eq!(holder.end(&claimed, Transition::Delivered).await, Held::Held);
+        assert_eq!(holder.end(&claimed, Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -156,7 +164,7 @@ pub(crate) async fn poison_guard(case: &TestCase) {
 pub(crate) async fn crashes_never_spend_the_last_attempt(case: &TestCase) {
     let expected = Expected::of(&case.subject);
     let worker = case.worker("a").await;
-    let attempts = case.subject.column(Role::Attempts).expect("every contract counts").to_owned();
+    let attempts = case.subject.column(ColumnRole::Attempts).expect("every contract counts").to_owned();
     let left = i64::from(expected.tries) - 1;
     for n in 1..=3 {
         let mut row = case.ready_row(n).await;
@@ -177,14 +185,14 @@ pub(crate) async fn crashes_never_spend_the_last_attempt(case: &TestCase) {
 }
 
 pub(crate) fn no_foreign_claims(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!subject.has(Role::LeaseUntil)).then_some("its lease is the claim time that every worker writes")
+    (!subject.has(ColumnRole::LeaseUntil)).then_some("its lease is the claim time that every worker writes")
 }
 
 pub(crate) async fn foreign_claims_expire(case: &TestCase) {
     let worker = case.worker("a").await;
     let id = case.put(case.row_in(1, case.subject.claimed()).await).await;
     let now = case.table.now().await;
-    let claimed_at = case.subject.column(Role::ClaimedAt).expect("it says when").to_owned();
+    let claimed_at = case.subject.column(ColumnRole::ClaimedAt).expect("it says when").to_owned();
     // Our lease would have expired; the other program's is counted from the claim, and is longer.
     case.set(&id, &claimed_at, Cell::Time(now - 4 * 60 * SECOND)).await;
     assert_eq!(worker.reclaim().await, Reclaimed::default(), "after four minutes");
@@ -202,10 +210,10 @@ pub(crate) fn no_claims_without_a_time(subject: &Subject, _: TestedStore) -> Opt
 pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
     let (worker, other) = (case.worker("a").await, case.worker("b").await);
     let stage = case.subject.stage();
-    let claimed_at = case.subject.column(Role::ClaimedAt).expect("it says when").to_owned();
+    let claimed_at = case.subject.column(ColumnRole::ClaimedAt).expect("it says when").to_owned();
     let mut row = case.row_in(1, case.subject.claimed()).await;
     row.insert(claimed_at.clone(), Cell::Null);
-    if let Some(created) = case.subject.column(Role::Created) {
+    if let Some(created) = case.subject.column(ColumnRole::Created) {
         // The row is old but its claim may be recent: only the age of the claim counts.
         row.insert(created.to_owned(), Cell::Time(case.table.now().await - 24 * 3600 * SECOND));
     }
@@ -226,7 +234,8 @@ pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
     );
     assert_eq!(other.reclaim().await, Reclaimed::default());
     assert_eq!(case.row(&id).await, stamped, "only the first look counts");
-    let lease = if case.subject.has(Role::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
+    let lease =
+        if case.subject.has(ColumnRole::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
     let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
     case.set(&id, &claimed_at, Cell::Time(case.table.now().await - back)).await;
     assert_eq!(worker.reclaim().await, reclaimed(0, 0, 1), "a lease later it is taken back");
@@ -238,20 +247,20 @@ pub(crate) async fn extension_keeps_the_lease(case: &TestCase) {
     let (id, claimed) = case.claimed_by(&holder, 1).await;
     let lease = case.subject.stage().lease.duration;
     let first = holder.extend(&claimed.lease).await.expect("it is held");
-    if case.subject.has(Role::LeaseUntil) {
+    if case.subject.has(ColumnRole::LeaseUntil) {
         case.age_lease(&id, lease * 3 / 4).await;
     }
     let second = holder.extend(&first).await.expect("it is still held");
     case.assert_state(&id, case.subject.claimed()).await;
     let (row, now) = (case.row(&id).await, case.table.now().await);
     let micros = i64::try_from(lease.as_micros()).expect("short");
-    let end = case.role(&row, Role::LeaseUntil).as_time();
-    let end = end.or_else(|| Some(case.role(&row, Role::ClaimedAt).as_time()? + micros));
+    let end = case.role(&row, ColumnRole::LeaseUntil).as_time();
+    let end = end.or_else(|| Some(case.role(&row, ColumnRole::ClaimedAt).as_time()? + micros));
     let left = end.expect("a lease ends") - now;
     assert!((left - micros).abs() < 5 * SECOND, "a whole lease is left again, not {} s", left / SECOND);
     assert_eq!(other.reclaim().await, Reclaimed::default());
     assert_eq!(case.attempts(&id).await, 0, "keeping costs nothing");
-    assert_eq!(holder.end_lease(&second, Transition::Delivered).await, Held::Held);
+    assert_eq!(holder.end_lease(&second, Transition::Delivered).await, LeaseResult::Held);
     case.assert_state(&id, case.subject.stage().delivered).await;
 }
 
@@ -262,13 +271,13 @@ pub(crate) fn no_takeovers(subject: &Subject, _: TestedStore) -> Option<&'static
 /// Returns the JSON of the error column.
 async fn error_of(case: &TestCase, id: &Cell) -> serde_json::Value {
     let row = case.row(id).await;
-    let error = case.role(&row, Role::Error).as_text().expect("there is an error");
+    let error = case.role(&row, ColumnRole::Error).as_text().expect("there is an error");
     serde_json::from_str(error).unwrap_or_else(|problem| panic!("{error}: {problem}"))
 }
 
 pub(crate) async fn takeovers_are_counted(case: &TestCase) {
     let worker = case.worker("a").await;
-    let error = case.subject.column(Role::Error).expect("checked").to_owned();
+    let error = case.subject.column(ColumnRole::Error).expect("checked").to_owned();
     let texts = [
         Cell::Null,
         Cell::text(r#"{"code":"network_error","message":"{\"takeovers\":9}"}"#),
@@ -314,7 +323,7 @@ pub(crate) async fn deferral_is_no_takeover(case: &TestCase) {
         let claimed = worker.claim_one().await;
         let mut deferral = crate::test_case::settlement(&claimed.lease, Transition::Deferred);
         deferral.delay = Duration::from_mins(10);
-        assert_eq!(worker.settle_one(deferral).await, Held::Held);
+        assert_eq!(worker.settle_one(deferral).await, LeaseResult::Held);
         case.age_lease(&id, Duration::from_mins(9)).await;
         assert_eq!(worker.reclaim().await, Reclaimed::default(), "not yet");
         case.age_lease(&id, Duration::from_secs(61)).await;

@@ -1,22 +1,22 @@
 //! Laws of claims whose answer was lost.
 
-use postrider_contract::{Role, Transition};
-use postrider_seams::store::Held;
-use postrider_seams::{Claimed, Lease, RowId};
+use postrider_contract::{ColumnRole, Transition};
+use postrider_seams::store::LeaseResult;
+use postrider_seams::{ClaimedRow, Lease, RowId};
 
 use crate::subject::Subject;
 use crate::test_case::{TestCase, Worker, retry_transient};
 use crate::test_table::TestedStore;
 
 pub(crate) fn no_owner(subject: &Subject, _: TestedStore) -> Option<&'static str> {
-    (!subject.has(Role::Owner)).then_some("the table does not record which worker claimed a row")
+    (!subject.has(ColumnRole::Owner)).then_some("the table does not record which worker claimed a row")
 }
 
 async fn release_lost_claims(worker: &Worker, held: &[Lease]) -> u64 {
     retry_transient(|| worker.store.release_lost_claims(held)).await
 }
 
-fn leases(rows: &[Claimed]) -> Vec<Lease> {
+fn leases(rows: &[ClaimedRow]) -> Vec<Lease> {
     rows.iter().map(|row| row.lease.clone()).collect()
 }
 
@@ -39,24 +39,30 @@ pub(crate) async fn lost_claims_are_released(case: &TestCase) {
         let after = case.row(id).await;
         if lost.iter().any(|row| case.is(id, &row.lease.id)) {
             case.assert_state(id, case.subject.untried()).await;
-            for role in [Role::Attempts, Role::Error, Role::Due, Role::Attempted, Role::Finished] {
+            for role in [
+                ColumnRole::Attempts,
+                ColumnRole::Error,
+                ColumnRole::Due,
+                ColumnRole::Attempted,
+                ColumnRole::Finished,
+            ] {
                 assert_eq!(
                     case.role(&after, role),
                     case.role(before, role),
                     "a lost claim changes no {role}"
                 );
             }
-            assert!(case.role(&after, Role::Owner).is_null(), "nobody has it");
+            assert!(case.role(&after, ColumnRole::Owner).is_null(), "nobody has it");
         } else {
             assert!(claimed.contains(&after), "rows that somebody holds are as they were");
         }
     }
     assert_eq!(release_lost_claims(&worker, &leases(&held)).await, 0, "a second one finds nothing");
     for row in &held {
-        assert_eq!(worker.end(row, Transition::Delivered).await, Held::Held, "their leases hold");
+        assert_eq!(worker.end(row, Transition::Delivered).await, LeaseResult::Held, "their leases hold");
     }
     for row in &others {
-        assert_eq!(other.end(row, Transition::Delivered).await, Held::Held, "their leases hold");
+        assert_eq!(other.end(row, Transition::Delivered).await, LeaseResult::Held, "their leases hold");
     }
     assert_eq!(again(&worker, &lost).await, 2, "they can be claimed at once");
     assert_eq!(release_lost_claims(&worker, &[]).await, 2, "and lost once more");
@@ -64,8 +70,8 @@ pub(crate) async fn lost_claims_are_released(case: &TestCase) {
 }
 
 /// Claims these rows again: by key if the lane has a queue.
-async fn again(worker: &Worker, lost: &[Claimed]) -> usize {
+async fn again(worker: &Worker, lost: &[ClaimedRow]) -> usize {
     let Some(handoff) = worker.store.handoff() else { return worker.claim(10).await.len() };
     let ids: Vec<RowId> = lost.iter().map(|row| row.lease.id.clone()).collect();
-    retry_transient(|| handoff.claim_named(&ids)).await.rows.len()
+    retry_transient(|| handoff.claim_by_id(&ids)).await.rows.len()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use postrider_contract::{Contract, Hold, OnError, Transition};
+use postrider_contract::{Contract, GroupMode, OnError, Transition};
 use postrider_seams::Value;
 use postrider_store_memory::Row;
 
@@ -15,7 +15,7 @@ const GROUPS: i64 = 6;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupPlace {
     pub group: String,
-    pub hold: Hold,
+    pub hold: GroupMode,
 }
 
 /// Places by row number, which is also the order. Empty if the contract has no group order.
@@ -28,8 +28,10 @@ impl GroupOrder {
         let Some(group) = contract.group.as_ref().filter(|group| group.keeps_order()) else {
             return Self::default();
         };
-        let holds: Vec<Hold> =
-            [Hold::Next, Hold::Wait, Hold::Block].into_iter().filter(|hold| group.allows(*hold)).collect();
+        let holds: Vec<GroupMode> = [GroupMode::Next, GroupMode::Wait, GroupMode::Block]
+            .into_iter()
+            .filter(|hold| group.allows(*hold))
+            .collect();
         let place = |n: i64| {
             let number = n % GROUPS;
             let hold = holds[usize::try_from(number).expect("not negative") % holds.len()];
@@ -70,7 +72,8 @@ impl GroupOrder {
     /// Whether the row waits for an operator, behind one of these dead rows.
     pub fn is_blocked(&self, row: &str, dead: &BTreeSet<String>) -> bool {
         let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { return false };
-        place.hold == Hold::Block && self.before(n, place).any(|earlier| dead.contains(&earlier.to_string()))
+        place.hold == GroupMode::Block
+            && self.before(n, place).any(|earlier| dead.contains(&earlier.to_string()))
     }
 
     /// Checks that the target first received each group in order: before a row, all earlier ones were accepted or
@@ -82,7 +85,8 @@ impl GroupOrder {
                 Event::Accepted { row } => {
                     let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { continue };
                     let skipped = self.before(n, place).find(|earlier| !passed.contains(earlier));
-                    if let (Some(earlier), false) = (skipped, passed.contains(&n) || place.hold == Hold::Next)
+                    if let (Some(earlier), false) =
+                        (skipped, passed.contains(&n) || place.hold == GroupMode::Next)
                     {
                         return Err(format!("row {row} overtook row {earlier} of its group {}", place.group));
                     }
@@ -92,7 +96,7 @@ impl GroupOrder {
                 | Event::Moved { row, died: true, .. }
                 | Event::Moved { row, transition: Transition::Dead, .. } => {
                     let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { continue };
-                    if place.hold != Hold::Block {
+                    if place.hold != GroupMode::Block {
                         passed.insert(n);
                     }
                 }
@@ -112,7 +116,7 @@ impl GroupOrder {
 mod tests {
     use super::*;
 
-    fn order(hold: Hold) -> GroupOrder {
+    fn order(hold: GroupMode) -> GroupOrder {
         let place = || GroupPlace { group: "a".to_owned(), hold };
         GroupOrder(BTreeMap::from([(1, place()), (2, place())]))
     }
@@ -127,14 +131,14 @@ mod tests {
 
     #[test]
     fn overtaking_requests_are_reported() {
-        assert!(order(Hold::Wait).check(&[taken("2"), taken("1")]).is_err());
-        assert_eq!(order(Hold::Wait).check(&[taken("1"), taken("2"), taken("1")]), Ok(()));
-        assert_eq!(order(Hold::Next).check(&[taken("2"), taken("1")]), Ok(()));
+        assert!(order(GroupMode::Wait).check(&[taken("2"), taken("1")]).is_err());
+        assert_eq!(order(GroupMode::Wait).check(&[taken("1"), taken("2"), taken("1")]), Ok(()));
+        assert_eq!(order(GroupMode::Next).check(&[taken("2"), taken("1")]), Ok(()));
     }
 
     #[test]
     fn a_dead_row_blocks_its_group_only_if_configured() {
-        assert_eq!(order(Hold::Wait).check(&[dead("1"), taken("2")]), Ok(()));
-        assert!(order(Hold::Block).check(&[dead("1"), taken("2")]).is_err());
+        assert_eq!(order(GroupMode::Wait).check(&[dead("1"), taken("2")]), Ok(()));
+        assert!(order(GroupMode::Block).check(&[dead("1"), taken("2")]).is_err());
     }
 }

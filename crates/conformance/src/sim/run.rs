@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use postrider_contract::{Condition, Literal, Role, StateId};
+use postrider_contract::{ColumnRole, Condition, Literal, StateId};
 use postrider_engine::{Engine, Lane, Limits};
 use postrider_seams::{RowId, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
@@ -140,11 +140,11 @@ fn new_row(table: &MemoryTable, subject: &Subject, n: i64) -> Row {
     let mut row = Row::from([(subject.contract.table.id.clone(), Value::Int(n))]);
     let past = Value::Int(table.now() - 60_000_000);
     let roles = [
-        (Role::Attempts, Value::Int(0)),
-        (Role::Version, Value::Int(1)),
-        (Role::Created, past.clone()),
-        (Role::Updated, past.clone()),
-        (Role::Due, past),
+        (ColumnRole::Attempts, Value::Int(0)),
+        (ColumnRole::Version, Value::Int(1)),
+        (ColumnRole::Created, past.clone()),
+        (ColumnRole::Updated, past.clone()),
+        (ColumnRole::Due, past),
     ];
     for (role, value) in roles {
         if let Some(column) = subject.column(role) {
@@ -176,7 +176,7 @@ pub(crate) fn rows(table: &MemoryTable, subject: &Subject) -> Vec<(String, Optio
         let states = &subject.contract.states;
         states.iter().position(|state| state.conditions.iter().all(holds)).map(StateId)
     };
-    let attempts = |row: &Row| match subject.column(Role::Attempts).and_then(|column| row.get(column)) {
+    let attempts = |row: &Row| match subject.column(ColumnRole::Attempts).and_then(|column| row.get(column)) {
         Some(Value::Int(count)) => *count,
         _ => 0,
     };

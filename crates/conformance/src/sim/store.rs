@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use postrider_contract::{StateId, Transition};
 use postrider_seams::row::Fields;
 use postrider_seams::store::{
-    Capabilities, Class, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want,
+    Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind, Want,
 };
-use postrider_seams::{Claimed, Lease, Value};
+use postrider_seams::{ClaimedRow, Lease, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
@@ -147,7 +147,7 @@ impl Store for FaultyStore {
         self.inner.capabilities()
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         self.send_request().await?;
         let rows = self.inner.claim(want).await?;
         for row in &rows {
@@ -169,12 +169,12 @@ impl Store for FaultyStore {
         self.return_answer(loaded).await
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.send_request().await?;
         let answers = self.inner.begin(begun, others).await?;
         for (lease, answer) in begun.iter().zip(&answers) {
             // A lease that has expired but was not reclaimed yet may be reported either way.
-            if *answer == Held::Held {
+            if *answer == LeaseResult::Held {
                 self.shared.check_fence(lease, true, "begin");
                 self.shared.begin(lease);
             }
@@ -182,23 +182,27 @@ impl Store for FaultyStore {
         self.return_answer(answers).await
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         self.send_request().await?;
         let answers = self.inner.settle(moves).await?;
         for (settlement, answer) in moves.iter().zip(&answers) {
             let row = settlement.lease.id.to_string();
-            self.shared.check_fence(&settlement.lease, *answer == Held::Held, settlement.transition.name());
-            for lease in settlement.hands_back.iter().filter(|lease| self.shared.holds(lease)) {
+            self.shared.check_fence(
+                &settlement.lease,
+                *answer == LeaseResult::Held,
+                settlement.transition.name(),
+            );
+            for lease in settlement.releases.iter().filter(|lease| self.shared.holds(lease)) {
                 let row = lease.id.to_string();
                 self.shared.holders().remove(&row);
                 self.moved(row, Transition::Released);
             }
             match answer {
-                Held::Held => {
+                LeaseResult::Held => {
                     self.shared.holders().remove(&row);
                     self.moved(row, settlement.transition);
                 }
-                Held::Lost => self.shared.journal.record(Event::SettlementLost { row }),
+                LeaseResult::Lost => self.shared.journal.record(Event::SettlementLost { row }),
             }
         }
         self.return_answer(answers).await

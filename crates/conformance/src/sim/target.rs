@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::{
-    Claimed, Composer, Content, Envelope, Failure, Outcome, Receipt, Transport, transport,
+    ClaimedRow, Composer, Content, Envelope, Failure, Outcome, Receipt, Transport, transport,
 };
 use tokio::time::Instant;
 
@@ -120,8 +120,8 @@ pub(crate) struct AcceptAllComposer;
 
 #[async_trait]
 impl Composer for AcceptAllComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
-        let envelope = |row: &Claimed| Envelope {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
+        let envelope = |row: &ClaimedRow| Envelope {
             row: row.lease.id.to_string(),
             dedupe: row.lease.id.to_string(),
             attempt: row.counters.attempts + 1,

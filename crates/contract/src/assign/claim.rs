@@ -1,6 +1,8 @@
 //! Assignments of lease, due time, attempts and version.
 
-use crate::{Contract, Count, DEFERRED_OWNER, Defer, LeaseBy, Literal, Move, Role, Set, Transition};
+use crate::{
+    AttemptCounting, ColumnRole, Contract, DEFERRED_OWNER, Defer, LeaseBy, Literal, Move, Set, Transition,
+};
 
 use super::Assignments;
 
@@ -8,24 +10,27 @@ impl Contract {
     pub(super) fn assign_lease(&self, step: &Move<'_>, list: &mut Assignments) {
         let defers_by_lock = step.transition == Transition::Deferred && self.due.defer == Defer::Lease;
         if step.transition == Transition::Claimed {
-            self.put_role(Role::ClaimedAt, Set::NowLater, list);
-            self.put_role(Role::LeaseUntil, Set::LeaseEnd, list);
-            self.put_role(Role::Owner, Set::Worker, list);
+            self.put_role(ColumnRole::ClaimedAt, Set::NowLater, list);
+            self.put_role(ColumnRole::LeaseUntil, Set::LeaseEnd, list);
+            self.put_role(ColumnRole::Owner, Set::Worker, list);
         } else if defers_by_lock {
-            let until =
-                if self.column(Role::LeaseUntil).is_some() { Role::LeaseUntil } else { Role::ClaimedAt };
-            let set = if until == Role::LeaseUntil { Set::AfterDelay } else { Set::LockForDelay };
+            let until = if self.column(ColumnRole::LeaseUntil).is_some() {
+                ColumnRole::LeaseUntil
+            } else {
+                ColumnRole::ClaimedAt
+            };
+            let set = if until == ColumnRole::LeaseUntil { Set::AfterDelay } else { Set::LockForDelay };
             self.put_role(until, set, list);
             let owner = Set::Literal(Literal::Text(DEFERRED_OWNER.to_owned()));
-            self.put_role(Role::Owner, owner, list);
+            self.put_role(ColumnRole::Owner, owner, list);
         } else {
-            self.put_role(Role::LeaseUntil, Set::Null, list);
-            self.put_role(Role::Owner, Set::Null, list);
+            self.put_role(ColumnRole::LeaseUntil, Set::Null, list);
+            self.put_role(ColumnRole::Owner, Set::Null, list);
         }
     }
 
     pub(super) fn assign_due(&self, step: &Move<'_>, list: &mut Assignments) {
-        let Some(due) = self.column(Role::Due) else { return };
+        let Some(due) = self.column(ColumnRole::Due) else { return };
         let by_due = step.stage.lease.by == LeaseBy::Due;
         let set = match step.transition {
             Transition::Claimed if by_due => Set::LeaseEnd,
@@ -41,9 +46,9 @@ impl Contract {
     }
 
     pub(super) fn assign_attempts(&self, step: &Move<'_>, list: &mut Assignments) {
-        let Some(attempts) = self.column(Role::Attempts) else { return };
+        let Some(attempts) = self.column(ColumnRole::Attempts) else { return };
         let rule = &step.stage.attempts;
-        let claims = rule.count == Count::Claims;
+        let claims = rule.count == AttemptCounting::Claims;
         let set = match step.transition {
             Transition::Requeued => Set::Literal(Literal::Int(0)),
             _ if self.enters_another_stage(step) => Set::Literal(Literal::Int(0)),
@@ -56,9 +61,11 @@ impl Contract {
                 Set::Decrement
             }
             Transition::Reclaimed => match rule.count {
-                Count::Claims => return,
-                Count::Retries if step.to != Some(step.stage.retryable) => return,
-                Count::Retries | Count::Failures | Count::Attempts => Set::Increment,
+                AttemptCounting::Claims => return,
+                AttemptCounting::Retries if step.to != Some(step.stage.retryable) => return,
+                AttemptCounting::Retries | AttemptCounting::Failures | AttemptCounting::Attempts => {
+                    Set::Increment
+                }
             },
             settled if rule.count.counts(settled) => Set::Increment,
             _ => return,
@@ -68,8 +75,8 @@ impl Contract {
 
     /// Increments the version and sets the time of the last change, in every write.
     pub(super) fn assign_version(&self, step: &Move<'_>, list: &mut Assignments) {
-        self.put_role(Role::Version, Set::Increment, list);
-        let Some(updated) = self.column(Role::Updated) else { return };
+        self.put_role(ColumnRole::Version, Set::Increment, list);
+        let Some(updated) = self.column(ColumnRole::Updated) else { return };
         if step.transition == Transition::Claimed {
             // The same column may hold the claim time, which has a stricter rule.
             list.put_new(updated, Set::Now);

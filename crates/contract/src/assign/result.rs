@@ -1,6 +1,6 @@
 //! Assignments that record the result of an attempt: error, receipt and times.
 
-use crate::{Absent, Contract, Expr, Move, Role, Set, Stage, StateId, Transition};
+use crate::{Absent, ColumnRole, Contract, Expr, Move, Set, Stage, StateId, Transition};
 
 use super::Assignments;
 
@@ -13,39 +13,43 @@ impl Contract {
             _ if step.stage.ready.iter().any(|ready| self.keeps_error(*ready)) => {}
             Transition::Requeued if step.to.is_some_and(|to| self.keeps_error(to)) => {}
             Transition::Delivered if self.records_refusals(step.stage) => {
-                self.put_role(Role::Error, Set::Reason, list);
+                self.put_role(ColumnRole::Error, Set::Reason, list);
             }
-            Transition::Delivered | Transition::Requeued => self.put_role(Role::Error, Set::Null, list),
+            Transition::Delivered | Transition::Requeued => self.put_role(ColumnRole::Error, Set::Null, list),
             Transition::Swept if step.sweep.is_none() => {
-                self.put_role(Role::Error, Set::ExprIfNull(Expr::Reason { absent: Absent::Null }), list);
+                self.put_role(
+                    ColumnRole::Error,
+                    Set::ExprIfNull(Expr::Reason { absent: Absent::Null }),
+                    list,
+                );
             }
             Transition::Swept if step.sweep.is_some_and(|sweep| sweep.reason.is_some()) => {
-                self.put_role(Role::Error, Set::Reason, list);
+                self.put_role(ColumnRole::Error, Set::Reason, list);
             }
             Transition::Reclaimed if step.stage.lease.poison.is_some() => {
                 let back = step.to == Some(step.stage.retryable);
-                self.put_role(Role::Error, if back { Set::TakeOver } else { Set::Poisoned }, list);
+                self.put_role(ColumnRole::Error, if back { Set::TakeOver } else { Set::Poisoned }, list);
             }
-            _ if spent || step.transition.is_failure() => self.put_role(Role::Error, Set::Reason, list),
+            _ if spent || step.transition.is_failure() => self.put_role(ColumnRole::Error, Set::Reason, list),
             _ => {}
         }
         match step.transition {
             Transition::Delivered => {
-                self.put_role(Role::Receipt, Set::Receipt, list);
+                self.put_role(ColumnRole::Receipt, Set::Receipt, list);
                 if !self.enters_another_stage(step) {
-                    self.put_role(Role::Finished, Set::Now, list);
+                    self.put_role(ColumnRole::Finished, Set::Now, list);
                 }
             }
-            Transition::Completed => self.put_role(Role::Finished, Set::Now, list),
-            Transition::Requeued => self.put_role(Role::Finished, Set::Null, list),
+            Transition::Completed => self.put_role(ColumnRole::Finished, Set::Now, list),
+            Transition::Requeued => self.put_role(ColumnRole::Finished, Set::Null, list),
             _ => {}
         }
         if tried || spent {
-            self.put_role(Role::Attempted, Set::Now, list);
+            self.put_role(ColumnRole::Attempted, Set::Now, list);
         }
         if tried {
             let spent = Expr::Outcome { field: "duration_ms".to_owned(), absent: Absent::Null };
-            self.put_role(Role::Duration, Set::Plus(spent), list);
+            self.put_role(ColumnRole::Duration, Set::Plus(spent), list);
         }
     }
 

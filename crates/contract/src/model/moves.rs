@@ -173,7 +173,7 @@ pub struct Join {
 
 /// A composer field that counts other rows of the same table with the same values; read with the joins after the claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct CountField {
     /// The name of the composer field: `history.sent`.
     pub field: String,
     /// Columns whose values must be equal.

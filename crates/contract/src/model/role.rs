@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The purpose for which the engine uses a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum ColumnRole {
     Id,
     Status,
     Attempts,
@@ -25,7 +25,7 @@ pub enum Role {
     Pool,
 }
 
-impl Role {
+impl ColumnRole {
     /// Every role.
     pub const ALL: [Self; 18] = [
         Self::Id,
@@ -92,7 +92,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ColumnRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

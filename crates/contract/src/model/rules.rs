@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Column, Literal, Role};
+use super::{Column, ColumnRole, Literal};
 use crate::Transition;
 
 /// The rule by which a ready row is due.
@@ -12,7 +12,7 @@ pub struct DueRule {
     /// The meaning of NULL in the due column.
     pub null: DueNull,
     /// Without a due column: a row is due at the time of this role + the delay for its attempts.
-    pub after: Option<Role>,
+    pub after: Option<ColumnRole>,
     /// With `after`: where the delay that a target asked for is stored, in seconds; the longer delay counts.
     pub retry_after: Option<JsonMember>,
     pub defer: Defer,
@@ -74,14 +74,14 @@ pub struct PoolTable {
 /// One key of the claim order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimOrder {
-    pub role: Role,
+    pub role: ColumnRole,
     /// NULLs come last.
     pub descending: bool,
 }
 
 /// Group order: rows of one group are delivered in order, one at a time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct GroupRule {
     pub by: String,
     /// A value that means "no group", in addition to NULL.
     pub none: Option<Literal>,
@@ -94,17 +94,17 @@ pub struct Group {
 /// The rule that decides what a failure does to later rows of the group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnError {
-    Always(Hold),
+    Always(GroupMode),
     /// Decided by a column of the row: its name, and the mode for each value. An unlisted value is `Block`.
     ByColumn {
         column: String,
-        values: BTreeMap<String, Hold>,
+        values: BTreeMap<String, GroupMode>,
     },
 }
 
 /// The effect of a failure on later rows of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
+pub enum GroupMode {
     /// Rows do not wait for each other.
     Parallel,
     /// Later rows proceed after the first row's first failure.
@@ -124,7 +124,7 @@ pub struct LeaseRule {
     /// Duration if the table lacks the optional `lease_until`: extending a lease is then expensive.
     pub without: Duration,
     /// The roles that a claim writes and every settle compares.
-    pub fence: Vec<Role>,
+    pub fence: Vec<ColumnRole>,
     /// Whether an expired lease costs an attempt.
     pub spend: bool,
     /// Without `spend`: the number of expired leases, counted in the error column's JSON, that ends the row.
@@ -143,7 +143,7 @@ pub enum LeaseBy {
 /// The rule that counts attempts and limits them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptsRule {
-    pub count: Count,
+    pub count: AttemptCounting,
     /// The failure at which `attempts + 1 >= max` is the last; the `max_attempts` role overrides it per row.
     pub max: u32,
     /// Whether the counter may be NULL, which counts as 0.
@@ -154,7 +154,7 @@ pub struct AttemptsRule {
 
 /// The events that increment the attempt counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Count {
+pub enum AttemptCounting {
     /// Each retry; the last failure is not counted.
     Retries,
     /// Any failure.
@@ -165,7 +165,7 @@ pub enum Count {
     Claims,
 }
 
-impl Count {
+impl AttemptCounting {
     /// Whether this transition, which ends a claim, increments the counter.
     pub fn counts(self, transition: Transition) -> bool {
         match self {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use postrider_config::{Item, Scope};
+use postrider_config::{Item, TableReader};
 
 use crate::{
-    ClaimOrder, ClaimRule, Columns, Defer, DueNull, DueRule, Group, Hold, JsonMember, Literal, OnError,
-    PoolTable, Role,
+    ClaimOrder, ClaimRule, ColumnRole, Columns, Defer, DueNull, DueRule, GroupMode, GroupRule, JsonMember,
+    Literal, OnError, PoolTable,
 };
 
 use super::columns::Names;
@@ -15,11 +15,15 @@ use super::effects::is_field;
 use super::schedule::{named_role, role};
 use super::values::{ANY_DURATION, literal};
 
-const HOLDS: [(&str, Hold); 4] =
-    [("parallel", Hold::Parallel), ("next", Hold::Next), ("wait", Hold::Wait), ("block", Hold::Block)];
+const HOLDS: [(&str, GroupMode); 4] = [
+    ("parallel", GroupMode::Parallel),
+    ("next", GroupMode::Next),
+    ("wait", GroupMode::Wait),
+    ("block", GroupMode::Block),
+];
 
-pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> DueRule {
-    let has_column = columns.get(Role::Due).is_some();
+pub(super) fn due(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> DueRule {
+    let has_column = columns.get(ColumnRole::Due).is_some();
     let by_default = if has_column { Defer::Due } else { Defer::None };
     let mut due = DueRule { null: DueNull::Never, after: None, retry_after: None, defer: by_default };
     let Some(scope) = scope.scope("due") else { return due };
@@ -59,15 +63,18 @@ fn json_member(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<Json
         );
         return None;
     };
-    let column = Role::from_name(column)
+    let column = ColumnRole::from_name(column)
         .and_then(|role| columns.get(role))
         .map_or_else(|| names.column(column, item), str::to_owned);
     Some(JsonMember { column, member: member.to_owned() })
 }
 
-pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> ClaimRule {
-    let by_default: &[Role] =
-        if columns.get(Role::Due).is_some() { &[Role::Due, Role::Id] } else { &[Role::Id] };
+pub(super) fn claim(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> ClaimRule {
+    let by_default: &[ColumnRole] = if columns.get(ColumnRole::Due).is_some() {
+        &[ColumnRole::Due, ColumnRole::Id]
+    } else {
+        &[ColumnRole::Id]
+    };
     let order = by_default.iter().map(|role| ClaimOrder { role: *role, descending: false }).collect();
     let mut claim = ClaimRule { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
     let Some(scope) = scope.scope("claim") else { return claim };
@@ -95,7 +102,7 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
     let text = item.text()?;
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     let role = named_role(name, item)?;
-    if role != Role::Id && columns.get(role).is_none() {
+    if role != ColumnRole::Id && columns.get(role).is_none() {
         item.wrong(
             format!("no column has the role `{name}`"),
             format!("add {name} = \"COLUMN\" to [columns]"),
@@ -104,7 +111,7 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
     Some(ClaimOrder { role, descending })
 }
 
-pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<Group> {
+pub(super) fn group(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<GroupRule> {
     let scope = scope.scope("group")?;
     let by = scope
         .need("by", "write by = \"COLUMN\": rows with the same value are one group")
@@ -114,16 +121,22 @@ pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Opti
         Some(item) => {
             item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
         }
-        None => columns.get(Role::Created).map(str::to_owned).into_iter().collect(),
+        None => columns.get(ColumnRole::Created).map(str::to_owned).into_iter().collect(),
     };
     let on_error = scope.get("on_error").and_then(|item| on_error(&item, names));
     let run = scope.get("run").and_then(|item| item.number(1..=1000)).unwrap_or(50);
     scope.finish();
-    Some(Group { by: by?, none, sequence, on_error: on_error.unwrap_or(OnError::Always(Hold::Wait)), run })
+    Some(GroupRule {
+        by: by?,
+        none,
+        sequence,
+        on_error: on_error.unwrap_or(OnError::Always(GroupMode::Wait)),
+        run,
+    })
 }
 
 /// Parses `[pool]`: the table with the limits, and its columns.
-pub(super) fn pool(scope: &Scope<'_>) -> Option<PoolTable> {
+pub(super) fn pool(scope: &TableReader<'_>) -> Option<PoolTable> {
     let scope = scope.scope("pool")?;
     let table =
         scope.need("table", "write table = \"TABLE\": the table with the limits of pools").and_then(|item| {
@@ -154,7 +167,7 @@ fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
             let name = item.text()?;
             Some(names.column(name, &item))
         });
-    let values: BTreeMap<String, Hold> = scope
+    let values: BTreeMap<String, GroupMode> = scope
         .all()
         .filter(|(value, _)| *value != "column")
         .filter_map(|(value, item)| Some((value.to_owned(), item.choice(&HOLDS)?)))

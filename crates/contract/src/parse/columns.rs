@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use postrider_config::{Item, Node, Scope, Value, suggestion};
+use postrider_config::{Item, Node, TableReader, Value, suggestion};
 
 use crate::identifier::identifier;
-use crate::{Column, Columns, MessageField, Role, Table, TimeForm};
+use crate::{Column, ColumnRole, Columns, MessageField, Table, TimeForm};
 
 /// The column names of the file that layers have renamed.
 pub(crate) struct Names {
@@ -43,7 +43,7 @@ impl Names {
     /// Returns the role's column if the word is a role with a column, else the column of that name.
     pub fn role_or_column(&self, columns: &Columns, item: &Item<'_>) -> Option<String> {
         let text = item.text()?;
-        let role = Role::from_name(text).and_then(|role| columns.get(role));
+        let role = ColumnRole::from_name(text).and_then(|role| columns.get(role));
         Some(role.map_or_else(|| self.column(text, item), str::to_owned))
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn check(name: &str, item: &Item<'_>) {
     }
 }
 
-pub(super) fn table(scope: &Scope<'_>) -> Option<Table> {
+pub(super) fn table(scope: &TableReader<'_>) -> Option<Table> {
     let Some(table) = scope.scope("table") else {
         if scope.get("table").is_none() {
             scope.need("table", "add [table] with name and id");
@@ -123,19 +123,20 @@ pub(super) fn column(item: &Item<'_>) -> Option<Column> {
     Some(Column { name: name.to_owned(), optional })
 }
 
-pub(super) fn columns(scope: &Scope<'_>) -> Columns {
+pub(super) fn columns(scope: &TableReader<'_>) -> Columns {
     let mut found = Columns::default();
     let Some(columns) = scope.scope("columns") else { return found };
     for (key, item) in columns.all() {
-        match Role::from_name(key) {
-            Some(Role::Id) => item.wrong("`id` is not a role", "remove it: [table] id names the key"),
+        match ColumnRole::from_name(key) {
+            Some(ColumnRole::Id) => item.wrong("`id` is not a role", "remove it: [table] id names the key"),
             Some(role) => {
                 if let Some(column) = column(&item) {
                     found.0.insert(role, column);
                 }
             }
             None => {
-                let roles = Role::ALL.iter().filter(|role| **role != Role::Id).map(|role| role.name());
+                let roles =
+                    ColumnRole::ALL.iter().filter(|role| **role != ColumnRole::Id).map(|role| role.name());
                 item.wrong("unknown role", suggestion(key, roles));
             }
         }
@@ -143,7 +144,7 @@ pub(super) fn columns(scope: &Scope<'_>) -> Columns {
     found
 }
 
-pub(super) fn message(scope: &Scope<'_>) -> BTreeMap<String, MessageField> {
+pub(super) fn message(scope: &TableReader<'_>) -> BTreeMap<String, MessageField> {
     let Some(message) = scope.scope("message") else { return BTreeMap::new() };
     let field = |(key, item): (&str, Item<'_>)| {
         if !item.is_table() {

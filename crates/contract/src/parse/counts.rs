@@ -2,20 +2,25 @@
 
 use std::time::Duration;
 
-use postrider_config::Scope;
+use postrider_config::TableReader;
 
-use crate::{Columns, Role, Tally};
+use crate::{ColumnRole, Columns, CountField};
 
 use super::columns::Names;
 use super::states::States;
 use super::values::POSITIVE;
 
-pub(super) fn tallies(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -> Vec<Tally> {
+pub(super) fn counts(
+    scope: &TableReader<'_>,
+    states: &States,
+    names: &Names,
+    columns: &Columns,
+) -> Vec<CountField> {
     let Some(items) = scope.get("count").and_then(|item| item.list()) else { return Vec::new() };
-    items.iter().filter_map(|item| tally(&item.scope()?, states, names, columns)).collect()
+    items.iter().filter_map(|item| count(&item.scope()?, states, names, columns)).collect()
 }
 
-fn tally(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -> Option<Tally> {
+fn count(scope: &TableReader<'_>, states: &States, names: &Names, columns: &Columns) -> Option<CountField> {
     let field = scope
         .need("as", "write as = \"NAME\": the composer reads the count under this name")
         .and_then(|item| {
@@ -41,17 +46,17 @@ fn tally(scope: &Scope<'_>, states: &States, names: &Names, columns: &Columns) -
     let within = within(scope, names, columns);
     let ahead = scope.get("ahead").and_then(|item| {
         let ahead = item.boolean()?;
-        if ahead && columns.get(Role::ClaimedAt).is_none() {
+        if ahead && columns.get(ColumnRole::ClaimedAt).is_none() {
             item.wrong("no column has the role `claimed_at`", "add claimed_at = \"COLUMN\" to [columns]");
         }
         Some(ahead)
     });
     scope.finish();
-    Some(Tally { field: field?, same: same?, state: state?, within, ahead: ahead.unwrap_or(false) })
+    Some(CountField { field: field?, same: same?, state: state?, within, ahead: ahead.unwrap_or(false) })
 }
 
 /// Parses `within` and `since`; `since` defaults to the last attempt.
-fn within(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<(Duration, String)> {
+fn within(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<(Duration, String)> {
     let (within, since) = (scope.get("within"), scope.get("since"));
     let Some(within) = within else {
         if let Some(since) = since {
@@ -61,7 +66,7 @@ fn within(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<(Durati
     };
     let column = match since {
         Some(item) => names.role_or_column(columns, &item),
-        None => columns.get(Role::Attempted).map(str::to_owned).or_else(|| {
+        None => columns.get(ColumnRole::Attempted).map(str::to_owned).or_else(|| {
             within.wrong("counts from the role `attempted`, which no column has", "add since = \"COLUMN\"");
             None
         }),

@@ -1,6 +1,6 @@
 //! Parses `[[effect]]`, `[write]` and `[[join]]`, and the values in them.
 
-use postrider_config::{Item, Scope, Value, suggestion};
+use postrider_config::{Item, TableReader, Value, suggestion};
 
 use crate::identifier::identifier;
 use crate::{Absent, Column, Effect, Expr, Join, Literal, Transition, Write};
@@ -24,12 +24,12 @@ fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
     found.into_iter().collect()
 }
 
-pub(super) fn effects(scope: &Scope<'_>, names: &Names) -> Vec<Effect> {
+pub(super) fn effects(scope: &TableReader<'_>, names: &Names) -> Vec<Effect> {
     let Some(items) = scope.get("effect").and_then(|item| item.list()) else { return Vec::new() };
     items.iter().filter_map(|item| effect(&item.scope()?, names)).collect()
 }
 
-fn effect(scope: &Scope<'_>, names: &Names) -> Option<Effect> {
+fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
     let on = scope.need("on", "write on = [\"TRANSITION\"]").map(|item| {
         let mut on: Vec<Transition> = Vec::new();
         for item in item.one_or_many() {
@@ -71,7 +71,7 @@ fn table_name(item: &Item<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-pub(super) fn writes(scope: &Scope<'_>, names: &Names) -> Vec<Write> {
+pub(super) fn writes(scope: &TableReader<'_>, names: &Names) -> Vec<Write> {
     let Some(scope) = scope.scope("write") else { return Vec::new() };
     let mut found = Vec::new();
     for (name, item) in scope.all() {
@@ -85,7 +85,7 @@ pub(super) fn writes(scope: &Scope<'_>, names: &Names) -> Vec<Write> {
 }
 
 /// Parses `column = value` pairs; a column may end in `?`.
-pub(super) fn assigned(scope: &Scope<'_>, names: &Names) -> Vec<(Column, Expr)> {
+pub(super) fn assigned(scope: &TableReader<'_>, names: &Names) -> Vec<(Column, Expr)> {
     scope
         .all()
         .filter_map(|(column, item)| Some((names.optional(column, &item), expr(&item, names)?)))
@@ -187,7 +187,7 @@ pub(super) fn is_field(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-pub(super) fn joins(scope: &Scope<'_>, names: &Names) -> Vec<Join> {
+pub(super) fn joins(scope: &TableReader<'_>, names: &Names) -> Vec<Join> {
     let Some(items) = scope.get("join").and_then(|item| item.list()) else { return Vec::new() };
     let mut known: Vec<String> = vec!["row".to_owned()];
     let mut found = Vec::new();
@@ -202,7 +202,7 @@ pub(super) fn joins(scope: &Scope<'_>, names: &Names) -> Vec<Join> {
     found
 }
 
-fn join(scope: &Scope<'_>, known: &[String], names: &Names) -> Option<Join> {
+fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join> {
     let alias = scope
         .need("as", "write as = \"NAME\": the composer reads the columns as NAME.COLUMN")
         .and_then(|item| {

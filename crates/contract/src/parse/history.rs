@@ -1,7 +1,7 @@
 //! Parses `[history]`: the history table that an `[[effect]]` fills, used to count attempts where the table has no
 //! attempts column.
 
-use postrider_config::{Item, Scope, suggestion};
+use postrider_config::{Item, TableReader, suggestion};
 
 use crate::identifier::identifier;
 use crate::{Effect, Expr, History, Stage, Transition};
@@ -16,7 +16,7 @@ const RECORDED: [Transition; 6] = [
     Transition::Requeued,
 ];
 
-pub(super) fn history(scope: &Scope<'_>, effects: &[Effect], known: &[Stage]) -> Option<History> {
+pub(super) fn history(scope: &TableReader<'_>, effects: &[Effect], known: &[Stage]) -> Option<History> {
     let history = scope.scope("history")?;
     let order = history.get("order").map_or_else(
         || Some("id".to_owned()),

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use postrider_config::Scope;
+use postrider_config::TableReader;
 
-use crate::{LaneSettings, Metric};
+use crate::{LaneDefaults, Metric};
 
-pub(super) fn lane(scope: &Scope<'_>) -> LaneSettings {
-    let mut lane = LaneSettings::default();
+pub(super) fn lane(scope: &TableReader<'_>) -> LaneDefaults {
+    let mut lane = LaneDefaults::default();
     let Some(scope) = scope.scope("lane") else { return lane };
-    lane.poll = scope.get("poll").and_then(|item| item.duration(LaneSettings::POLLS));
-    lane.timeout = scope.get("timeout").and_then(|item| item.duration(LaneSettings::TIMEOUTS));
-    lane.concurrency = scope.get("concurrency").and_then(|item| item.number(LaneSettings::CONCURRENCIES));
+    lane.poll = scope.get("poll").and_then(|item| item.duration(LaneDefaults::POLLS));
+    lane.timeout = scope.get("timeout").and_then(|item| item.duration(LaneDefaults::TIMEOUTS));
+    lane.concurrency = scope.get("concurrency").and_then(|item| item.number(LaneDefaults::CONCURRENCIES));
     scope.finish();
     lane
 }
 
-pub(super) fn metrics(scope: &Scope<'_>) -> BTreeMap<Metric, String> {
+pub(super) fn metrics(scope: &TableReader<'_>) -> BTreeMap<Metric, String> {
     let mut names = BTreeMap::new();
     let Some(scope) = scope.scope("metrics") else { return names };
     for metric in Metric::ALL {

@@ -16,7 +16,7 @@ mod states;
 mod tests;
 mod values;
 
-use postrider_config::{Item, Mistake, Mistakes, Node, Report, Scope};
+use postrider_config::{Item, Mistake, Mistakes, Node, Report, TableReader};
 
 use crate::{Contract, DynamoDb, Layer, Version, verify};
 use columns::Names;
@@ -66,7 +66,7 @@ impl Contract {
 }
 
 fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
-    let scope = Scope::root(report, root);
+    let scope = TableReader::root(report, root);
     let names = Names::new(base, root);
     let name = scope.need("contract", "write contract = \"NAME\"").and_then(|item| item.text());
     let version = read_version(&scope);
@@ -88,7 +88,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let history = history::history(&scope, &effects, stages.as_deref().unwrap_or_default());
     let writes = effects::writes(&scope, &names);
     let joins = effects::joins(&scope, &names);
-    let tallies = counts::tallies(&scope, &states, &names, &columns);
+    let counts = counts::counts(&scope, &states, &names, &columns);
     let (lane, metrics) = (lane::lane(&scope), lane::metrics(&scope));
     let settings = read_settings(&scope);
     let dynamodb = read_dynamodb(&scope);
@@ -115,7 +115,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
         history,
         writes,
         joins,
-        tallies,
+        counts,
         lane,
         metrics,
         settings,
@@ -124,7 +124,7 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     })
 }
 
-fn read_version(scope: &Scope<'_>) -> Option<Version> {
+fn read_version(scope: &TableReader<'_>) -> Option<Version> {
     let item = scope.need("version", "write version = \"1.0\"")?;
     let text = item.text()?;
     let parts =
@@ -145,7 +145,7 @@ fn read_version(scope: &Scope<'_>) -> Option<Version> {
     }
 }
 
-fn read_settings(scope: &Scope<'_>) -> std::collections::BTreeMap<String, String> {
+fn read_settings(scope: &TableReader<'_>) -> std::collections::BTreeMap<String, String> {
     let Some(settings) = scope.scope("settings") else { return std::collections::BTreeMap::new() };
     let read = |(name, item): (&str, Item<'_>)| {
         let target = item.text()?;
@@ -158,7 +158,7 @@ fn read_settings(scope: &Scope<'_>) -> std::collections::BTreeMap<String, String
     settings.all().filter_map(read).collect()
 }
 
-fn read_dynamodb(scope: &Scope<'_>) -> Option<DynamoDb> {
+fn read_dynamodb(scope: &TableReader<'_>) -> Option<DynamoDb> {
     let dynamodb = scope.scope("dynamodb")?;
     let word = |key: &'static str, example: &str| {
         dynamodb.need(key, example).and_then(|item| item.text()).map(str::to_owned)

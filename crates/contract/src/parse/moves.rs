@@ -2,21 +2,26 @@
 
 use std::time::Duration;
 
-use postrider_config::{Item, Scope};
+use postrider_config::{Item, TableReader};
 
-use crate::{Columns, OperatorMove, Retention, Role, Stage, StateId, Sweep, When};
+use crate::{ColumnRole, Columns, OperatorMove, Retention, Stage, StateId, Sweep, When};
 
 use super::columns::Names;
 use super::effects;
 use super::states::States;
 use super::values::{ANY_DURATION, POSITIVE};
 
-pub(super) fn sweeps(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Vec<Sweep> {
+pub(super) fn sweeps(
+    scope: &TableReader<'_>,
+    states: &mut States,
+    names: &Names,
+    columns: &Columns,
+) -> Vec<Sweep> {
     let Some(items) = scope.get("sweep").and_then(|item| item.list()) else { return Vec::new() };
     items.iter().filter_map(|item| sweep(&item.scope()?, states, names, columns)).collect()
 }
 
-fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
+fn sweep(scope: &TableReader<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
     let from: Option<Vec<StateId>> = scope
         .need("from", "write from = \"STATE\" or a list of states")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
@@ -45,7 +50,7 @@ fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Column
     })
 }
 
-fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
+fn when(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<When> {
     let (age, since) = (scope.get("older_than"), scope.get("since"));
     let (at, before) = (scope.get("at"), scope.get("before"));
     match (age, at, before) {
@@ -60,7 +65,7 @@ fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
         (Some(age), None, None) => {
             let since = match since {
                 Some(item) => names.role_or_column(columns, &item),
-                None => columns.get(Role::Created).map(str::to_owned).or_else(|| {
+                None => columns.get(ColumnRole::Created).map(str::to_owned).or_else(|| {
                     age.wrong(
                         "counts from the role `created`, which no column has",
                         "add since = \"COLUMN\"",
@@ -91,7 +96,7 @@ pub(super) struct Operator {
     pub complete: Option<OperatorMove>,
 }
 
-pub(super) fn operator(scope: &Scope<'_>, states: &mut States, stages: Option<&[Stage]>) -> Operator {
+pub(super) fn operator(scope: &TableReader<'_>, states: &mut States, stages: Option<&[Stage]>) -> Operator {
     let cancel = scope.scope("cancel").and_then(|scope| operator_move(&scope, states));
     let complete = scope.scope("complete").and_then(|scope| operator_move(&scope, states));
     let stages = stages.unwrap_or_default();
@@ -102,7 +107,7 @@ pub(super) fn operator(scope: &Scope<'_>, states: &mut States, stages: Option<&[
     Operator { cancel, requeue, complete }
 }
 
-fn operator_move(scope: &Scope<'_>, states: &mut States) -> Option<OperatorMove> {
+fn operator_move(scope: &TableReader<'_>, states: &mut States) -> Option<OperatorMove> {
     let from = scope.need("from", "write from = \"STATE\" or a list of states");
     let to = scope.need("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
     scope.finish();
@@ -111,7 +116,7 @@ fn operator_move(scope: &Scope<'_>, states: &mut States) -> Option<OperatorMove>
     Some(OperatorMove { moves: from.into_iter().map(|from| (from, to)).collect() })
 }
 
-fn requeue(scope: &Scope<'_>, states: &mut States, stages: &[Stage]) -> Option<OperatorMove> {
+fn requeue(scope: &TableReader<'_>, states: &mut States, stages: &[Stage]) -> Option<OperatorMove> {
     let to = scope.get("to").map(|item| states.intern(&item));
     let from = scope.get("from");
     scope.finish();
@@ -165,7 +170,7 @@ fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
 }
 
 pub(super) fn retention(
-    scope: &Scope<'_>,
+    scope: &TableReader<'_>,
     states: &States,
     names: &Names,
     columns: &Columns,
@@ -185,7 +190,7 @@ pub(super) fn retention(
             (item.duration(POSITIVE), None)
         };
         let since: Vec<String> = since.unwrap_or_else(|| {
-            [Role::Finished, Role::Attempted, Role::Updated, Role::Created]
+            [ColumnRole::Finished, ColumnRole::Attempted, ColumnRole::Updated, ColumnRole::Created]
                 .into_iter()
                 .filter_map(|role| columns.get(role).map(str::to_owned))
                 .collect()

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use postrider_config::{Item, Scope, suggestion};
+use postrider_config::{Item, TableReader, suggestion};
 
 use super::values::{ANY_DURATION, POSITIVE};
 use crate::identifier::identifier;
-use crate::{AttemptsRule, Columns, Count, LeaseBy, LeaseRule, Power, RetryAfter, RetryRule, Role, Schedule};
+use crate::{
+    AttemptCounting, AttemptsRule, ColumnRole, Columns, LeaseBy, LeaseRule, Power, RetryAfter, RetryRule,
+    Schedule,
+};
 
 #[derive(Default, Clone, Copy)]
 pub(super) struct RawAttempts {
-    count: Option<Count>,
+    count: Option<AttemptCounting>,
     max: Option<u32>,
     nullable: Option<bool>,
     strict: Option<bool>,
@@ -19,13 +22,13 @@ pub(super) struct RawAttempts {
 
 impl RawAttempts {
     /// Parses `[attempts]`; without the table no key is set.
-    pub fn read(scope: Option<Scope<'_>>) -> Self {
+    pub fn read(scope: Option<TableReader<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
         let counts = [
-            ("retries", Count::Retries),
-            ("failures", Count::Failures),
-            ("attempts", Count::Attempts),
-            ("claims", Count::Claims),
+            ("retries", AttemptCounting::Retries),
+            ("failures", AttemptCounting::Failures),
+            ("attempts", AttemptCounting::Attempts),
+            ("claims", AttemptCounting::Claims),
         ];
         let found = Self {
             count: scope.get("count").and_then(|item| item.choice(&counts)),
@@ -40,7 +43,7 @@ impl RawAttempts {
     /// Fills in the missing keys from `top`, then from the defaults: count failures, at most 5 attempts.
     pub fn over(self, top: Self) -> AttemptsRule {
         AttemptsRule {
-            count: self.count.or(top.count).unwrap_or(Count::Failures),
+            count: self.count.or(top.count).unwrap_or(AttemptCounting::Failures),
             max: self.max.or(top.max).unwrap_or(5),
             nullable: self.nullable.or(top.nullable).unwrap_or(false),
             strict: self.strict.or(top.strict).unwrap_or(false),
@@ -53,14 +56,14 @@ pub(super) struct RawLease {
     by: Option<LeaseBy>,
     duration: Option<Duration>,
     without: Option<Duration>,
-    fence: Option<Vec<Role>>,
+    fence: Option<Vec<ColumnRole>>,
     spend: Option<bool>,
     poison: Option<u32>,
 }
 
 impl RawLease {
     /// Parses `[lease]`; without the table no key is set.
-    pub fn read(scope: Option<Scope<'_>>) -> Self {
+    pub fn read(scope: Option<TableReader<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
         let found = Self {
             by: scope.get("by").and_then(|item| lease_by(&item)),
@@ -104,27 +107,29 @@ fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
 }
 
 /// Returns the default fence: `version`, else `owner` and `claimed_at`, else `claimed_at`; never an optional column.
-fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<Role> {
-    let sure = |role: Role| columns.0.get(&role).is_some_and(|column| !column.optional);
-    let candidates: [&[Role]; 3] = match by {
-        LeaseBy::Due => [&[Role::Version], &[Role::Due], &[]],
-        LeaseBy::Time => [&[Role::Version], &[Role::Owner, Role::ClaimedAt], &[Role::ClaimedAt]],
+fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<ColumnRole> {
+    let sure = |role: ColumnRole| columns.0.get(&role).is_some_and(|column| !column.optional);
+    let candidates: [&[ColumnRole]; 3] = match by {
+        LeaseBy::Due => [&[ColumnRole::Version], &[ColumnRole::Due], &[]],
+        LeaseBy::Time => {
+            [&[ColumnRole::Version], &[ColumnRole::Owner, ColumnRole::ClaimedAt], &[ColumnRole::ClaimedAt]]
+        }
     };
     let found =
         candidates.into_iter().find(|roles| !roles.is_empty() && roles.iter().all(|role| sure(*role)));
-    found.map(<[Role]>::to_vec).unwrap_or_default()
+    found.map(<[ColumnRole]>::to_vec).unwrap_or_default()
 }
 
 /// Parses the name of a role.
-pub(super) fn role(item: &Item<'_>) -> Option<Role> {
+pub(super) fn role(item: &Item<'_>) -> Option<ColumnRole> {
     let text = item.text()?;
     named_role(text, item)
 }
 
-pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<Role> {
-    let found = Role::from_name(text);
+pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<ColumnRole> {
+    let found = ColumnRole::from_name(text);
     if found.is_none() {
-        let remedy = suggestion(text, Role::ALL.iter().map(|role| role.name()));
+        let remedy = suggestion(text, ColumnRole::ALL.iter().map(|role| role.name()));
         item.wrong(format!("unknown role `{text}`"), remedy);
     }
     found
@@ -160,7 +165,7 @@ struct RawSchedule {
 }
 
 impl RawSchedule {
-    fn read(scope: &Scope<'_>) -> Self {
+    fn read(scope: &TableReader<'_>) -> Self {
         let base = scope.get("base");
         let delays = scope.get("delays");
         if let (Some(_), Some(delays)) = (&base, &delays) {
@@ -235,7 +240,7 @@ pub(super) struct RawRetry {
 
 impl RawRetry {
     /// Parses `[retry]`; without the table no key is set.
-    pub fn read(scope: Option<Scope<'_>>) -> Self {
+    pub fn read(scope: Option<TableReader<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
         let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
         let column = scope.get("column").and_then(|item| {
@@ -260,7 +265,7 @@ impl RawRetry {
     }
 
     /// Fills in the missing keys from `top`, then from the defaults. `lease` is the duration of the stage's claims.
-    pub fn over(self, top: &Self, scope: &Scope<'_>, lease: Duration) -> RetryRule {
+    pub fn over(self, top: &Self, scope: &TableReader<'_>, lease: Duration) -> RetryRule {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());
         let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();

@@ -1,8 +1,8 @@
 //! Parses `[[stage]]`: each is one step of a row's life, complete once it is parsed.
 
-use postrider_config::{Item, Scope};
+use postrider_config::{Item, TableReader};
 
-use crate::{Claimed, Columns, Stage, StateId, Uncertain};
+use crate::{ClaimedState, Columns, Stage, StateId, Uncertain};
 
 use super::schedule::{RawAttempts, RawLease, RawRetry};
 use super::states::States;
@@ -16,7 +16,7 @@ struct Top<'a> {
 }
 
 pub(super) fn stages(
-    scope: &Scope<'_>,
+    scope: &TableReader<'_>,
     states: &mut States,
     columns: &Columns,
     composer: Option<&str>,
@@ -50,7 +50,7 @@ pub(super) fn stages(
     complete.then_some(found)
 }
 
-fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_>) -> Option<Stage> {
+fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &Top<'_>) -> Option<Stage> {
     let name = scope.need("name", "write name = \"deliver\"").and_then(|item| item.text());
     let composer = composer(scope, top);
     let ready: Option<Vec<StateId>> = scope
@@ -60,9 +60,9 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
         .need("claimed", "write claimed = \"STATE\", or \"same\" with lease.by = \"due\"")
         .and_then(|item| {
             if item.text()? == "same" {
-                Some(Claimed::Same)
+                Some(ClaimedState::Same)
             } else {
-                states.intern(&item).map(Claimed::State)
+                states.intern(&item).map(ClaimedState::State)
             }
         });
     let mut state = |key, remedy| scope.need(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
@@ -105,7 +105,7 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
     })
 }
 
-fn composer(scope: &Scope<'_>, top: &Top<'_>) -> Option<String> {
+fn composer(scope: &TableReader<'_>, top: &Top<'_>) -> Option<String> {
     let own = scope.get("composer").map(|item| item.text());
     match (own, top.composer) {
         (Some(own), _) => own.map(str::to_owned),

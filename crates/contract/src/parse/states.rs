@@ -1,8 +1,8 @@
 //! Parses `[states]`, and defines states that are only named elsewhere.
 
-use postrider_config::{Item, Scope, suggestion};
+use postrider_config::{Item, TableReader, suggestion};
 
-use crate::{Columns, Condition, Literal, Role, State, StateId};
+use crate::{ColumnRole, Columns, Condition, Literal, State, StateId};
 
 use super::columns::Names;
 use super::values::literal;
@@ -15,8 +15,9 @@ pub(crate) struct States {
 
 impl States {
     /// Parses `[states]`.
-    pub fn read(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Self {
-        let mut states = Self { status: columns.get(Role::Status).map(str::to_owned), list: Vec::new() };
+    pub fn read(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Self {
+        let mut states =
+            Self { status: columns.get(ColumnRole::Status).map(str::to_owned), list: Vec::new() };
         if let Some(described) = scope.scope("states") {
             for (name, item) in described.all() {
                 states.describe(name, &item, names);
@@ -44,7 +45,7 @@ impl States {
         self.list.push(State { name: name.to_owned(), conditions });
     }
 
-    fn conditions(&self, scope: &Scope<'_>, names: &Names) -> Vec<(String, Condition)> {
+    fn conditions(&self, scope: &TableReader<'_>, names: &Names) -> Vec<(String, Condition)> {
         let mut found: Vec<(String, Condition)> = scope
             .all()
             .filter_map(|(column, item)| Some((names.column(column, &item), condition(&item)?)))
@@ -104,7 +105,7 @@ impl States {
     }
 
     /// Parses `producer`: the states that the application inserts rows in; empty if not given.
-    pub fn producer(&self, scope: &Scope<'_>) -> Vec<StateId> {
+    pub fn producer(&self, scope: &TableReader<'_>) -> Vec<StateId> {
         let Some(item) = scope.get("producer") else { return Vec::new() };
         item.one_or_many().iter().filter_map(|item| self.known(item)).collect()
     }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::{Contract, Layer, Role};
+use crate::{ColumnRole, Contract, Layer};
 
 mod reference;
 
@@ -74,7 +74,7 @@ fn every_key_that_is_read_is_in_the_list_of_keys() {
     }
     let read = KEYS_READ.with_borrow(BTreeSet::clone);
     let mut read: BTreeSet<String> = read.iter().map(|path| at_the_top(&general(path))).collect();
-    let roles = Role::ALL.iter().filter(|role| **role != Role::Id);
+    let roles = ColumnRole::ALL.iter().filter(|role| **role != ColumnRole::Id);
     read.extend(roles.map(|role| format!("columns.{role}")));
     let listed: BTreeSet<String> = keys.keys().cloned().collect();
     let missing: Vec<&String> = read.difference(&listed).collect();

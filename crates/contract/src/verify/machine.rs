@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::graph::Edge;
-use crate::{Claimed, Stage, StateId};
+use crate::{ClaimedState, Stage, StateId};
 
 use super::{Verifier, key};
 
@@ -49,7 +49,7 @@ impl Verifier<'_> {
                     format!("`{}` is ready too: rows that end there would be claimed again", self.name(end));
                 wrong(at, what, "choose another state");
             }
-            if stage.claimed == Claimed::State(end) {
+            if stage.claimed == ClaimedState::State(end) {
                 let what = format!(
                     "`{}` is the claimed state: rows that end there would be reclaimed",
                     self.name(end)
@@ -57,7 +57,7 @@ impl Verifier<'_> {
                 wrong(at, what, "choose another state");
             }
         }
-        if let Claimed::State(claimed) = stage.claimed
+        if let ClaimedState::State(claimed) = stage.claimed
             && (stage.ready.contains(&claimed) || stage.retryable == claimed)
         {
             let what = format!(
@@ -98,7 +98,7 @@ impl Verifier<'_> {
                     let what = format!("stage `{}` claims rows from `{}` too", other.name, self.name(*state));
                     self.log.key(&key(stage, "ready"), what, "remove the state from one of the two stages");
                 }
-                if let (Claimed::State(a), Claimed::State(b)) = (stage.claimed, other.claimed)
+                if let (ClaimedState::State(a), ClaimedState::State(b)) = (stage.claimed, other.claimed)
                     && a == b
                 {
                     let what = format!("stage `{}` holds its rows in `{}` too", other.name, self.name(a));

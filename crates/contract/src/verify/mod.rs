@@ -43,7 +43,7 @@ impl Verifier<'_> {
         let uses = self.contract.stages.iter().flat_map(|stage| {
             let path = format!("stage.{}", stage.name);
             let mut uses: Vec<(String, Vec<StateId>)> = vec![(format!("{path}.ready"), stage.ready.clone())];
-            if let crate::Claimed::State(claimed) = stage.claimed {
+            if let crate::ClaimedState::State(claimed) = stage.claimed {
                 uses.push((format!("{path}.claimed"), vec![claimed]));
             }
             for (key, state) in [

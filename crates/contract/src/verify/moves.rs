@@ -1,6 +1,6 @@
 //! Checks that each move's assignments satisfy its target state and leave reserved columns alone.
 
-use crate::{Absent, Condition, Contract, Count, Expr, Move, Role, Set, Stage, Transition};
+use crate::{Absent, AttemptCounting, ColumnRole, Condition, Contract, Expr, Move, Set, Stage, Transition};
 
 use super::{Verifier, key};
 
@@ -55,7 +55,8 @@ impl Verifier<'_> {
         let alike = self.contract.state(untried).conditions.iter().all(|(column, condition)| {
             is(condition) && retry.iter().any(|(known, other)| known == column && is(other))
         });
-        let counted = self.contract.column(Role::Attempts).is_some() && stage.attempts.count != Count::Claims;
+        let counted = self.contract.column(ColumnRole::Attempts).is_some()
+            && stage.attempts.count != AttemptCounting::Claims;
         if !alike || !counted || !stage.ready.contains(&untried) {
             let what = "must be a ready state that differs from `retryable` only in values of columns, and attempts.count \
                         must not be \"claims\"";
@@ -78,7 +79,7 @@ impl Verifier<'_> {
 
     fn is_set(&self, set: &Set, column: &str) -> bool {
         let is_time =
-            Role::ALL.iter().any(|role| role.is_time() && self.contract.column(*role) == Some(column));
+            ColumnRole::ALL.iter().any(|role| role.is_time() && self.contract.column(*role) == Some(column));
         match set {
             Set::Null | Set::ExprOrKeep(_) | Set::Reason | Set::Receipt => false,
             Set::NowIfNull => is_time,
@@ -96,8 +97,14 @@ impl Verifier<'_> {
 
     /// Checks that no `[write]` sets a column that the state machine depends on.
     fn writes(&self) {
-        let owned =
-            [Role::Id, Role::Status, Role::Attempts, Role::Version, Role::ClaimedAt, Role::LeaseUntil];
+        let owned = [
+            ColumnRole::Id,
+            ColumnRole::Status,
+            ColumnRole::Attempts,
+            ColumnRole::Version,
+            ColumnRole::ClaimedAt,
+            ColumnRole::LeaseUntil,
+        ];
         for write in &self.contract.writes {
             let column = write.column.name.as_str();
             if let Some(role) = owned.iter().find(|role| self.contract.column(**role) == Some(column)) {

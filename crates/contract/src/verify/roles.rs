@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{Claimed, Condition, Count, Defer, Hold, LeaseBy, Role, Schedule, Set, Stage, Transition};
+use crate::{
+    AttemptCounting, ClaimedState, ColumnRole, Condition, Defer, GroupMode, LeaseBy, Schedule, Set, Stage,
+    Transition,
+};
 
 use super::{Verifier, key};
 
@@ -11,14 +14,18 @@ impl Verifier<'_> {
     pub(super) fn roles(&self) {
         self.one_column_each();
         self.due();
-        if self.column(Role::Attempts).is_none() {
-            self.missing_role("columns.attempts", Role::Attempts, "without it rows would be retried forever");
+        if self.column(ColumnRole::Attempts).is_none() {
+            self.missing_role(
+                "columns.attempts",
+                ColumnRole::Attempts,
+                "without it rows would be retried forever",
+            );
         }
-        if self.contract.claim.min_age > Duration::ZERO && self.column(Role::Created).is_none() {
-            self.missing_role("claim.min_age", Role::Created, "the age counts from it");
+        if self.contract.claim.min_age > Duration::ZERO && self.column(ColumnRole::Created).is_none() {
+            self.missing_role("claim.min_age", ColumnRole::Created, "the age counts from it");
         }
-        if self.contract.pool.is_some() && self.column(Role::Pool).is_none() {
-            self.missing_role("pool", Role::Pool, "it holds the pool of a row");
+        if self.contract.pool.is_some() && self.column(ColumnRole::Pool).is_none() {
+            self.missing_role("pool", ColumnRole::Pool, "it holds the pool of a row");
         }
         self.group_order();
         for stage in &self.contract.stages {
@@ -41,31 +48,31 @@ impl Verifier<'_> {
 
     /// Checks that a row in flight can be distinguished from a waiting one, for pools and groups.
     fn group(&self, stage: &Stage) {
-        if self.contract.pool.is_some() && stage.claimed == Claimed::Same {
+        if self.contract.pool.is_some() && stage.claimed == ClaimedState::Same {
             let what = format!(
                 "rows in flight of stage `{}` cannot be counted, because it has no claimed state",
                 stage.name
             );
             self.log.key("pool", what, "set `claimed` of the stage to a state");
         }
-        let passes = self.contract.group.as_ref().is_some_and(|group| group.allows(Hold::Next));
-        if passes && stage.claimed == Claimed::Same {
+        let passes = self.contract.group.as_ref().is_some_and(|group| group.allows(GroupMode::Next));
+        if passes && stage.claimed == ClaimedState::Same {
             let what = format!("`next` needs a claimed state, and stage `{}` has none", stage.name);
             self.log.key("group.on_error", what, "set `claimed` of the stage to a state");
         }
     }
 
-    fn column(&self, role: Role) -> Option<&str> {
+    fn column(&self, role: ColumnRole) -> Option<&str> {
         self.contract.column(role)
     }
 
     /// Whether the column is required, so that every table has it.
-    fn is_required(&self, role: Role) -> bool {
+    fn is_required(&self, role: ColumnRole) -> bool {
         self.contract.columns.0.get(&role).is_some_and(|column| !column.optional)
     }
 
     /// Reports a missing role at the key that needs it; if that key is a default, at `columns.ROLE`.
-    fn missing_role(&self, at: &str, role: Role, why: &str) {
+    fn missing_role(&self, at: &str, role: ColumnRole, why: &str) {
         let what = format!("no column has the role `{role}`: {why}");
         let own = format!("columns.{role}");
         let at = if self.log.knows(at) { at } else { own.as_str() };
@@ -74,14 +81,14 @@ impl Verifier<'_> {
 
     /// Checks that a column has only one role, except for times that are written together.
     fn one_column_each(&self) {
-        let mut by_column: BTreeMap<&str, Vec<Role>> = BTreeMap::new();
-        for role in Role::ALL {
+        let mut by_column: BTreeMap<&str, Vec<ColumnRole>> = BTreeMap::new();
+        for role in ColumnRole::ALL {
             if let Some(column) = self.column(role) {
                 by_column.entry(column).or_default().push(role);
             }
         }
         for (column, roles) in by_column {
-            let together = [Role::ClaimedAt, Role::Updated, Role::Attempted];
+            let together = [ColumnRole::ClaimedAt, ColumnRole::Updated, ColumnRole::Attempted];
             if let [first, .., last] = roles.as_slice()
                 && !roles.iter().all(|role| together.contains(role))
             {
@@ -95,7 +102,7 @@ impl Verifier<'_> {
 
     fn due(&self) {
         let due = &self.contract.due;
-        let has_column = self.column(Role::Due).is_some();
+        let has_column = self.column(ColumnRole::Due).is_some();
         match due.after {
             Some(_) if has_column => {
                 self.log.key(
@@ -123,10 +130,10 @@ impl Verifier<'_> {
         }
         match due.defer {
             Defer::Due if !has_column => {
-                self.missing_role("due.defer", Role::Due, "deferred rows store \"not before T\" in it");
+                self.missing_role("due.defer", ColumnRole::Due, "deferred rows store \"not before T\" in it");
             }
             Defer::Lease => {
-                let claims = self.contract.stages.iter().all(|stage| stage.claimed != Claimed::Same);
+                let claims = self.contract.stages.iter().all(|stage| stage.claimed != ClaimedState::Same);
                 if !self.keeps_time() || !claims {
                     let what = "needs a claimed state, and a required column with the role `claimed_at` or `lease_until`";
                     self.log.key("due.defer", what, "write defer = \"due\" or \"none\"");
@@ -137,12 +144,12 @@ impl Verifier<'_> {
     }
 
     /// Checks that a computed due time does not depend on a column that every settle clears.
-    fn due_survives(&self, role: Role) {
+    fn due_survives(&self, role: ColumnRole) {
         let Some(column) = self.column(role) else { return };
         let cleared = (column.to_owned(), Condition::Null(false));
         let by_stage = |stage: &&Stage| match stage.claimed {
-            Claimed::State(claimed) => self.contract.state(claimed).conditions.contains(&cleared),
-            Claimed::Same => false,
+            ClaimedState::State(claimed) => self.contract.state(claimed).conditions.contains(&cleared),
+            ClaimedState::Same => false,
         };
         if let Some(stage) = self.contract.stages.iter().find(by_stage) {
             let what = format!(
@@ -156,36 +163,36 @@ impl Verifier<'_> {
     fn lease(&self, stage: &Stage) {
         let at = self.lease_key(stage, "by");
         match (stage.lease.by, stage.claimed) {
-            (LeaseBy::Due, Claimed::State(_)) => {
+            (LeaseBy::Due, ClaimedState::State(_)) => {
                 self.log.key(
                     &key(stage, "claimed"),
                     "lease.by = \"due\" does not change the state",
                     "write claimed = \"same\"",
                 );
             }
-            (LeaseBy::Due, Claimed::Same) if !self.is_required(Role::Due) => {
-                self.missing_role(&at, Role::Due, "the claim moves it ahead");
+            (LeaseBy::Due, ClaimedState::Same) if !self.is_required(ColumnRole::Due) => {
+                self.missing_role(&at, ColumnRole::Due, "the claim moves it ahead");
             }
-            (LeaseBy::Time, Claimed::Same) => {
+            (LeaseBy::Time, ClaimedState::Same) => {
                 self.log.key(
                     &key(stage, "claimed"),
                     "\"same\" needs lease.by = \"due\": otherwise claimed rows could not be distinguished from waiting ones",
                     "name a state, or set lease.by = \"due\"",
                 );
             }
-            (LeaseBy::Time, Claimed::State(_)) if stage.lease.poison.is_some() && stage.lease.spend => {
+            (LeaseBy::Time, ClaimedState::State(_)) if stage.lease.poison.is_some() && stage.lease.spend => {
                 let what = "cannot be combined with spend = true, which counts crashes as attempts";
                 self.log.key(&self.lease_key(stage, "poison"), what, "write spend = false, or remove it");
             }
-            (LeaseBy::Time, Claimed::State(_))
-                if stage.lease.poison.is_some() && self.column(Role::Error).is_none() =>
+            (LeaseBy::Time, ClaimedState::State(_))
+                if stage.lease.poison.is_some() && self.column(ColumnRole::Error).is_none() =>
             {
                 let why = "crashes are counted in it";
-                self.missing_role(&self.lease_key(stage, "poison"), Role::Error, why);
+                self.missing_role(&self.lease_key(stage, "poison"), ColumnRole::Error, why);
             }
-            (LeaseBy::Time, Claimed::State(_)) if !self.keeps_time() => {
+            (LeaseBy::Time, ClaimedState::State(_)) if !self.keeps_time() => {
                 let why = "without it no lease could expire, and rows of a crashed worker would stay claimed";
-                self.missing_role(&at, Role::ClaimedAt, why);
+                self.missing_role(&at, ColumnRole::ClaimedAt, why);
             }
             _ => {}
         }
@@ -193,7 +200,7 @@ impl Verifier<'_> {
 
     /// Whether every table records how old a claim is.
     fn keeps_time(&self) -> bool {
-        self.is_required(Role::ClaimedAt) || self.is_required(Role::LeaseUntil)
+        self.is_required(ColumnRole::ClaimedAt) || self.is_required(ColumnRole::LeaseUntil)
     }
 
     fn lease_key(&self, stage: &Stage, field: &str) -> String {
@@ -217,15 +224,15 @@ impl Verifier<'_> {
             return;
         }
         let claim = self.contract.assignments(&self.contract.lease_move(stage, Transition::Claimed));
-        let written = |role: Role| {
+        let written = |role: ColumnRole| {
             let column = self.column(role)?;
             claim.iter().find(|one| one.column == column).map(|one| &one.set)
         };
         for role in fence {
-            let spends = *role == Role::Attempts && stage.lease.spend && fence.len() > 1;
+            let spends = *role == ColumnRole::Attempts && stage.lease.spend && fence.len() > 1;
             if self.column(*role).is_none() {
                 self.missing_role(&at, *role, "the fence contains it");
-            } else if *role != Role::Id && !self.is_required(*role) {
+            } else if *role != ColumnRole::Id && !self.is_required(*role) {
                 let what = format!("the column of `{role}` is optional, and a fence must always be there");
                 self.log.key(&at, what, "choose a role whose column is required");
             } else if written(*role).is_none() && !spends {
@@ -237,8 +244,9 @@ impl Verifier<'_> {
                 );
             }
         }
-        let changes =
-            |role: &Role| matches!(written(*role), Some(Set::NowLater | Set::LeaseEnd | Set::Increment));
+        let changes = |role: &ColumnRole| {
+            matches!(written(*role), Some(Set::NowLater | Set::LeaseEnd | Set::Increment))
+        };
         if fence.iter().all(|role| written(*role).is_some()) && !fence.iter().any(changes) {
             let what = "does not change when the same worker claims the row again";
             self.log.key(&at, what, "add claimed_at or version");
@@ -258,10 +266,10 @@ impl Verifier<'_> {
             waits |= self.one_schedule(&path, schedule);
         }
         let computed = self.contract.due.after.is_some();
-        if waits && !computed && self.column(Role::Due).is_none() {
+        if waits && !computed && self.column(ColumnRole::Due).is_none() {
             self.missing_role(
                 &prefix,
-                Role::Due,
+                ColumnRole::Due,
                 "the time of the next attempt is stored in it (or set due.after)",
             );
         }
@@ -272,7 +280,7 @@ impl Verifier<'_> {
                 "remove it, or add a column with the role due",
             );
         }
-        if stage.attempts.count == Count::Retries && stage.attempts.max == 1 {
+        if stage.attempts.count == AttemptCounting::Retries && stage.attempts.max == 1 {
             self.log.key(
                 "attempts.max",
                 "1 cannot be combined with count = \"retries\": no attempt would ever be counted",

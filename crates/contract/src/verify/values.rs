@@ -1,6 +1,6 @@
 //! Checks that every value that a move writes, or its effects insert, is known when the move is made.
 
-use crate::{Absent, Column, Expr, Move, Role, Transition};
+use crate::{Absent, Column, ColumnRole, Expr, Move, Transition};
 
 use super::Verifier;
 use super::moves::{all_moves, write_key};
@@ -82,11 +82,11 @@ impl Verifier<'_> {
 
     /// Returns why `$claimed_at` is unknown: a move that writes the column knows its old value only from the fence.
     fn claimed_at_unknown(&self, step: &Move<'_>) -> Option<String> {
-        let Some(column) = self.contract.column(Role::ClaimedAt) else {
+        let Some(column) = self.contract.column(ColumnRole::ClaimedAt) else {
             return Some("no column has the role `claimed_at`".to_owned());
         };
         let written = self.contract.assignments(step).iter().any(|one| one.column == column);
-        let fenced = settles(step.transition) && step.stage.lease.fence.contains(&Role::ClaimedAt);
+        let fenced = settles(step.transition) && step.stage.lease.fence.contains(&ColumnRole::ClaimedAt);
         (written && !fenced).then(|| {
             format!(
                 "`$claimed_at` is unknown in the transition `{}`: it writes {column}, and the fence does not contain it",

@@ -64,7 +64,7 @@ fn m09_an_interrupted_mail_costs_nothing_and_keeps_the_results_of_recipients() {
 fn g1_what_was_never_tried_costs_nothing() {
     for name in Contract::builtin_names() {
         let contract = builtin(name);
-        let attempts = contract.column(postrider_contract::Role::Attempts).expect("a counter");
+        let attempts = contract.column(postrider_contract::ColumnRole::Attempts).expect("a counter");
         for stage in &contract.stages {
             for transition in [Transition::Claimed, Transition::Released, Transition::Deferred] {
                 let step = contract.lease_move(stage, transition);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Contract, Count, Defer, DueNull, Hold, LeaseBy, OnError, Role, When};
+use postrider_contract::{
+    AttemptCounting, ColumnRole, Contract, Defer, DueNull, GroupMode, LeaseBy, OnError, When,
+};
 
 use crate::builtin;
 
@@ -40,7 +42,7 @@ fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
 #[test]
 fn m05_defaults_of_the_specification() {
     let stage = &builtin("mail_outbox").stages[0];
-    assert_eq!((stage.attempts.max, stage.attempts.count), (5, Count::Failures));
+    assert_eq!((stage.attempts.max, stage.attempts.count), (5, AttemptCounting::Failures));
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn j08_the_row_says_what_a_failure_does_to_its_group() {
     let group = builtin("dispatch_jobs").group.expect("a group");
     let OnError::ByColumn { column, values } = group.on_error else { panic!("by column") };
     assert_eq!(column, "mode");
-    assert_eq!(values["BLOCK_ON_ERROR"], Hold::Block);
+    assert_eq!(values["BLOCK_ON_ERROR"], GroupMode::Block);
     assert_eq!(group.sequence, ["sequence", "created_at"]);
 }
 
@@ -73,9 +75,9 @@ fn n01_n04_the_lock_and_the_computed_due_time() {
     let stage = &contract.stages[0];
     assert_eq!(stage.lease.by, LeaseBy::Time);
     assert_eq!(stage.lease.duration, Duration::from_mins(2));
-    assert_eq!(stage.lease.fence, [Role::Owner, Role::ClaimedAt]);
+    assert_eq!(stage.lease.fence, [ColumnRole::Owner, ColumnRole::ClaimedAt]);
     assert!(!stage.lease.spend);
-    assert_eq!((contract.due.after, contract.due.defer), (Some(Role::Attempted), Defer::Lease));
+    assert_eq!((contract.due.after, contract.due.defer), (Some(ColumnRole::Attempted), Defer::Lease));
 }
 
 #[test]

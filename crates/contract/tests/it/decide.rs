@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use postrider_contract::{
-    Contract, Count, Counters, Got, LONGEST_RETRY_AFTER, Schedule, Stage, Transition, Verdict,
+    AttemptCounting, AttemptResult, Contract, Counters, LONGEST_RETRY_AFTER, ResultKind, Schedule, Stage,
+    Transition,
 };
 use proptest::prelude::*;
 
 use crate::builtin;
 
-fn verdict(got: Got) -> Verdict {
-    Verdict { got, after: None, partly: false }
+fn result(kind: ResultKind) -> AttemptResult {
+    AttemptResult { kind, after: None, partly: false }
 }
 
 fn after(attempts: u32) -> Counters {
@@ -20,7 +21,7 @@ fn after(attempts: u32) -> Counters {
 /// Returns the milliseconds between the attempts of a row that always fails, without jitter.
 fn waits(stage: &Stage) -> Vec<u128> {
     (0..stage.attempts.max)
-        .map(|attempts| stage.decide(&after(attempts), verdict(Got::Retryable), 0.0))
+        .map(|attempts| stage.decide(&after(attempts), result(ResultKind::Retryable), 0.0))
         .take_while(|decision| decision.transition == Transition::Retry)
         .map(|decision| decision.delay.as_millis())
         .collect()
@@ -30,14 +31,14 @@ fn waits(stage: &Stage) -> Vec<u128> {
 fn m04_backoff_by_default() {
     let stage = &builtin("mail_outbox").stages[0];
     assert_eq!(waits(stage), [60_000, 120_000, 240_000, 480_000]);
-    assert_eq!(stage.decide(&after(4), verdict(Got::Retryable), 0.0).transition, Transition::Dead);
+    assert_eq!(stage.decide(&after(4), result(ResultKind::Retryable), 0.0).transition, Transition::Dead);
 }
 
 #[test]
 fn m04_the_cap_comes_before_the_jitter() {
     let mut stage = builtin("mail_outbox").stages[0].clone();
     stage.attempts.max = 100;
-    let wait = |chance| stage.decide(&after(50), verdict(Got::Retryable), chance).delay.as_secs_f64();
+    let wait = |chance| stage.decide(&after(50), result(ResultKind::Retryable), chance).delay.as_secs_f64();
     assert!((wait(1.0) - 4320.0).abs() < 1e-6);
     assert!((wait(-1.0) - 2880.0).abs() < 1e-6);
 }
@@ -45,11 +46,11 @@ fn m04_the_cap_comes_before_the_jitter() {
 #[test]
 fn m09_a_partly_delivered_mail_is_sent_when_no_recipient_is_left_to_try() {
     let stage = &builtin("mail_outbox").stages[0];
-    let partly = |got| Verdict { partly: true, ..verdict(got) };
-    assert_eq!(stage.decide(&after(0), partly(Got::Rejected), 0.0).transition, Transition::Delivered);
-    assert_eq!(stage.decide(&after(4), partly(Got::Retryable), 0.0).transition, Transition::Dead);
-    assert_eq!(stage.decide(&after(0), partly(Got::Retryable), 0.0).transition, Transition::Retry);
-    assert_eq!(stage.decide(&after(0), verdict(Got::Rejected), 0.0).transition, Transition::Rejected);
+    let partly = |kind| AttemptResult { partly: true, ..result(kind) };
+    assert_eq!(stage.decide(&after(0), partly(ResultKind::Rejected), 0.0).transition, Transition::Delivered);
+    assert_eq!(stage.decide(&after(4), partly(ResultKind::Retryable), 0.0).transition, Transition::Dead);
+    assert_eq!(stage.decide(&after(0), partly(ResultKind::Retryable), 0.0).transition, Transition::Retry);
+    assert_eq!(stage.decide(&after(0), result(ResultKind::Rejected), 0.0).transition, Transition::Rejected);
 }
 
 #[test]
@@ -61,13 +62,13 @@ fn o02_o05_backoff_of_the_outbox() {
 fn n04_n06_schedule_and_limit_of_notifications() {
     let stage = &builtin("open_event_notifications").stages[0];
     assert_eq!(waits(stage), [0, 2_000]);
-    assert_eq!(stage.decide(&after(1), verdict(Got::Skipped), 0.0).transition, Transition::Skipped);
+    assert_eq!(stage.decide(&after(1), result(ResultKind::Skipped), 0.0).transition, Transition::Skipped);
     assert_eq!(
-        stage.decide(&after(2), verdict(Got::Skipped), 0.0).transition,
+        stage.decide(&after(2), result(ResultKind::Skipped), 0.0).transition,
         Transition::Dead,
         "at the limit"
     );
-    assert_eq!(stage.decide(&after(2), verdict(Got::Delivered), 0.0).transition, Transition::Delivered);
+    assert_eq!(stage.decide(&after(2), result(ResultKind::Delivered), 0.0).transition, Transition::Delivered);
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn j06_the_row_chooses_its_schedule_and_its_limit() {
     let stage = &builtin("dispatch_jobs").stages[0];
     let wait = |schedule: Option<&str>, attempts| {
         let row = Counters { attempts, max_attempts: Some(9), schedule: schedule.map(str::to_owned) };
-        stage.decide(&row, verdict(Got::Retryable), 0.0).delay.as_millis()
+        stage.decide(&row, result(ResultKind::Retryable), 0.0).delay.as_millis()
     };
     let of = |schedule| [wait(schedule, 0), wait(schedule, 1), wait(schedule, 2), wait(schedule, 7)];
     assert_eq!(of(None), [30_000, 60_000, 120_000, 3_600_000]);
@@ -93,27 +94,30 @@ fn j06_the_row_chooses_its_schedule_and_its_limit() {
     assert_eq!(of(Some("nonsense")), [30_000, 60_000, 120_000, 3_600_000]);
     assert_eq!(of(Some("[]")), [30_000, 60_000, 120_000, 3_600_000]);
     let none = Counters { max_attempts: Some(0), ..Counters::default() };
-    assert_eq!(stage.decide(&none, verdict(Got::Retryable), 0.0).transition, Transition::Dead);
+    assert_eq!(stage.decide(&none, result(ResultKind::Retryable), 0.0).transition, Transition::Dead);
 }
 
 #[test]
 fn g3_a_relay_that_refuses_our_account_costs_the_row_nothing() {
     for name in Contract::builtin_names() {
         for stage in &builtin(name).stages {
-            assert_eq!(stage.decide(&after(4), verdict(Got::Refused), 0.0).transition, Transition::Released);
+            assert_eq!(
+                stage.decide(&after(4), result(ResultKind::Refused), 0.0).transition,
+                Transition::Released
+            );
         }
     }
 }
 
-fn any_got() -> impl Strategy<Value = Got> {
+fn any_got() -> impl Strategy<Value = ResultKind> {
     prop::sample::select(vec![
-        Got::Delivered,
-        Got::Retryable,
-        Got::Rejected,
-        Got::Skipped,
-        Got::Deferred,
-        Got::Refused,
-        Got::Uncertain,
+        ResultKind::Delivered,
+        ResultKind::Retryable,
+        ResultKind::Rejected,
+        ResultKind::Skipped,
+        ResultKind::Deferred,
+        ResultKind::Refused,
+        ResultKind::Uncertain,
     ])
 }
 
@@ -132,15 +136,15 @@ proptest! {
         attempts in any::<u32>(),
         max in proptest::option::of(any::<u32>()),
         schedule in proptest::option::of(".*"),
-        got in any_got(),
+        kind in any_got(),
         seconds in proptest::option::of(any::<u64>()),
         partly in any::<bool>(),
         chance in -1.0..=1.0,
     ) {
         let stage = &contract.stages[index];
         let row = Counters { attempts, max_attempts: max, schedule };
-        let verdict = Verdict { got, after: seconds.map(Duration::from_secs), partly };
-        let decision = stage.decide(&row, verdict, chance);
+        let result = AttemptResult { kind, after: seconds.map(Duration::from_secs), partly };
+        let decision = stage.decide(&row, result, chance);
         prop_assert!(Transition::SETTLES.contains(&decision.transition));
         let to = stage.target(decision.transition).expect("every settle leads somewhere");
         prop_assert!(to.0 < contract.states.len());
@@ -152,9 +156,9 @@ proptest! {
         let mut stage = contract.stages[index].clone();
         stage.attempts.max = max;
         let mut attempts = 0;
-        for got in gots {
+        for kind in gots {
             let row = after(attempts);
-            let decision = stage.decide(&row, verdict(got), 0.0);
+            let decision = stage.decide(&row, result(kind), 0.0);
             attempts += u32::from(stage.attempts.count.counts(decision.transition));
             prop_assert!(attempts <= max);
             let back = stage.target(decision.transition) == Some(stage.retryable);
@@ -171,7 +175,7 @@ proptest! {
         stage.attempts.max = max;
         let tries = waits(&stage).len();
         prop_assert_eq!(tries + 1, max as usize, "exactly max tries");
-        prop_assert_ne!(stage.attempts.count, Count::Claims);
+        prop_assert_ne!(stage.attempts.count, AttemptCounting::Claims);
     }
 
     #[test]
@@ -197,8 +201,9 @@ proptest! {
 #[test]
 fn j05_retry_after_replaces_the_planned_delay() {
     let asked = |name: &str, seconds: u64| {
-        let verdict = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
-        builtin(name).stages[0].decide(&after(0), verdict, 0.0).delay.as_secs()
+        let result =
+            AttemptResult { after: Some(Duration::from_secs(seconds)), ..result(ResultKind::Retryable) };
+        builtin(name).stages[0].decide(&after(0), result, 0.0).delay.as_secs()
     };
     assert_eq!((asked("dispatch_jobs", 2), asked("dispatch_jobs", 90)), (2, 90), "30 s were planned");
     assert_eq!(asked("dispatch_jobs", 999_999), LONGEST_RETRY_AFTER.as_secs());
@@ -207,11 +212,11 @@ fn j05_retry_after_replaces_the_planned_delay() {
 
 #[test]
 fn m04_retry_after_changes_no_delay_where_the_specification_does_not_name_it() {
-    let verdict = Verdict { after: Some(Duration::from_mins(150)), ..verdict(Got::Retryable) };
+    let result = AttemptResult { after: Some(Duration::from_mins(150)), ..result(ResultKind::Retryable) };
     for name in ["mail_outbox", "emails"] {
         for stage in &builtin(name).stages {
             let planned = stage.delay(&after(0), 0.0);
-            assert_eq!(stage.decide(&after(0), verdict, 0.0).delay, planned, "{name}, {}", stage.name);
+            assert_eq!(stage.decide(&after(0), result, 0.0).delay, planned, "{name}, {}", stage.name);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::{
-    Condition, Contract, Hold, Layer, Literal, MessageField, OnError, Role, Transition,
+    ColumnRole, Condition, Contract, GroupMode, Layer, Literal, MessageField, OnError, Transition,
 };
 
 fn layer(text: &str) -> Layer {
@@ -29,7 +29,7 @@ fn g4_m10_camel_case_columns() {
         "[table]\nname = 'MailOutbox'\n[columns]\nattempts = 'retryCount'\ndue = 'nextAttemptAt'\nclaimed_at = 'lastAttemptAt'\n[message]\nto = 'toAddresses'\nresults = 'recipientResults?'",
     )
     .expect("valid");
-    assert_eq!(contract.columns.get(Role::Attempts), Some("retryCount"));
+    assert_eq!(contract.columns.get(ColumnRole::Attempts), Some("retryCount"));
     assert!(matches!(&contract.message["to"], MessageField::Column(column) if column.name == "toAddresses"));
     let written: Vec<&str> = contract.writes.iter().map(|write| write.column.name.as_str()).collect();
     assert_eq!(written, ["recipientResults"; 3], "the write follows the field's column");
@@ -96,7 +96,9 @@ fn the_last_layer_wins() {
 fn o8_a_lane_sets_what_a_failure_does_to_later_rows() {
     for name in ["outbox", "dispatch_jobs"] {
         let text = Contract::builtin(name).expect("a contract of ours");
-        for (word, hold) in [("wait", Hold::Wait), ("block", Hold::Block), ("next", Hold::Next)] {
+        for (word, hold) in
+            [("wait", GroupMode::Wait), ("block", GroupMode::Block), ("next", GroupMode::Next)]
+        {
             let over = layer(&format!("[group]\non_error = {word:?}"));
             let contract = Contract::parse_with(name, text, &[over]).expect("it may");
             let group = contract.group.expect("it has groups");

@@ -1,6 +1,8 @@
 //! Tests contracts for tables of other shapes.
 
-use postrider_contract::{Claimed, Condition, Contract, DueNull, LeaseBy, Literal, Role, Set, Transition};
+use postrider_contract::{
+    ClaimedState, ColumnRole, Condition, Contract, DueNull, LeaseBy, Literal, Set, Transition,
+};
 
 fn parse(text: &str) -> Contract {
     Contract::parse("own.toml", text).unwrap_or_else(|problems| panic!("{problems}"))
@@ -145,15 +147,15 @@ fn whole_number_states_reserved_words_and_camel_case() {
     let new = contract.state_named("new").expect("the state");
     assert_eq!(contract.state(new).conditions, [("group".to_owned(), Condition::Is(Literal::Int(10)))]);
     assert_eq!(contract.due.null, DueNull::Now);
-    assert_eq!(contract.stages[0].lease.fence, [Role::Version]);
-    assert_eq!(contract.column(Role::Id), Some("uuid"));
+    assert_eq!(contract.stages[0].lease.fence, [ColumnRole::Version]);
+    assert_eq!(contract.column(ColumnRole::Id), Some("uuid"));
 }
 
 #[test]
 fn a_lease_by_due_time_counts_and_gives_back_claims() {
     let contract = parse(MOVED_DUE);
     let stage = &contract.stages[0];
-    assert_eq!((stage.claimed, stage.lease.by), (Claimed::Same, LeaseBy::Due));
+    assert_eq!((stage.claimed, stage.lease.by), (ClaimedState::Same, LeaseBy::Due));
     assert_eq!(contract.table.schema.as_deref(), Some("app"));
     let set = |transition, column: &str| {
         let step = contract.lease_move(stage, transition);
@@ -171,7 +173,7 @@ fn flags_filters_priorities_and_a_schedule_of_the_stage() {
     let contract = parse(FLAGS);
     assert!(contract.claim.order[0].descending);
     assert_eq!(contract.claim.filter.len(), 2);
-    assert_eq!(contract.stages[0].lease.fence, [Role::Owner, Role::ClaimedAt]);
+    assert_eq!(contract.stages[0].lease.fence, [ColumnRole::Owner, ColumnRole::ClaimedAt]);
     let step = contract.lease_move(&contract.stages[0], Transition::Delivered);
     let writes = contract.assignments(&step);
     assert!(writes.iter().any(|one| one.column == "locked_at" && one.set == Set::Null), "{writes:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{Contract, Defer, Role};
+use postrider_contract::{ColumnRole, Contract, Defer};
 
 use crate::builtin;
 
@@ -18,7 +18,7 @@ const SPECIFIED_MAIL: &str =
 fn g2_without_lease_until_the_lease_is_five_minutes() {
     let contract = builtin("mail_outbox").resolve(&columns(SPECIFIED_MAIL)).expect("enough");
     assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(5));
-    assert_eq!(contract.columns.get(Role::LeaseUntil), None);
+    assert_eq!(contract.columns.get(ColumnRole::LeaseUntil), None);
     assert!(!contract.keeps_recipient_results());
     assert!(!contract.message.contains_key("cc"));
     let whole = columns(&format!("{SPECIFIED_MAIL} lease_until claimed_by recipient_results cc_addresses"));
@@ -60,7 +60,7 @@ const SPECIFIED_EMAILS: &str =
 fn e08_without_a_due_column_the_last_change_counts_and_attempts_show_dead_callbacks() {
     let contract =
         builtin("emails").resolve(&columns(&format!("{SPECIFIED_EMAILS} attempts"))).expect("enough");
-    assert_eq!(contract.due.after, Some(Role::Updated));
+    assert_eq!(contract.due.after, Some(ColumnRole::Updated));
     assert_eq!(contract.due.defer, Defer::None);
     assert_eq!(contract.counted_history(), None);
     assert_eq!(contract.state_named("SENT_SILENT"), None);
@@ -80,7 +80,7 @@ fn e08_the_specified_table_is_enough_and_attempts_are_counted_in_the_history() {
     assert_eq!((history.table.as_str(), history.order.as_str()), ("email_statuses", "id"));
     assert_eq!((history.row.as_str(), history.state.as_str()), ("email_id", "status"));
     assert_eq!(history.reason, "reason");
-    assert_eq!(contract.due.after, Some(Role::Updated));
+    assert_eq!(contract.due.after, Some(ColumnRole::Updated));
     assert_eq!(contract.stages.len(), 4);
 }
 

@@ -1,7 +1,7 @@
 use postrider_contract::{Contract, Counters, RESULTS, Transition};
 use postrider_seams::row::Detail;
 use postrider_seams::{
-    Claimed, Content, Envelope, Fields, Lease, Mail, Outcome, Receipt, RowId, Value, envelope,
+    ClaimedRow, Content, Envelope, Fields, Lease, Mail, Outcome, Receipt, RowId, Value, envelope,
 };
 
 use super::{MIXED_LIMIT, REASON_LIMIT, compact, does_not_fit, mixed_reason, recipients};
@@ -77,9 +77,9 @@ fn m09_the_reason_of_the_last_try_hides_no_earlier_refusal() {
     );
 }
 
-fn tried(attempts: u32, results: &str) -> Claimed {
+fn tried(attempts: u32, results: &str) -> ClaimedRow {
     let names: std::sync::Arc<[String]> = [RESULTS.to_owned()].into();
-    Claimed {
+    ClaimedRow {
         lease: Lease { id: RowId::Int(1), fence: Box::default() },
         counters: Counters { attempts, max_attempts: None, schedule: None },
         crashes: 0,

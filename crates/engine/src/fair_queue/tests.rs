@@ -1,14 +1,14 @@
 use std::time::Duration;
 
 use postrider_contract::Counters;
-use postrider_seams::{Claimed, Lease, RowId};
+use postrider_seams::{ClaimedRow, Lease, RowId};
 
 use super::*;
 use crate::batch::Batch;
 use crate::boot_instant::BootInstant;
 
 fn row(id: i64, share: Option<&str>) -> HeldRow {
-    let claimed = Claimed {
+    let claimed = ClaimedRow {
         lease: Lease { id: RowId::Int(id), fence: Box::new([]) },
         counters: Counters { attempts: 0, max_attempts: None, schedule: None },
         from: None,
@@ -67,7 +67,7 @@ fn j9_a_share_that_may_not_go_holds_up_no_other() {
     let mut queue = FairQueue::default();
     (0..3).for_each(|id| queue.push(row(id, Some("a"))));
     queue.push(row(9, Some("b")));
-    let not_a = |share: &Share| share.as_deref() != Some("a");
+    let not_a = |share: &FairnessKey| share.as_deref() != Some("a");
     assert_eq!(queue.next(not_a).map(|held| held.row.lease.id), Some(RowId::Int(9)));
     assert!(queue.next(not_a).is_none());
     assert_eq!(queue.len(), 3);
@@ -91,7 +91,7 @@ fn j9_no_share_gets_all_deliveries_and_a_new_one_finds_some() {
     for n in 0..2 {
         assert!(fill(&mut limit, &format!("late {n}")) > 0);
     }
-    let a: Share = Some("a".into());
+    let a: FairnessKey = Some("a".into());
     (0..448).for_each(|_| limit.ended(&a));
     assert!(!limit.of.contains_key(&a) && limit.may(&a));
 }

@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Metric, Transition};
-use postrider_seams::store::{Held, Reclaimed, Settlement};
+use postrider_seams::store::{LeaseResult, Reclaimed, Settlement};
 use tokio::time::Duration;
 
 /// The aliases of one lane. A metric for which the contract has no alias is `None` and is not counted here.
@@ -38,12 +38,12 @@ impl MetricAliases {
     }
 
     /// Counts the settled rows that were delivered, and those that ended dead or rejected. Lost rows do not count.
-    pub fn settled(&self, moves: &[Settlement], answers: &[Held]) {
+    pub fn settled(&self, moves: &[Settlement], answers: &[LeaseResult]) {
         if self.delivered.is_none() && self.dead.is_none() {
             return;
         }
         let count = |which: &[Transition]| {
-            let held = moves.iter().zip(answers).filter(|(_, answer)| **answer == Held::Held);
+            let held = moves.iter().zip(answers).filter(|(_, answer)| **answer == LeaseResult::Held);
             held.filter(|(settlement, _)| which.contains(&settlement.transition)).count() as u64
         };
         add(self.delivered.as_ref(), count(&[Transition::Delivered]));

@@ -4,8 +4,8 @@ use postrider_seams::row::Lease;
 
 use super::*;
 
-fn row() -> Claimed {
-    Claimed {
+fn row() -> ClaimedRow {
+    ClaimedRow {
         lease: Lease { id: RowId::Int(1), fence: Box::default() },
         counters: Counters::default(),
         crashes: 0,

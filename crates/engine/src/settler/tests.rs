@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::Contract;
-use postrider_seams::{Claimed, Composer, Dice, Envelope, Outcome, RowId, Transport, Value, Want, transport};
+use postrider_seams::{
+    ClaimedRow, Composer, Dice, Envelope, Outcome, RowId, Transport, Value, Want, transport,
+};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
@@ -24,7 +26,7 @@ impl Dice for Unused {
 
 #[async_trait]
 impl Composer for Unused {
-    async fn compose(&self, _rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, _rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         Vec::new()
     }
 

@@ -21,8 +21,8 @@ fn what_an_operator_must_act_on_comes_first() {
     assert!(matches!(state.health(), Health::Stalled { .. }));
     state.set_target(Some(TargetTrouble::Unreachable("refused".to_owned())));
     assert!(matches!(state.health(), Health::Unreachable { .. }));
-    state.set_store(Some(StoreTrouble::Away("down".to_owned())));
-    assert!(matches!(state.health(), Health::StoreAway { .. }));
+    state.set_store(Some(StoreTrouble::Unavailable("down".to_owned())));
+    assert!(matches!(state.health(), Health::StoreUnavailable { .. }));
     state.set_target(Some(TargetTrouble::Refused("535".to_owned())));
     assert!(matches!(state.health(), Health::Misconfigured { .. }));
     state.set_phase(Phase::Draining);
@@ -33,7 +33,7 @@ fn what_an_operator_must_act_on_comes_first() {
 fn a_lane_is_open_only_while_it_runs_unpaused_with_a_sound_target() {
     let state = running();
     assert!(state.is_open());
-    state.set_store(Some(StoreTrouble::Away("down".to_owned())));
+    state.set_store(Some(StoreTrouble::Unavailable("down".to_owned())));
     assert!(state.is_open(), "the claimer itself finds out when the store is back");
     state.set_paused(true);
     assert!(!state.is_open());
@@ -50,7 +50,7 @@ async fn a_lane_is_stuck_from_its_first_trouble_until_all_of_it_is_over() {
     let state = running();
     let stuck = || state.status().stuck_for;
     assert_eq!(stuck(), None);
-    state.set_store(Some(StoreTrouble::Away("down".to_owned())));
+    state.set_store(Some(StoreTrouble::Unavailable("down".to_owned())));
     tokio::time::advance(Duration::from_mins(2)).await;
     // The store is back, but nothing moves: for an operator the outage continues.
     state.set_stalled(Some("nothing moves".to_owned()));

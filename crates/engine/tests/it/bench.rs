@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane, Limits};
-use postrider_seams::handoff::{Offer, Taken};
-use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::handoff::{PointerClaims, PublishSource};
+use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
-    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Handoff, Lease, Outcome, Receipt, RowId,
+    ClaimedRow, Composer, Content, Dice, Envelope, Failure, Fields, Handoff, Lease, Outcome, Receipt, RowId,
     Store, Transport, Value, Want, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
@@ -180,7 +180,7 @@ pub struct Plain {
 
 #[async_trait]
 impl Composer for Plain {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         rows.iter()
             .map(|row| {
                 let fields = row.fields.as_ref().expect("the engine hands over rows with their fields");
@@ -288,7 +288,7 @@ impl Store for Faulty {
     fn handoff(&self) -> Option<&dyn Handoff> {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         self.answer()?;
         self.claims.fetch_add(1, SeqCst);
         if self.skips.load(SeqCst) {
@@ -307,7 +307,7 @@ impl Store for Faulty {
         }
         self.inner.load(leases).await
     }
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.answer()?;
         tokio::time::sleep(self.call_takes).await;
         self.marked.store(begun.len() + others.len(), SeqCst);
@@ -317,7 +317,7 @@ impl Store for Faulty {
         }
         self.inner.begin(begun, others).await
     }
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         self.answer()?;
         tokio::time::sleep(self.call_takes).await;
         while self.hangs.load(SeqCst) {
@@ -383,33 +383,33 @@ impl Store for Faulty {
 }
 
 impl Faulty {
-    fn handing(&self) -> &dyn Handoff {
+    fn handoff_or_error(&self) -> &dyn Handoff {
         self.inner.handoff().expect("the lane has a queue")
     }
 }
 
 #[async_trait]
 impl Handoff for Faulty {
-    fn keeps_rows(&self) -> bool {
-        self.handing().keeps_rows()
+    fn may_have_unqueueable_rows(&self) -> bool {
+        self.handoff_or_error().may_have_unqueueable_rows()
     }
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {
         self.answer()?;
         tokio::time::sleep(self.claim_takes).await;
-        let taken = self.handing().claim_named(rows).await;
+        let taken = self.handoff_or_error().claim_by_id(rows).await;
         self.lost_answer()?;
         taken
     }
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         self.answer()?;
         tokio::time::sleep(self.claim_takes).await;
-        self.handing().claim_kept(limit).await
+        self.handoff_or_error().claim_unqueueable(limit).await
     }
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.handing().offer(offer, limit).await
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.handoff_or_error().mark_published(source, limit).await
     }
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
-        self.handing().recall(rows).await
+        self.handoff_or_error().recall(rows).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_engine::{Engine, Lane};
-use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome, Receipt, Transport, transport};
+use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt, Transport, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
@@ -132,7 +132,7 @@ struct Lettering(Plain);
 
 #[async_trait]
 impl Composer for Lettering {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         self.0.compose(rows).await
     }
 

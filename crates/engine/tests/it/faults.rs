@@ -22,7 +22,7 @@ async fn outcomes_are_kept_while_the_store_is_away() {
     engine.start(lane(store.clone(), transport.clone() as Arc<dyn Transport>, limits()));
     until("under way", MINUTE, || transport.total() > 5).await;
     store.away.store(true, SeqCst);
-    until("it says so", MINUTE, || matches!(health(&engine), Health::StoreAway { .. })).await;
+    until("it says so", MINUTE, || matches!(health(&engine), Health::StoreUnavailable { .. })).await;
     let held = table.rows().len() - count(&table, "sent") - count(&table, "queued");
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert!(held > 0 && held <= limits().held, "{held} rows held");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_engine::{Engine, Limits};
-use postrider_seams::{Claimed, Composer, Envelope, Outcome, Receipt, Transport, transport};
+use postrider_seams::{ClaimedRow, Composer, Envelope, Outcome, Receipt, Transport, transport};
 use tokio::time::Instant;
 
 use crate::bench::{Even, Faulty, Plain, count, fill, lane, limits, table, until};
@@ -54,7 +54,7 @@ struct Addressing(Plain);
 
 #[async_trait]
 impl Composer for Addressing {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         self.0.compose(rows).await
     }
 
@@ -62,8 +62,8 @@ impl Composer for Addressing {
         self.0.size_limit()
     }
 
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
-        let to = |row: &&Claimed| Some(row.fields.as_ref()?.get("to").as_text()?.to_owned());
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
+        let to = |row: &&ClaimedRow| Some(row.fields.as_ref()?.get("to").as_text()?.to_owned());
         rows.iter().map(|row| to(row).into_iter().collect()).collect()
     }
 }

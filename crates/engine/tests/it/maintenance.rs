@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane};
-use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome, Receipt, RowId, Transport, Value};
+use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
 use crate::bench::{
@@ -69,7 +69,7 @@ struct Reporting(Plain);
 
 #[async_trait]
 impl Composer for Reporting {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         self.0.compose(rows).await
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Contract, Hold, OnError};
+use postrider_contract::{Contract, GroupMode, OnError};
 use postrider_engine::{Engine, Lane};
 use postrider_seams::{Composer, Envelope, Failure, Outcome, Receipt, Transport, Value, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
@@ -21,7 +21,7 @@ pub fn contract() -> Contract {
     Contract::parse("outbox.toml", text).expect("a sound contract")
 }
 
-fn table(on_error: Hold) -> Arc<MemoryTable> {
+fn table(on_error: GroupMode) -> Arc<MemoryTable> {
     let mut contract = contract();
     contract.group.as_mut().expect("it has one").on_error = OnError::Always(on_error);
     MemoryTable::new(contract)
@@ -168,7 +168,7 @@ fn in_order(broker: &Broker, groups: i64, rows: i64) {
 
 #[tokio::test(start_paused = true)]
 async fn o08_rows_of_a_group_go_one_after_another_and_groups_side_by_side() {
-    let table = table(Hold::Wait);
+    let table = table(GroupMode::Wait);
     fill(&table, 8, 12);
     let broker = Broker::new(false, |_, _| delivered());
     let began = Instant::now();
@@ -181,7 +181,7 @@ async fn o08_rows_of_a_group_go_one_after_another_and_groups_side_by_side() {
 
 #[tokio::test(start_paused = true)]
 async fn o08_a_run_goes_in_one_call_where_the_transport_keeps_its_order() {
-    let table = table(Hold::Wait);
+    let table = table(GroupMode::Wait);
     fill(&table, 2, 30);
     let broker = Broker::new(true, |_, _| delivered());
     let _engine = start(&table, &broker, "one");
@@ -193,7 +193,7 @@ async fn o08_a_run_goes_in_one_call_where_the_transport_keeps_its_order() {
 
 #[tokio::test(start_paused = true)]
 async fn o08_a_call_takes_one_row_of_each_group_where_the_transport_keeps_no_order() {
-    let table = table(Hold::Wait);
+    let table = table(GroupMode::Wait);
     fill(&table, 40, 6);
     let mut broker = Broker::new(false, |_, _| delivered());
     Arc::get_mut(&mut broker).expect("not shared yet").batch = 50;
@@ -211,7 +211,7 @@ async fn o08_a_call_takes_one_row_of_each_group_where_the_transport_keeps_no_ord
 #[tokio::test(start_paused = true)]
 async fn o08_a_row_that_is_tried_again_holds_its_group_alone_and_the_rest_spends_nothing() {
     for pipelined in [false, true] {
-        let table = table(Hold::Wait);
+        let table = table(GroupMode::Wait);
         fill(&table, 2, 5);
         let fails = |row: &str, tried: usize| {
             if row == "2" && tried == 0 {
@@ -243,7 +243,7 @@ async fn o08_a_dead_head_lets_its_group_go_in_wait_and_holds_it_in_block() {
     let refuses = |row: &str, _: usize| {
         if row == "1" { Outcome::Rejected(Failure::new("too large")) } else { delivered() }
     };
-    for (mode, delivered) in [(Hold::Wait, 2), (Hold::Block, 0)] {
+    for (mode, delivered) in [(GroupMode::Wait, 2), (GroupMode::Block, 0)] {
         let table = table(mode);
         fill(&table, 1, 3);
         let broker = Broker::new(false, refuses);
@@ -258,7 +258,7 @@ async fn o08_a_dead_head_lets_its_group_go_in_wait_and_holds_it_in_block() {
 
 #[tokio::test(start_paused = true)]
 async fn j08_in_next_the_run_goes_on_after_a_failure() {
-    let table = table(Hold::Next);
+    let table = table(GroupMode::Next);
     fill(&table, 1, 3);
     let broker = Broker::new(false, |row, tried| {
         if row == "1" && tried == 0 { Outcome::Retryable(Failure::new("not now")) } else { delivered() }
@@ -271,7 +271,7 @@ async fn j08_in_next_the_run_goes_on_after_a_failure() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_is_claimed_again_when_its_run_is_settled_not_at_the_next_poll() {
-    let table = table(Hold::Wait);
+    let table = table(GroupMode::Wait);
     fill(&table, 1, 60);
     let broker = Broker::new(true, |_, _| delivered());
     let began = Instant::now();
@@ -283,7 +283,7 @@ async fn a_group_is_claimed_again_when_its_run_is_settled_not_at_the_next_poll()
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_in_the_middle_of_runs_leaves_every_row_delivered_or_unspent() {
-    let table = table(Hold::Wait);
+    let table = table(GroupMode::Wait);
     fill(&table, 4, 20);
     let broker = Broker::new(false, |_, _| delivered());
     let engine = start(&table, &broker, "one");

@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane, Limits};
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
-use postrider_seams::{Failure, Outcome, Receipt as Delivered, RowId, Store, Transport, Value};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
+use postrider_seams::{Failure, Outcome, Receipt, RowId, Store, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -53,7 +53,7 @@ impl Pointers {
     }
 
     fn answer(&self) -> Result<(), Error> {
-        if self.away.load(SeqCst) { Err(Error::Away("the queue is away".to_owned())) } else { Ok(()) }
+        if self.away.load(SeqCst) { Err(Error::Unavailable("the queue is away".to_owned())) } else { Ok(()) }
     }
 }
 
@@ -84,9 +84,9 @@ impl Queue for Pointers {
         let mut pointers = Vec::new();
         while pointers.len() < most {
             let Some(row) = waiting.pop_front() else { break };
-            let receipt = self.received.fetch_add(1, SeqCst).to_string();
-            self.held.lock().expect("no panic").insert(receipt.clone(), row.clone());
-            pointers.push(Pointer { row, receipt: Receipt(receipt) });
+            let token = self.received.fetch_add(1, SeqCst).to_string();
+            self.held.lock().expect("no panic").insert(token.clone(), row.clone());
+            pointers.push(Pointer { row, token: AckToken(token) });
         }
         if !waiting.is_empty() {
             self.arrived.notify_one();
@@ -94,14 +94,14 @@ impl Queue for Pointers {
         Ok(pointers)
     }
 
-    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), Error> {
         self.answer()?;
-        for receipt in receipts {
+        for token in tokens {
             let row = self
                 .held
                 .lock()
                 .expect("no panic")
-                .remove(&receipt.0)
+                .remove(&token.0)
                 .expect("it was received, and not yet told of");
             let state = row.and_then(|row| self.table.row(&row)).and_then(|row| row.get("status").cloned());
             assert_ne!(state, Some(Value::Text("QUEUED".to_owned())), "acknowledged before it was claimed");
@@ -110,9 +110,9 @@ impl Queue for Pointers {
         Ok(())
     }
 
-    async fn give_back(&self, receipts: &[Receipt], _after: Duration) -> Result<(), Error> {
-        for receipt in receipts {
-            let row = self.held.lock().expect("no panic").remove(&receipt.0).expect("it was received");
+    async fn give_back(&self, tokens: &[AckToken], _after: Duration) -> Result<(), Error> {
+        for token in tokens {
+            let row = self.held.lock().expect("no panic").remove(&token.0).expect("it was received");
             self.waiting.lock().expect("no panic").push_back(row);
         }
         self.arrived.notify_one();
@@ -214,7 +214,7 @@ async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_by_itself() {
     job(&table, "late", &[("status", Value::Text("PENDING".to_owned())), ("queued_at", Value::Null)]);
     job(&table, "back", &[("queued_at", Value::Null)]);
     let engine = start(&table, &queue, &transport, "one");
-    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueAway { .. })).await;
+    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueUnavailable { .. })).await;
     assert!(health(&engine).is_ready(), "the instance still takes jobs");
     tokio::time::sleep(MINUTE).await;
     assert_eq!(transport.total(), 0, "nothing is on its way");
@@ -232,7 +232,7 @@ async fn j3_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
     let transport = Arc::new(Scripted::new(move |_| match tries.fetch_add(1, SeqCst) {
         0 => Outcome::Retryable(Failure::new("503")),
         1 => Outcome::Deferred(Failure { after: Some(Duration::from_secs(7)), ..Failure::new("busy") }),
-        _ => Outcome::Delivered(Delivered::default()),
+        _ => Outcome::Delivered(Receipt::default()),
     }));
     job(&table, "a", &[("retry_strategy", Value::Text("fixed".to_owned()))]);
     let _engine = start(&table, &queue, &transport, "one");
@@ -249,7 +249,7 @@ async fn j3_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
     let transport = Arc::new(Scripted::new(move |_| match tries.fetch_add(1, SeqCst) {
         0 => Outcome::Retryable(Failure::new("503")),
         1 => Outcome::Deferred(Failure { after: Some(Duration::from_millis(300)), ..Failure::new("busy") }),
-        _ => Outcome::Delivered(Delivered::default()),
+        _ => Outcome::Delivered(Receipt::default()),
     }));
     job(&table, "a", &[("retry_strategy", Value::Text("immediate".to_owned()))]);
     let _engine = start(&table, &queue, &transport, "one");
@@ -270,7 +270,7 @@ async fn j3_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_aw
     let gone = Arc::clone(&queue);
     let transport = Arc::new(Scripted::new(move |_| {
         if tries.fetch_add(1, SeqCst) > 0 {
-            return Outcome::Delivered(Delivered::default());
+            return Outcome::Delivered(Receipt::default());
         }
         gone.away.store(true, SeqCst);
         Outcome::Retryable(Failure::new("503"))
@@ -278,7 +278,7 @@ async fn j3_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_aw
     job(&table, "a", &[("retry_strategy", Value::Text("immediate".to_owned()))]);
     let engine = start(&table, &queue, &transport, "one");
     queue.put(Some("a"));
-    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueAway { .. })).await;
+    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueUnavailable { .. })).await;
     tokio::time::sleep(MINUTE).await;
     let row = table.row(&RowId::Text("a".into())).expect("it is there");
     assert_eq!(row.get("status"), Some(&Value::Text("ERROR".to_owned())));

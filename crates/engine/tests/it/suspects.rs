@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use postrider_contract::{Contract, Defer};
 use postrider_engine::{Engine, Health, Lane, Limits};
 use postrider_seams::{
-    Claimed, Composer, Envelope, Outcome, Receipt, RowId, Store, Transport, Value, Want, transport,
+    ClaimedRow, Composer, Envelope, Outcome, Receipt, RowId, Store, Transport, Value, Want, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
@@ -253,7 +253,7 @@ struct Slow(Plain);
 
 #[async_trait]
 impl Composer for Slow {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         tokio::time::sleep(Duration::from_secs(12)).await;
         self.0.compose(rows).await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_engine::{Drained, Engine, Lane};
 use postrider_seams::{Store as _, Transport, Want};
 use postrider_store_memory::{MemoryStore, MemoryTable};
@@ -147,7 +147,7 @@ async fn g2_a_drain_is_not_complete_if_rows_of_a_lost_answer_cannot_be_found() {
     let lease = crate::ordered::contract().stages[0].lease.duration;
     for (waits, complete) in [(Duration::from_secs(1), false), (lease + MINUTE, true)] {
         let mut contract = crate::ordered::contract();
-        contract.columns.0.remove(&Role::Owner);
+        contract.columns.0.remove(&ColumnRole::Owner);
         let table = MemoryTable::new(contract.clone());
         let store = Arc::new(Faulty::new(&table, "w"));
         store.loses_claims.store(1, SeqCst);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use utoipa::ToSchema;
 
-use super::{Actor, Role, Scope};
+use super::{Actor, ClientScope, Role};
 use crate::audit::Change;
 use crate::idempotency::IdempotentRequest;
 use crate::sql::{Clauses as _, Dialect, Insert, NewRow, RowReader, Statement, Table, columns, now, tsid};
@@ -172,7 +172,7 @@ impl Hub {
     pub(super) async fn actor_of(&self, key: ApiKey) -> Result<Option<Actor>, Error> {
         let Some(role) = key.role else { return Ok(None) };
         self.record_use("record the use of an API key", TABLE.name, &key.id).await?;
-        Ok(Some(Actor { key: key.id, name: key.name, role, scope: Scope::of(key.client_ids) }))
+        Ok(Some(Actor { key: key.id, name: key.name, role, scope: ClientScope::of(key.client_ids) }))
     }
 
     /// Whether the first admin key has been created.
@@ -273,8 +273,8 @@ pub(super) fn is_valid(dialect: Dialect) -> String {
 /// Whether the key gives access to nothing outside the actor's scope.
 fn is_within_scope(actor: &Actor, key: &ApiKey) -> bool {
     match &actor.scope {
-        Scope::All => true,
-        scope @ Scope::Only(_) => {
+        ClientScope::All => true,
+        scope @ ClientScope::Only(_) => {
             !key.client_ids.is_empty() && key.client_ids.iter().all(|client| scope.covers(Some(client)))
         }
     }

@@ -12,7 +12,7 @@ use super::request::{
 };
 use super::view::{RoleAssignment, ServiceAccount, TABLE};
 use super::{SignatureAlgorithm, WebhookAuthType};
-use crate::access::{Actor, Scope};
+use crate::access::{Actor, ClientScope};
 use crate::audit::Change;
 use crate::job::enum_name;
 use crate::sql::{Clauses as _, NewRow, SqlBuilder, tsid};
@@ -30,8 +30,10 @@ const HOSTS_MISSING: &str = "is missing: list the hosts that its credentials may
 /// must use `CLIENT.NAME`, so that no conflict can reveal a code of another client.
 fn may_use_code(actor: &Actor, code: &str) -> bool {
     match &actor.scope {
-        Scope::All => true,
-        scope @ Scope::Only(_) => code.rsplit_once('.').is_some_and(|(client, _)| scope.covers(Some(client))),
+        ClientScope::All => true,
+        scope @ ClientScope::Only(_) => {
+            code.rsplit_once('.').is_some_and(|(client, _)| scope.covers(Some(client)))
+        }
     }
 }
 
@@ -335,7 +337,7 @@ fn check_may_set_reference(
 ) -> Result<(), Error> {
     let message = "only an API key of all clients may set references to secrets; leave them out to have a secret generated";
     match (&actor.scope, reference) {
-        (Scope::Only(_), Some(_)) => Err(Error::Forbidden { field, message: message.to_owned() }),
+        (ClientScope::Only(_), Some(_)) => Err(Error::Forbidden { field, message: message.to_owned() }),
         _ => Ok(()),
     }
 }

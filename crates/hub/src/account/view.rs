@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{SignatureAlgorithm, WebhookAuthType};
-use crate::access::{Actor, Scope};
+use crate::access::{Actor, ClientScope};
 use crate::cursor::PagePosition;
 use crate::page::{Page, PageQuery};
 use crate::sql::{Clauses as _, RowReader, Table, columns};
@@ -123,8 +123,8 @@ impl Hub {
 
 fn is_visible(actor: &Actor, account: &ServiceAccount) -> bool {
     match &actor.scope {
-        Scope::All => true,
-        scope @ Scope::Only(_) => account.client_ids.iter().any(|client| scope.covers(Some(client))),
+        ClientScope::All => true,
+        scope @ ClientScope::Only(_) => account.client_ids.iter().any(|client| scope.covers(Some(client))),
     }
 }
 

@@ -30,7 +30,7 @@ impl Created {
 }
 
 /// The result of one job of a batch.
-pub type Outcome = Result<Created, Error>;
+pub type JobResult = Result<Created, Error>;
 
 impl Hub {
     /// Creates one job, or returns the job that the same request created before.
@@ -58,7 +58,7 @@ impl Hub {
     }
 
     /// Creates jobs in one transaction. An invalid job has its own error and stops no other.
-    pub async fn create_jobs(&self, actor: &Actor, new: Vec<NewJob>) -> Result<Vec<Outcome>, Error> {
+    pub async fn create_jobs(&self, actor: &Actor, new: Vec<NewJob>) -> Result<Vec<JobResult>, Error> {
         let mut drafts: Vec<Result<JobDraft, Error>> =
             new.into_iter().map(|new| new.validated(actor, &self.settings)).collect();
         self.check_references(actor, &mut drafts).await?;
@@ -70,7 +70,7 @@ impl Hub {
             }
             by_key => by_key?,
         };
-        let created: Vec<Outcome> =
+        let created: Vec<JobResult> =
             drafts.into_iter().map(|draft| draft.and_then(|draft| by_key.created(&draft))).collect();
         let fresh = created.iter().filter_map(|created| match created {
             Ok(Created::New { id }) => Some(id.clone()),
@@ -233,7 +233,7 @@ impl JobsByKey {
     }
 
     /// Returns whether the job was created or already existed; a conflict if its key was used for a different request.
-    pub fn created(&self, draft: &JobDraft) -> Outcome {
+    pub fn created(&self, draft: &JobDraft) -> JobResult {
         let fresh = || Created::New { id: draft.id.clone() };
         let Some(key) = &draft.new.idempotency_key else { return Ok(fresh()) };
         match self.0.get(&(draft.new.client_id.clone(), key.clone())) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DispatchKind, JobDraft, NewJob, Origin};
-use crate::access::{Actor, Role, Scope};
+use crate::access::{Actor, ClientScope, Role};
 use crate::schema::Payload;
 use crate::sql::RowReader;
 use crate::{Error, Fault, Hub};
@@ -117,8 +117,8 @@ fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJ
     let id = new.service_account_id.as_ref()?;
     let fault = |message: &str| Some(Fault::new("serviceAccountId", message));
     let visible = |account: &&Account| match &actor.scope {
-        Scope::All => true,
-        scope @ Scope::Only(_) => account.clients.iter().any(|client| scope.covers(Some(client))),
+        ClientScope::All => true,
+        scope @ ClientScope::Only(_) => account.clients.iter().any(|client| scope.covers(Some(client))),
     };
     let Some(account) = accounts.get(id).filter(visible) else { return fault("no such service account") };
     let client = new.client_id.as_ref();

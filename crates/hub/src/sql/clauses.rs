@@ -5,7 +5,7 @@ use postrider_sql::driver::execute::{Arg, SqlBuilder};
 use super::dialect::{now, now_plus};
 use super::{ColumnType, Dialect, NewRow, Table};
 use crate::Moment;
-use crate::access::Scope;
+use crate::access::ClientScope;
 
 /// A value to bind, with its type: a NULL has one too.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ pub trait Clauses: Sized {
     fn and_created(self, after: Option<Moment>, before: Option<Moment>) -> Self;
 
     /// Appends the condition that `t.client_id` is a client of the scope.
-    fn and_in_scope(self, scope: &Scope) -> Self;
+    fn and_in_scope(self, scope: &ClientScope) -> Self;
 }
 
 impl Clauses for SqlBuilder {
@@ -101,10 +101,10 @@ impl Clauses for SqlBuilder {
         self
     }
 
-    fn and_in_scope(self, scope: &Scope) -> Self {
+    fn and_in_scope(self, scope: &ClientScope) -> Self {
         match scope {
-            Scope::All => self,
-            Scope::Only(clients) => self.push(" AND t.client_id IN ").in_list(clients),
+            ClientScope::All => self,
+            ClientScope::Only(clients) => self.push(" AND t.client_id IN ").in_list(clients),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! API keys: creation, authentication, scope and revocation.
 
 use postrider_hub::Error;
-use postrider_hub::access::{Role, Scope};
+use postrider_hub::access::{ClientScope, Role};
 
 use crate::fixture::{Fixture, on_every_database, root};
 
@@ -22,13 +22,13 @@ async fn the_first_admin_key_is_created_once(fixture: &Fixture) {
     }
     assert_eq!(shown.len(), 1);
     let actor = fixture.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("it opens");
-    assert_eq!((actor.role, actor.scope), (Role::Admin, Scope::All));
+    assert_eq!((actor.role, actor.scope), (Role::Admin, ClientScope::All));
     assert_eq!(fixture.count("postrider_api_keys").await, 1);
 }
 
 async fn a_key_is_stored_hashed_and_valid_until_it_is_revoked(fixture: &Fixture) {
     let (key, actor) = fixture.key(Role::Viewer, &["acme"]).await;
-    assert_eq!(actor.scope, Scope::Only(vec!["acme".to_owned()]));
+    assert_eq!(actor.scope, ClientScope::Only(vec!["acme".to_owned()]));
     let stored = fixture.text("SELECT hash FROM postrider_api_keys").await.expect("a hash");
     let secret = key.splitn(3, '_').nth(2).expect("a secret, which may have underscores of its own");
     assert!(stored.len() == 64 && !stored.contains(secret));

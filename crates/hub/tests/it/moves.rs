@@ -6,7 +6,7 @@ use postrider_hub::access::Role;
 use postrider_hub::job::{DispatchStatus, Filter};
 use postrider_hub::page::PageQuery;
 use postrider_seams::row::Value;
-use postrider_seams::store::{Held, Settlement, Want};
+use postrider_seams::store::{LeaseResult, Settlement, Want};
 
 use crate::fixture::{Fixture, on_every_database, root};
 use crate::jobs::plain;
@@ -123,7 +123,7 @@ async fn j14_an_attempt_of_a_job_cancelled_meanwhile_is_recorded(fixture: &Fixtu
         for _ in 0..2 {
             assert_eq!(
                 lane.settle(std::slice::from_ref(&end)).await.expect("an answer"),
-                [Held::Lost],
+                [LeaseResult::Lost],
                 "the cancel wins"
             );
         }

@@ -1,6 +1,6 @@
 //! Sessions of the console.
 
-use postrider_hub::access::{Role, Scope};
+use postrider_hub::access::{ClientScope, Role};
 
 use crate::fixture::{Fixture, on_every_database, root};
 
@@ -20,7 +20,7 @@ async fn a_session_is_stored_hashed_and_ends_with_a_logout(fixture: &Fixture) {
     assert!(stored.len() == 64 && stored != signed.token && stored != other.token);
     let session = fixture.hub.session(&signed.token).await.expect("the store answers").expect("a session");
     assert_eq!(session.actor, actor);
-    assert_eq!(session.actor.scope, Scope::Only(vec!["acme".to_owned()]));
+    assert_eq!(session.actor.scope, ClientScope::Only(vec!["acme".to_owned()]));
     assert!(session.expires_at.is_some());
     assert!(session.has_csrf_token(&signed.session.csrf) && !session.has_csrf_token(&other.session.csrf));
     let (head, last) = signed.token.split_at(signed.token.len() - 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_outbox::Connection;
-use postrider_seams::row::Claimed;
+use postrider_seams::row::ClaimedRow;
 use postrider_seams::store::{Store, Want};
 use postrider_sql::{Dialect, ddl};
 use sqlx::mysql::{MySqlConnection, MySqlPoolOptions};
@@ -64,7 +64,7 @@ pub trait Base: Send + Sync + 'static {
         self.text(&format!("SELECT count(*) FROM {table}")).await.expect("a count")
     }
 
-    async fn claim(&self, contract: &str, stage: &str) -> Vec<Claimed> {
+    async fn claim(&self, contract: &str, stage: &str) -> Vec<ClaimedRow> {
         self.store(contract, stage).await.claim(&Want { limit: 10 }).await.expect("claim")
     }
 }

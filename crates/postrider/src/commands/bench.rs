@@ -121,7 +121,7 @@ async fn claim_and_settle(
                 receipt: None,
                 envelope: Detail::new(),
                 outcome: Detail::new(),
-                hands_back: Vec::new(),
+                releases: Vec::new(),
             })
             .collect();
         table.settle(&moves).await?;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use futures::future::join_all;
 use postrider_seams::inspect::{Finding, Level};
-use postrider_seams::migrate::Options;
+use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::store::{self, Class};
 use postrider_seams::transport::Probe;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::clocks;
 use crate::emails::files;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 /// The result for one lane.
 struct Report {
@@ -69,7 +69,7 @@ async fn check_lane(context: &CommandContext, lane: &LaneSettings) -> Report {
     let plan = if fixes.is_empty() {
         Vec::new()
     } else {
-        context.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default()
+        context.wiring.migration(lane).plan(MigrateOptions::default()).await.unwrap_or_default()
     };
     let planned =
         |fix: &String| fix.split(";\n").all(|statement| plan.iter().any(|planned| planned == statement));
@@ -107,7 +107,7 @@ async fn check_table(context: &CommandContext, lane: &LaneSettings) -> Vec<Findi
             // an unavailable server.
             let plan = match error.class {
                 Class::Transient => Vec::new(),
-                _ => context.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default(),
+                _ => context.wiring.migration(lane).plan(MigrateOptions::default()).await.unwrap_or_default(),
             };
             let fix = Some(plan.join(";\n")).filter(|plan| !plan.is_empty());
             vec![Finding { level: Level::Error, text: error.to_string(), fix }]
@@ -115,7 +115,7 @@ async fn check_table(context: &CommandContext, lane: &LaneSettings) -> Vec<Findi
     }
 }
 
-async fn findings_of(lane: &LaneSettings, table: &dyn Table) -> Result<Vec<Finding>, store::Error> {
+async fn findings_of(lane: &LaneSettings, table: &dyn LaneTable) -> Result<Vec<Finding>, store::Error> {
     let mut findings = table.verify().await?;
     let missing_locks = missing_locks(lane, table).await?;
     findings.extend(missing_locks.map(|text| Finding { level: Level::Error, text, fix: None }));

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use postrider_contract::{Contract, Role};
+use postrider_contract::{ColumnRole, Contract};
 use postrider_seams::inspect::{Matching, Order, Query, RowView, Search, SearchBy};
 use serde_json::{Map, Value};
 
@@ -85,10 +85,10 @@ fn text_table(contract: &Contract, rows: &[RowView]) -> TextTable {
         table.row(vec![
             row.id.clone(),
             row.state.clone().unwrap_or_else(|| "?".to_owned()),
-            cell(contract.column(Role::Attempts)),
-            cell(contract.column(Role::Due).filter(|_| has_due_time(contract, row))),
+            cell(contract.column(ColumnRole::Attempts)),
+            cell(contract.column(ColumnRole::Due).filter(|_| has_due_time(contract, row))),
             cell(to.as_deref()),
-            cell(contract.column(Role::Error)),
+            cell(contract.column(ColumnRole::Error)),
         ]);
     }
     table

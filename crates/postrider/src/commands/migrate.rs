@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::store::Error;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         config,
         if args.print { MissingFile::TreatAsEmpty } else { MissingFile::Create },
     )?;
-    let options = Options { notify: args.notify, search: args.search };
+    let options = MigrateOptions { notify: args.notify, search: args.search };
     let output = Output::new(args.json);
     let lanes = context.lanes(&args.lanes)?;
     if args.notify {
@@ -75,8 +75,8 @@ fn check_notify(context: &CommandContext, lanes: &[&LaneSettings]) -> Result<(),
 }
 
 /// Creates the table, then the indexes for listing and searching rows.
-async fn apply(migration: &dyn Migrate, options: Options) -> Result<Vec<String>, Error> {
-    let mut ran = migration.apply(Options { search: false, ..options }).await?;
+async fn apply(migration: &dyn Migrate, options: MigrateOptions) -> Result<Vec<String>, Error> {
+    let mut ran = migration.apply(MigrateOptions { search: false, ..options }).await?;
     if options.search {
         ran.extend(migration.apply(options).await?);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_seams::inspect::{Preview, Verb, Which};
+use postrider_seams::inspect::{OperatorAction, Preview, Which};
 use postrider_seams::store;
 use serde_json::json;
 
@@ -12,29 +12,29 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, counted};
 use crate::settings::LaneSettings;
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 const CHUNK: u32 = 500;
 
 /// The past participle of the verb, for messages.
-fn past_participle(verb: Verb) -> &'static str {
+fn past_participle(verb: OperatorAction) -> &'static str {
     match verb {
-        Verb::Requeue => "requeued",
-        Verb::Cancel => "cancelled",
-        Verb::Release => "released",
+        OperatorAction::Requeue => "requeued",
+        OperatorAction::Cancel => "cancelled",
+        OperatorAction::Release => "released",
     }
 }
 
-fn progress_label(verb: Verb) -> &'static str {
+fn progress_label(verb: OperatorAction) -> &'static str {
     match verb {
-        Verb::Requeue => "rows requeued",
-        Verb::Cancel => "rows cancelled",
-        Verb::Release => "rows released",
+        OperatorAction::Requeue => "rows requeued",
+        OperatorAction::Cancel => "rows cancelled",
+        OperatorAction::Release => "rows released",
     }
 }
 
 /// Moves the chosen rows, or with `--preview` counts them.
-pub async fn run(context: &CommandContext, args: &MoveArgs, verb: Verb) -> Result<(), Failure> {
+pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction) -> Result<(), Failure> {
     let lane = context.lane(&args.lane)?;
     check_move(lane, verb, args.state.as_deref())?;
     let since = match &args.since {
@@ -65,21 +65,21 @@ pub async fn run(context: &CommandContext, args: &MoveArgs, verb: Verb) -> Resul
         }
     }
     progress.finish();
-    if verb != Verb::Cancel && progress.done() > 0 {
+    if verb != OperatorAction::Cancel && progress.done() > 0 {
         context.wiring.hand_over(lane).await;
     }
     print_result(output, lane, args, verb, progress.done())
 }
 
 /// Checks that the contract has such a move from that state.
-fn check_move(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), Failure> {
+fn check_move(lane: &LaneSettings, verb: OperatorAction, state: Option<&str>) -> Result<(), Failure> {
     let contract = &lane.contract;
     let moves = verb.moves(contract, &contract.stages[lane.stage]);
     if moves.is_empty() {
         let why = match verb {
-            Verb::Cancel => "has no cancelled state, so its rows cannot be cancelled",
-            Verb::Release => "has no state for claimed rows; a claim ends with its lease",
-            Verb::Requeue => "has no way to requeue finished rows",
+            OperatorAction::Cancel => "has no cancelled state, so its rows cannot be cancelled",
+            OperatorAction::Release => "has no state for claimed rows; a claim ends with its lease",
+            OperatorAction::Requeue => "has no way to requeue finished rows",
         };
         return Err(Failure::Misuse(format!("contract `{}` {why}", contract.name)));
     }
@@ -100,11 +100,11 @@ fn selection(args: &MoveArgs, since: Option<Duration>) -> Which {
     }
 }
 
-async fn move_rows(table: &dyn Table, verb: Verb, which: &Which) -> Result<u64, store::Error> {
+async fn move_rows(table: &dyn LaneTable, verb: OperatorAction, which: &Which) -> Result<u64, store::Error> {
     match verb {
-        Verb::Requeue => table.requeue(which).await,
-        Verb::Cancel => table.cancel(which).await,
-        Verb::Release => table.release(which).await,
+        OperatorAction::Requeue => table.requeue(which).await,
+        OperatorAction::Cancel => table.cancel(which).await,
+        OperatorAction::Release => table.release(which).await,
     }
 }
 
@@ -112,7 +112,7 @@ fn print_result(
     output: Output,
     lane: &LaneSettings,
     args: &MoveArgs,
-    verb: Verb,
+    verb: OperatorAction,
     moved: u64,
 ) -> Result<(), Failure> {
     let requested = args.ids.len() as u64;
@@ -122,7 +122,7 @@ fn print_result(
             if requested == 1 { "the row is".to_owned() } else { format!("{left} of {requested} rows are") };
         output.note(format_args!("{which} missing, or not in a state that {name} moves from"));
     }
-    if verb == Verb::Release && moved > 0 {
+    if verb == OperatorAction::Release && moved > 0 {
         output.note(
             "a worker that still holds one of them may have delivered it, so it may be delivered twice",
         );
@@ -143,7 +143,7 @@ fn print_preview(output: Output, lane: &str, preview: Preview) -> Result<(), Fai
 }
 
 /// The number of rows in the state; `None` if there are too many to count.
-async fn count_in_state(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
+async fn count_in_state(table: &dyn LaneTable, state: &str) -> Result<Option<u64>, Failure> {
     let counts = table.census().await?;
     Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
 }

@@ -20,7 +20,7 @@ use crate::emails::files;
 use crate::failure::Failure;
 use crate::lag;
 use crate::settings::{LaneSettings, address};
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 /// First and longest delay between two attempts to open the unavailable store of a lane.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -167,7 +167,7 @@ async fn build_lane(
 }
 
 /// Logs rows in unknown states, which no lane claims and no metric counts, as `check` and `status` do.
-async fn report_unknown_states(lane: String, table: Arc<dyn Table>) {
+async fn report_unknown_states(lane: String, table: Arc<dyn LaneTable>) {
     loop {
         match table.unknown_states().await {
             Ok(unknown_states) => unknown_states.iter().for_each(|text| tracing::warn!(lane, "{text}")),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use futures::future::join_all;
-use postrider_seams::inspect::{Count, Lag};
+use postrider_seams::inspect::{Lag, StateCount};
 use postrider_seams::store;
 
 use super::CommandContext;
@@ -19,7 +19,7 @@ use crate::wiring::TransportKind;
 /// The figures of one lane's table, and the state of its target.
 struct TableStatus {
     paused: bool,
-    counts: Vec<Count>,
+    counts: Vec<StateCount>,
     lag: Lag,
     /// The reason why nothing can be delivered now.
     trouble: Option<String>,
@@ -129,7 +129,7 @@ fn add_rows(table: &mut TextTable, lane: &LaneSettings, status: &Result<TableSta
     }
 }
 
-fn format_count(count: &Count) -> String {
+fn format_count(count: &StateCount) -> String {
     if count.more { format!("{}+", count.rows) } else { count.rows.to_string() }
 }
 

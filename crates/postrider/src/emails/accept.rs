@@ -13,7 +13,7 @@ use postrider_seams::store::Error;
 
 use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, named};
 use crate::settings::LaneSettings;
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 /// The contract field that holds the producer's trace context.
 const TRACE: &str = "traceparent";
@@ -23,7 +23,7 @@ const MAX_ID_LENGTH: usize = 36;
 
 /// The content of the file, which decides in which stage the e-mail starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum EmailFileKind {
     /// A payload, for the stage intake.
     Payload,
     /// A finished message, for the stage send.
@@ -56,9 +56,9 @@ pub fn check_id(id: &str) -> Result<(), Refusal> {
 /// row if the lane has a column for it.
 pub async fn accept(
     lane: &LaneSettings,
-    table: &dyn Table,
+    table: &dyn LaneTable,
     id: &str,
-    content: Content,
+    content: EmailFileKind,
     bytes: &[u8],
     trace: Option<String>,
 ) -> Result<(), Refusal> {
@@ -69,8 +69,8 @@ pub async fn accept(
     }
     let base = lane.emails.base.clone().unwrap_or_default();
     let (folder, end, field) = match content {
-        Content::Payload => (base.join(PAYLOADS), "json", PAYLOAD_PATH),
-        Content::Eml => (lane.emails.eml_folder().unwrap_or_default(), "eml", EML_PATH),
+        EmailFileKind::Payload => (base.join(PAYLOADS), "json", PAYLOAD_PATH),
+        EmailFileKind::Eml => (lane.emails.eml_folder().unwrap_or_default(), "eml", EML_PATH),
     };
     let path = write(&folder, id, end, bytes)?;
     let mut fields = Detail::from([
@@ -88,7 +88,7 @@ pub async fn accept(
 /// Finds out whether the row was refused or its answer was lost, by reading it from the table.
 async fn resolve_failed_insert(
     lane: &LaneSettings,
-    table: &dyn Table,
+    table: &dyn LaneTable,
     id: &str,
     base: &Path,
     path: &Path,

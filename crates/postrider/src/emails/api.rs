@@ -9,16 +9,16 @@ use postrider_seams::store::Error;
 use postrider_server::api::{EmailIntake, EmailKind, IntakeLane, Refusal};
 use tokio::sync::Mutex;
 
-use super::accept::{self, Content, accept, new_id};
+use super::accept::{self, EmailFileKind, accept, new_id};
 use super::composer;
 use crate::commands::CommandContext;
 use crate::settings::{LaneSettings, listed};
-use crate::wiring::{ComposerKind, Table};
+use crate::wiring::{ComposerKind, LaneTable};
 
 /// The lanes that accept e-mails; their tables are opened at first use.
 pub struct EmailApi {
     context: Arc<CommandContext>,
-    tables: Mutex<HashMap<String, Arc<dyn Table>>>,
+    tables: Mutex<HashMap<String, Arc<dyn LaneTable>>>,
 }
 
 impl EmailApi {
@@ -50,7 +50,7 @@ impl EmailApi {
         }
     }
 
-    async fn table(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, Error> {
+    async fn table(&self, lane: &LaneSettings) -> Result<Arc<dyn LaneTable>, Error> {
         let mut tables = self.tables.lock().await;
         if let Some(table) = tables.get(&lane.name) {
             return Ok(Arc::clone(table));
@@ -78,8 +78,8 @@ impl EmailIntake for EmailApi {
         trace: Option<String>,
     ) -> Result<String, Refusal> {
         let content = match kind {
-            EmailKind::Payload => Content::Payload,
-            EmailKind::Eml => Content::Eml,
+            EmailKind::Payload => EmailFileKind::Payload,
+            EmailKind::Eml => EmailFileKind::Eml,
         };
         let lane = self.lane(Some(&place.lane), composer_of(kind))?;
         let id = id.unwrap_or_else(new_id);

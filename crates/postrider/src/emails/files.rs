@@ -12,7 +12,7 @@ use postrider_seams::store::Error;
 
 use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, named};
 use crate::settings::LaneSettings;
-use crate::wiring::{ComposerKind, Table};
+use crate::wiring::{ComposerKind, LaneTable};
 
 /// Files and rows that `check` lists by name; it only counts the rest.
 const MAX_LISTED: usize = 20;
@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 400;
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 
 /// Reports a missing base folder, and files or rows of intake whose counterpart is missing; empty for other lanes.
-pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
+pub async fn findings(lane: &LaneSettings, table: &dyn LaneTable) -> Vec<Finding> {
     let Some(base) = lane.emails.base.as_ref() else { return Vec::new() };
     let kind = composer(lane);
     if matches!(kind, Ok(ComposerKind::Eml | ComposerKind::RawEml)) && !base.is_dir() {
@@ -77,7 +77,7 @@ fn shortened(more: &str, mut texts: Vec<String>) -> Vec<String> {
 async fn files_without_row(
     lane: &LaneSettings,
     base: &Path,
-    table: &dyn Table,
+    table: &dyn LaneTable,
     age: Duration,
 ) -> Result<BTreeSet<PathBuf>, Error> {
     let mut suspects = BTreeSet::new();
@@ -105,7 +105,7 @@ fn is_candidate(path: &Path, end: &str, age: Duration) -> bool {
 }
 
 /// Whether the row names the file; its id is the start of the file's name: `ID.eml`, or `ID.x.json`.
-async fn is_named(lane: &LaneSettings, table: &dyn Table, path: &Path) -> Result<bool, Error> {
+async fn is_named(lane: &LaneSettings, table: &dyn LaneTable, path: &Path) -> Result<bool, Error> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let ids = [Some(stem), stem.rsplit_once('.').map(|(id, _)| id)];
     for id in ids.into_iter().flatten() {
@@ -127,7 +127,7 @@ fn names(lane: &LaneSettings, row: &RowView) -> impl Iterator<Item = OsString> {
 /// Removes from `suspects` what any row names. Returns false if the table is too large to scan.
 async fn remove_named(
     lane: &LaneSettings,
-    table: &dyn Table,
+    table: &dyn LaneTable,
     suspects: &mut BTreeSet<PathBuf>,
 ) -> Result<bool, Error> {
     let mut left: HashMap<OsString, Vec<PathBuf>> = HashMap::new();
@@ -153,7 +153,7 @@ async fn remove_named(
 async fn rows_without_file(
     lane: &LaneSettings,
     base: &Path,
-    table: &dyn Table,
+    table: &dyn LaneTable,
 ) -> Result<Vec<(String, PathBuf)>, Error> {
     let mut found = Vec::new();
     for (stage, field) in [("intake", PAYLOAD_PATH), ("send", EML_PATH)] {
@@ -182,7 +182,7 @@ async fn rows_without_file(
 }
 
 /// Starts a task that removes files without a row, for as long as the process lives.
-pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
+pub fn sweep(lane: LaneSettings, table: Arc<dyn LaneTable>, age: Duration) {
     tokio::spawn(async move {
         loop {
             match remove(&lane, &*table, age).await {
@@ -196,7 +196,7 @@ pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
 }
 
 /// Removes files older than `age` that have no row; returns how many.
-async fn remove(lane: &LaneSettings, table: &dyn Table, age: Duration) -> Result<u64, Error> {
+async fn remove(lane: &LaneSettings, table: &dyn LaneTable, age: Duration) -> Result<u64, Error> {
     let Some(base) = &lane.emails.base else { return Ok(0) };
     let mut removed = 0;
     for file in files_without_row(lane, base, table, age).await? {

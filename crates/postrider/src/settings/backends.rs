@@ -6,7 +6,7 @@ use postrider_seams::Secret;
 use postrider_store_postgres::Pooler;
 
 use super::keys::transport_options;
-use super::reader::{Found, Reader};
+use super::reader::{Located, Reader};
 use super::reliable::ReliableSettings;
 use super::secret::References;
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
@@ -76,14 +76,14 @@ impl StoreSettings {
     }
 }
 
-fn pooler(reader: &Reader<'_>) -> Option<Found<Pooler>> {
+fn pooler(reader: &Reader<'_>) -> Option<Located<Pooler>> {
     let item = reader.get("pooler")?;
     let value = item.choice(&[
         ("none", Pooler::None),
         ("session", Pooler::Session),
         ("transaction", Pooler::Transaction),
     ])?;
-    Some(Found { value, place: item.place().clone() })
+    Some(Located { value, place: item.place().clone() })
 }
 
 impl TransportSettings {
@@ -141,7 +141,7 @@ impl TransportSettings {
     }
 }
 
-fn reported<T>(reader: &Reader<'_>, url: &Found<Secret>, result: Result<T, String>) -> Option<T> {
+fn reported<T>(reader: &Reader<'_>, url: &Located<Secret>, result: Result<T, String>) -> Option<T> {
     result.map_err(|text| reader.wrong_at(&url.place, "url", text)).ok()
 }
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use postrider_config::{Node, Place, Value};
-use postrider_contract::LaneSettings as Allowed;
+use postrider_contract::LaneDefaults as Allowed;
 
 use super::emails::EmailsSettings;
 use super::mail::MailSettings;
-use super::reader::{Found, Reader};
+use super::reader::{Located, Reader};
 use super::records::RecordSettings;
 
 /// Contract tables that a lane may override; the contract's reader knows their keys.
@@ -39,11 +39,11 @@ pub struct RawLane {
     pub name: String,
     pub place: Place,
     pub enabled: bool,
-    pub contract: Option<Found<String>>,
-    pub stage: Option<Found<String>>,
-    pub store: Option<Found<String>>,
-    pub transport: Option<Found<String>>,
-    pub queue: Option<Found<String>>,
+    pub contract: Option<Located<String>>,
+    pub stage: Option<Located<String>>,
+    pub store: Option<Located<String>>,
+    pub transport: Option<Located<String>>,
+    pub queue: Option<Located<String>>,
     pub limits: RawLimits,
     /// The contract tables that the lane overrides.
     pub overrides: Node,

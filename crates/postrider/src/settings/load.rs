@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use postrider_config::{Mistake, Node, Place, Report, Scope, Value};
+use postrider_config::{Mistake, Node, Place, Report, TableReader, Value};
 use postrider_secrets::{Environment, SecretResolver};
 
 use super::backends::{StoreSettings, TransportSettings};
@@ -80,7 +80,7 @@ impl Settings {
         let report = Report::new(&tree);
         let variable = |name: &str| sources.variable(name);
         let context = Context { report: &report, base: &base, variable: &variable, follow: &follow };
-        let written = RawSettings::read(&Reader::new(&context, Scope::root(&report, &tree)));
+        let written = RawSettings::read(&Reader::new(&context, TableReader::root(&report, &tree)));
         secrets.set_ttl(written.server.secret_ttl);
         let lanes = lookup(&written, &context, &whole);
         if let Some((found, text)) = written.server.mistake(&written.store_names) {

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use postrider_composers::message;
 use postrider_config::{Mistake, Mistakes, Place};
-use postrider_contract::{Contract, LaneSettings as External, Layer};
+use postrider_contract::{Contract, LaneDefaults as External, Layer};
 use postrider_engine::Limits;
 
 use super::LaneSettings;
 use super::lanes::{RawLane, RawLimits};
 use super::load::RawSettings;
 use super::mistake::suggest;
-use super::reader::{Context, Found};
+use super::reader::{Context, Located};
 use super::reliable;
 use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications};
 
@@ -140,7 +140,7 @@ impl Search<'_> {
         &self,
         lane: &RawLane,
         key: &str,
-        found: Option<&Found<String>>,
+        found: Option<&Located<String>>,
         known: &[String],
     ) -> Option<String> {
         let path = format!("lanes.{}.{key}", lane.name);

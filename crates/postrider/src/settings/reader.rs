@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use postrider_config::{Item, Mistake, Place, Report, Scope, Value, duration, format_duration};
+use postrider_config::{Item, Mistake, Place, Report, TableReader, Value, duration, format_duration};
 use postrider_seams::Secret;
 
 use super::secret::{References, resolve};
@@ -24,19 +24,19 @@ pub struct Context<'a> {
 /// A reader of one table.
 pub struct Reader<'a> {
     context: &'a Context<'a>,
-    scope: Scope<'a>,
+    scope: TableReader<'a>,
 }
 
 /// A value and its place, for mistakes that are found later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<T> {
+pub struct Located<T> {
     pub value: T,
     pub place: Place,
 }
 
 impl<'a> Reader<'a> {
     /// Creates a reader of a table.
-    pub fn new(context: &'a Context<'a>, scope: Scope<'a>) -> Self {
+    pub fn new(context: &'a Context<'a>, scope: TableReader<'a>) -> Self {
         Self { context, scope }
     }
 
@@ -81,9 +81,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text.
-    pub fn text(&self, key: &'static str) -> Option<Found<String>> {
+    pub fn text(&self, key: &'static str) -> Option<Located<String>> {
         let item = self.get(key)?;
-        Some(Found { value: item.text()?.to_owned(), place: item.place().clone() })
+        Some(Located { value: item.text()?.to_owned(), place: item.place().clone() })
     }
 
     /// Reads true or false.
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a secret and resolves its reference. Messages never show the value.
-    pub fn secret(&self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
+    pub fn secret(&self, key: &'static str, allowed: References) -> Option<Located<Secret>> {
         let item = self.get(key)?;
         let (Value::Text(written) | Value::Untyped(written)) = &item.node.value else {
             item.wrong(format!("expected text in quotes, found {}", item.node.value.kind()), "");
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         };
         let value =
             resolve(written, allowed, self.context.follow).map_err(|text| item.wrong(text, "")).ok()?;
-        Some(Found { value, place: item.place().clone() })
+        Some(Located { value, place: item.place().clone() })
     }
 
     /// Reads a single value as text, and resolves it if it is a secret reference.
@@ -142,20 +142,20 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a list of texts; in a variable they are separated by commas.
-    pub fn texts(&self, key: &'static str) -> Vec<Found<String>> {
+    pub fn texts(&self, key: &'static str) -> Vec<Located<String>> {
         let Some(item) = self.get(key) else { return Vec::new() };
         if let Value::Untyped(text) = &item.node.value {
-            let found = |part: &str| Found { value: part.trim().to_owned(), place: item.place().clone() };
+            let found = |part: &str| Located { value: part.trim().to_owned(), place: item.place().clone() };
             return text.split(',').map(found).collect();
         }
         let found =
-            |item: &Item<'_>| Some(Found { value: item.text()?.to_owned(), place: item.place().clone() });
+            |item: &Item<'_>| Some(Located { value: item.text()?.to_owned(), place: item.place().clone() });
         item.one_or_many().iter().filter_map(found).collect()
     }
 
     /// Reads a list of durations, each `most` at most.
     pub fn durations(&self, key: &'static str, most: Duration) -> Vec<Duration> {
-        let read = |found: Found<String>| {
+        let read = |found: Located<String>| {
             let duration = duration(found.value.trim()).ok().filter(|duration| *duration <= most);
             if duration.is_none() {
                 let (wrong, most) = (&found.value, format_duration(most));

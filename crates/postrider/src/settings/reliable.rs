@@ -7,13 +7,13 @@ use postrider_sender::RetryPlan;
 
 use super::load::RawSettings;
 use super::mistake::suggest;
-use super::reader::{Context, Found, Reader};
+use super::reader::{Context, Located, Reader};
 
 /// The settings of a combination, before its senders are resolved.
 #[derive(Debug, Clone)]
 pub struct ReliableSettings {
     /// The senders, in the order in which they are tried.
-    pub senders: Vec<Found<String>>,
+    pub senders: Vec<Located<String>>,
     /// Mails per second, by sender.
     pub rates: BTreeMap<String, f64>,
     pub plan: RetryPlan,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use postrider_server::{ConnectionLimits, MetricsAccess};
 
 use super::mistake::suggest;
-use super::reader::{Found, Reader};
+use super::reader::{Located, Reader};
 
 /// The settings of the listener, the API and the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum ApiStore {
     #[default]
     OfJobs,
     Off,
-    Named(Found<String>),
+    Named(Located<String>),
 }
 
 impl Default for Server {
@@ -101,7 +101,7 @@ impl Server {
     }
 
     /// The mistake in the name of the API's store, given the stores that exist.
-    pub(super) fn mistake(&self, stores: &[String]) -> Option<(Found<String>, String)> {
+    pub(super) fn mistake(&self, stores: &[String]) -> Option<(Located<String>, String)> {
         let ApiStore::Named(named) = &self.api else { return None };
         if stores.contains(&named.value) {
             return None;

@@ -105,7 +105,7 @@ fn a_lane_overrides_its_contract_and_mistakes_keep_their_line() {
     );
     let settings = load(&good, &[]).unwrap();
     let contract = &settings.lane("mail").unwrap().contract;
-    assert_eq!(contract.column(postrider_contract::Role::Attempts), Some("retryCount"));
+    assert_eq!(contract.column(postrider_contract::ColumnRole::Attempts), Some("retryCount"));
     let wrong = mistakes(&format!("{GOOD}[lanes.mail.retry]\nbase = \"1s\"\njitter = 7\n"), &[]);
     assert!(wrong.starts_with(":10:10: lanes.mail.retry.jitter: "), "{wrong}");
     let wrong = mistakes(GOOD, &[("POSTRIDER__LANES__MAIL__RETRY__JITTER", "7")]);

@@ -95,7 +95,7 @@ impl Transport for RetryRejections {
         self.0.capabilities()
     }
 
-    fn hold(&self, envelope: &Envelope) -> Option<transport::Hold> {
+    fn hold(&self, envelope: &Envelope) -> Option<transport::TargetHold> {
         self.0.hold(envelope)
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use postrider_engine::NewRowPublisher;
+use postrider_engine::QueueNewRowPublisher;
 use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, SqsQueue};
-use postrider_seams::queue::Handing;
+use postrider_seams::queue::NewRowPublisher;
 use postrider_seams::store::Error;
 use postrider_seams::{Queue, Store};
 use {postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrider_transport_sqs as sqs};
@@ -80,21 +80,24 @@ impl Wiring {
     }
 
     /// Returns the publisher of new jobs to the lane's queue; `None` if the lane has none.
-    pub async fn handing(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Handing>>, Error> {
+    pub async fn new_row_publisher(
+        &self,
+        lane: &LaneSettings,
+    ) -> Result<Option<Arc<dyn NewRowPublisher>>, Error> {
         let queue = self.queue(lane).map_err(|failure| {
             Error::new(postrider_seams::store::Class::Misconfigured, failure.to_string())
         })?;
         let Some(queue) = queue else { return Ok(None) };
         let store: Arc<dyn Store> = self.open(lane).await?;
-        Ok(Some(Arc::new(NewRowPublisher::new(queue, store))))
+        Ok(Some(Arc::new(QueueNewRowPublisher::new(queue, store))))
     }
 
     /// Publishes rows that an operator has just made ready, if the lane has an external queue. Errors are not returned,
     /// as the lane's poller finds the rows within seconds.
     pub async fn hand_over(&self, lane: &LaneSettings) {
-        let handed = match self.handing(lane).await {
+        let handed = match self.new_row_publisher(lane).await {
             Ok(None) => return,
-            Ok(Some(handing)) => handing.hand_due().await,
+            Ok(Some(new_row_publisher)) => new_row_publisher.publish_due().await,
             Err(error) => Err(error),
         };
         if let Err(error) = handed {

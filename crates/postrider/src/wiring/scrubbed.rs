@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_seams::queue::{Error as QueueError, Pointer, Receipt as Pointing};
+use postrider_seams::queue::{AckToken, Error as QueueError, Pointer};
 use postrider_seams::scrub::scrubbed;
-use postrider_seams::transport::{self, Addressed, Capabilities, Hold};
+use postrider_seams::transport::{self, Addressed, Capabilities, TargetHold};
 use postrider_seams::{Envelope, Outcome, Queue, RowId, Transport};
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ impl Transport for Scrubbed {
         self.0.capabilities()
     }
 
-    fn hold(&self, envelope: &Envelope) -> Option<Hold> {
+    fn hold(&self, envelope: &Envelope) -> Option<TargetHold> {
         self.0.hold(envelope)
     }
 
@@ -52,7 +52,7 @@ pub struct ScrubbedQueue(pub Arc<dyn Queue>);
 
 fn without_secrets<T>(answer: Result<T, QueueError>) -> Result<T, QueueError> {
     answer.map_err(|error| match error {
-        QueueError::Away(text) => QueueError::Away(scrubbed(text)),
+        QueueError::Unavailable(text) => QueueError::Unavailable(scrubbed(text)),
         QueueError::Refused(text) => QueueError::Refused(scrubbed(text)),
     })
 }
@@ -71,16 +71,16 @@ impl Queue for ScrubbedQueue {
         without_secrets(self.0.receive(most).await)
     }
 
-    async fn acknowledge(&self, receipts: &[Pointing]) -> Result<(), QueueError> {
-        without_secrets(self.0.acknowledge(receipts).await)
+    async fn acknowledge(&self, tokens: &[AckToken]) -> Result<(), QueueError> {
+        without_secrets(self.0.acknowledge(tokens).await)
     }
 
-    async fn give_back(&self, receipts: &[Pointing], after: Duration) -> Result<(), QueueError> {
-        without_secrets(self.0.give_back(receipts, after).await)
+    async fn give_back(&self, tokens: &[AckToken], after: Duration) -> Result<(), QueueError> {
+        without_secrets(self.0.give_back(tokens, after).await)
     }
 
-    async fn rest(&self) {
-        self.0.rest().await;
+    async fn release_prefetched(&self) {
+        self.0.release_prefetched().await;
     }
 
     async fn probe(&self) -> Result<(), QueueError> {

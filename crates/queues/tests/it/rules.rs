@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use postrider_seams::RowId;
-use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use tokio::time::Instant;
 
 use crate::broker::{Broker, unique};
@@ -30,8 +30,8 @@ async fn received(queue: &dyn Queue, count: usize) -> Vec<Pointer> {
     all
 }
 
-fn receipts(pointers: &[Pointer]) -> Vec<Receipt> {
-    pointers.iter().map(|pointer| pointer.receipt.clone()).collect()
+fn tokens(pointers: &[Pointer]) -> Vec<AckToken> {
+    pointers.iter().map(|pointer| pointer.token.clone()).collect()
 }
 
 async fn pointers_are_delivered_until_acknowledged(broker: Broker) {
@@ -41,8 +41,8 @@ async fn pointers_are_delivered_until_acknowledged(broker: Broker) {
     let pointers = received(&*queue, rows.len()).await;
     let came: BTreeSet<RowId> = pointers.iter().filter_map(|pointer| pointer.row.clone()).collect();
     assert_eq!(came, rows.into_iter().collect());
-    queue.acknowledge(&receipts(&pointers)).await.unwrap();
-    queue.rest().await;
+    queue.acknowledge(&tokens(&pointers)).await.unwrap();
+    queue.release_prefetched().await;
     assert!(queue.receive(10).await.unwrap().is_empty(), "nothing is left");
 }
 
@@ -54,7 +54,7 @@ async fn a_second_publication_is_delivered_too(broker: Broker) {
     }
     let pointers = received(&*queue, 2).await;
     assert!(pointers.iter().all(|pointer| pointer.row == Some(row("job"))));
-    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+    queue.acknowledge(&tokens(&pointers)).await.unwrap();
 }
 
 async fn pointers_given_back_are_delivered_again(broker: Broker) {
@@ -62,11 +62,11 @@ async fn pointers_given_back_are_delivered_again(broker: Broker) {
     queue.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
     for after in [Duration::ZERO, Duration::from_secs(1)] {
         let pointers = received(&*queue, 1).await;
-        queue.give_back(&receipts(&pointers), after).await.unwrap();
+        queue.give_back(&tokens(&pointers), after).await.unwrap();
     }
     let pointers = received(&*queue, 1).await;
     assert_eq!(pointers[0].row, Some(row("job")));
-    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+    queue.acknowledge(&tokens(&pointers)).await.unwrap();
 }
 
 async fn unacknowledged_pointers_go_to_another_worker(broker: Broker) {
@@ -78,7 +78,7 @@ async fn unacknowledged_pointers_go_to_another_worker(broker: Broker) {
     let two = broker.queue(&name, Duration::from_secs(5));
     let second = received(&*two, 1).await;
     assert_eq!(first[0].row, second[0].row);
-    two.acknowledge(&receipts(&second)).await.unwrap();
+    two.acknowledge(&tokens(&second)).await.unwrap();
 }
 
 async fn an_unreadable_message_can_be_acknowledged(broker: Broker) {
@@ -89,8 +89,8 @@ async fn an_unreadable_message_can_be_acknowledged(broker: Broker) {
     }
     let pointers = received(&*queue, 3).await;
     assert!(pointers.iter().all(|pointer| pointer.row.is_none()), "{pointers:?}");
-    queue.acknowledge(&receipts(&pointers)).await.unwrap();
-    queue.rest().await;
+    queue.acknowledge(&tokens(&pointers)).await.unwrap();
+    queue.release_prefetched().await;
     assert!(queue.receive(10).await.unwrap().is_empty(), "never a loop");
 }
 

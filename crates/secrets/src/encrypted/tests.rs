@@ -49,7 +49,7 @@ fn j11_keys_rotate() {
     let new = reading(&keys[..1]);
     assert_eq!(new.open(path(&resealed)).unwrap().reveal(), "hunter2");
     let error = new.open(path(&sealed)).unwrap_err();
-    assert!(matches!(&error, Error::Away(text) if text.contains("2025")), "{error}");
+    assert!(matches!(&error, Error::Unavailable(text) if text.contains("2025")), "{error}");
     let (other, _) = ring(&["2025"]);
     assert!(matches!(other.open(path(&sealed)), Err(Error::Refused(_))), "another key of the same id");
 }

@@ -54,7 +54,7 @@ async fn login_with_approle(
     environment: &Environment,
 ) -> Result<(Secret, Duration), Error> {
     let missing =
-        || Error::Away("vault:// needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID".to_owned());
+        || Error::Unavailable("vault:// needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID".to_owned());
     let role = environment.get("VAULT_ROLE_ID").ok_or_else(missing)?;
     let mut body = json!({ "role_id": role });
     if let Some(secret) = environment.get("VAULT_SECRET_ID") {

@@ -62,5 +62,5 @@ async fn j11_aws_keeps_secrets_and_parameters() {
     assert!(missing.contains("ParameterNotFound"), "{missing}");
     drop(ministack);
     let error = safe.secret("aws-secretsmanager://acme/login").await.unwrap_err();
-    assert!(matches!(error, Error::Away(_)), "{error:?}");
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
 }

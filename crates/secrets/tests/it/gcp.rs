@@ -116,7 +116,7 @@ async fn j11_google_secrets_are_read_with_the_machines_own_account() {
     let missing = assert_refused(safe.secret("gcp-secretmanager://projects/x/secrets/none").await);
     assert!(missing.contains("not found"), "{missing}");
     let damaged = safe.secret("gcp-secretmanager://projects/x/secrets/damaged").await.unwrap_err();
-    assert!(matches!(damaged, Error::Away(_)), "{damaged:?}");
+    assert!(matches!(damaged, Error::Unavailable(_)), "{damaged:?}");
     assert_eq!(google.tokens.load(SeqCst), 1, "the token is kept");
     let error = safe.secret("gcp-secretmanager://y").await.unwrap_err();
     assert!(matches!(error, Error::Reference(_)), "{error:?}");

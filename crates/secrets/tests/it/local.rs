@@ -48,7 +48,7 @@ async fn j11_an_encrypted_secret_decrypts_with_its_key() {
         [&[][..], &[("POSTRIDER_SECRET_KEY", new.reveal())], &[("POSTRIDER_SECRET_KEY", "nonsense")]]
     {
         let error = safe(variables).secret(&sealed).await.unwrap_err();
-        assert!(matches!(error, Error::Away(_)), "{error:?}");
+        assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     }
 }
 

@@ -102,7 +102,7 @@ async fn j11_vault_secrets_of_both_kinds_are_read() {
         assert!(matches!(error, Error::Reference(_)), "{wrong}: {error:?}");
     }
     let error = safe.secret("vault://sealed/app#a").await.unwrap_err();
-    assert!(matches!(&error, Error::Away(text) if text.contains("503")), "{error:?}");
+    assert!(matches!(&error, Error::Unavailable(text) if text.contains("503")), "{error:?}");
 }
 
 #[tokio::test]
@@ -135,6 +135,6 @@ async fn j11_an_unavailable_or_unconfigured_vault_is_reported() {
         &[("VAULT_ADDR", "http://127.0.0.1:9"), ("VAULT_TOKEN", "hunter2")],
     ] {
         let error = safe(variables).secret("vault://secret/app#a").await.unwrap_err();
-        assert!(matches!(&error, Error::Away(text) if !text.contains("hunter2")), "{error:?}");
+        assert!(matches!(&error, Error::Unavailable(text) if !text.contains("hunter2")), "{error:?}");
     }
 }

@@ -89,7 +89,7 @@ async fn a_partly_accepted_mail_is_recorded_before_another_sender() {
     for said in [Outcome::Retryable(partly()), Outcome::Deferred(partly())] {
         let (first, second) = (Scripted::new([Answer::Say(said.clone())]), Scripted::new([]));
         let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
-        assert_eq!(outcome.verdict(), said.verdict());
+        assert_eq!(outcome.attempt_result(), said.attempt_result());
         assert!(outcome.failure().is_some_and(|failure| failure.accepted_now), "{outcome:?}");
         assert_eq!((first.count(), second.count()), (1, 0));
     }

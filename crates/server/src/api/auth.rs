@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use postrider_hub::access::{Actor, Role, Scope};
+use postrider_hub::access::{Actor, ClientScope, Role};
 use tokio::time::Instant;
 
 use super::params::refuse_nul;
@@ -34,8 +34,8 @@ impl Caller {
     pub fn of_all_clients(&self, role: Role) -> Result<&Actor, Problem> {
         let actor = self.at_least(role)?;
         match actor.scope {
-            Scope::All => Ok(actor),
-            Scope::Only(_) => Err(Problem::forbidden("this needs an API key of all clients")),
+            ClientScope::All => Ok(actor),
+            ClientScope::Only(_) => Err(Problem::forbidden("this needs an API key of all clients")),
         }
     }
 }

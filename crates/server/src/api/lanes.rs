@@ -11,8 +11,8 @@ use postrider_engine::{Health, LaneStatus};
 use postrider_hub::Error;
 use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
-use postrider_seams::inspect::{Finding, Searchable, Verb};
-use postrider_seams::transport::Hold;
+use postrider_seams::inspect::{Finding, OperatorAction, Searchable};
+use postrider_seams::transport::TargetHold;
 use postrider_seams::{Envelope, Inspect, store};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -41,7 +41,7 @@ pub trait LaneControl: Send + Sync {
     async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error>;
 
     /// Returns the hold of an envelope's target on this instance, from memory; `None` if it may be sent.
-    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold>;
+    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<TargetHold>;
 
     /// Runs `postrider check` for a lane.
     async fn check(&self, lane: &str) -> Vec<Finding>;
@@ -180,12 +180,12 @@ pub struct SettingView {
 }
 
 /// Returns the description of an operator's verb: its label and the states that allow it.
-pub fn verb_view(definition: &LaneDefinition, verb: Verb) -> VerbView {
+pub fn verb_view(definition: &LaneDefinition, verb: OperatorAction) -> VerbView {
     let moves = verb.moves(&definition.contract, &definition.contract.stages[definition.stage]);
     let title = match verb {
-        Verb::Requeue => "Requeue",
-        Verb::Cancel => "Cancel",
-        Verb::Release => "Release",
+        OperatorAction::Requeue => "Requeue",
+        OperatorAction::Cancel => "Cancel",
+        OperatorAction::Release => "Release",
     };
     let from = moves.iter().map(|(from, _)| definition.contract.state(*from).name.clone()).collect();
     VerbView { name: verb.name(), title, from }
@@ -195,8 +195,10 @@ fn detail(lane: LaneStatus, definition: &LaneDefinition, searches: Vec<Searchabl
     let contract = &definition.contract;
     let name = |state: StateId| contract.state(state).name.clone();
     let states = (0..contract.states.len()).map(StateId);
-    let verbs =
-        Verb::ALL.into_iter().map(|verb| verb_view(definition, verb)).filter(|verb| !verb.from.is_empty());
+    let verbs = OperatorAction::ALL
+        .into_iter()
+        .map(|verb| verb_view(definition, verb))
+        .filter(|verb| !verb.from.is_empty());
     let moved = |(from, verb, to): (StateId, Transition, StateId)| MoveView {
         from: name(from),
         to: name(to),
@@ -237,8 +239,8 @@ pub fn health_text(health: &Health) -> (&'static str, Option<String>) {
         Health::Paused => ("paused", None),
         Health::Unreachable { reason } => ("unreachable", Some(reason.clone())),
         Health::Misconfigured { reason } => ("misconfigured", Some(reason.clone())),
-        Health::StoreAway { reason } => ("store_away", Some(reason.clone())),
-        Health::QueueAway { reason } => ("queue_away", Some(reason.clone())),
+        Health::StoreUnavailable { reason } => ("store_away", Some(reason.clone())),
+        Health::QueueUnavailable { reason } => ("queue_away", Some(reason.clone())),
         Health::Stalled { reason } => ("stalled", Some(reason.clone())),
         Health::Draining => ("draining", None),
         Health::Stopped => ("stopped", None),

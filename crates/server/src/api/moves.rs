@@ -9,7 +9,7 @@ use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
 use postrider_hub::{Error, Moment};
 use postrider_seams::Inspect;
-use postrider_seams::inspect::{COUNT_LIMIT, Verb, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, OperatorAction, Which};
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -61,7 +61,7 @@ pub struct MovedRows {
 }
 
 impl RowSelection {
-    fn which(&self, definition: &LaneDefinition, verb: Verb) -> Result<Which, Problem> {
+    fn which(&self, definition: &LaneDefinition, verb: OperatorAction) -> Result<Which, Problem> {
         match (&self.ids, &self.state) {
             (Some(ids), None) if self.since.is_none() => {
                 if ids.len() > 1000 {
@@ -103,7 +103,7 @@ pub async fn requeue(
     id: Id,
     body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
-    operate(state, caller, id, body, Verb::Requeue).await
+    operate(state, caller, id, body, OperatorAction::Requeue).await
 }
 
 /// Cancel rows of a lane
@@ -117,7 +117,7 @@ pub async fn cancel(
     id: Id,
     body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
-    operate(state, caller, id, body, Verb::Cancel).await
+    operate(state, caller, id, body, OperatorAction::Cancel).await
 }
 
 /// Release claimed rows of a lane
@@ -132,7 +132,7 @@ pub async fn release(
     id: Id,
     body: Body<RowSelection>,
 ) -> Result<Json<MovedRows>, Problem> {
-    operate(state, caller, id, body, Verb::Release).await
+    operate(state, caller, id, body, OperatorAction::Release).await
 }
 
 async fn operate(
@@ -140,7 +140,7 @@ async fn operate(
     caller: Caller,
     Id(lane): Id,
     Body(selection): Body<RowSelection>,
-    verb: Verb,
+    verb: OperatorAction,
 ) -> Result<Json<MovedRows>, Problem> {
     let actor = caller.of_all_clients(Role::Operator)?;
     let (definition, table) = api.lane(&lane).await?;
@@ -154,7 +154,7 @@ async fn operate(
         return Ok(Json(MovedRows { matched: counted.rows, more: counted.more, moved: 0 }));
     }
     let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
-    if moved > 0 && verb != Verb::Cancel {
+    if moved > 0 && verb != OperatorAction::Cancel {
         api.lanes.hand_over(&lane).await;
     }
     let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
@@ -167,13 +167,13 @@ async fn operate(
 }
 
 /// Changes all selected rows in chunks, so that no statement holds many locks for long.
-async fn all_moved(table: &dyn Inspect, verb: Verb, which: &Which) -> Result<u64, store::Error> {
+async fn all_moved(table: &dyn Inspect, verb: OperatorAction, which: &Which) -> Result<u64, store::Error> {
     let mut total = 0;
     loop {
         let moved = match verb {
-            Verb::Requeue => table.requeue(which).await?,
-            Verb::Cancel => table.cancel(which).await?,
-            Verb::Release => table.release(which).await?,
+            OperatorAction::Requeue => table.requeue(which).await?,
+            OperatorAction::Cancel => table.cancel(which).await?,
+            OperatorAction::Release => table.release(which).await?,
         };
         total += moved;
         if matches!(which, Which::Ids(_)) || moved < u64::from(CHUNK) || total >= COUNT_LIMIT {

@@ -9,7 +9,7 @@ use postrider_engine::Health;
 use postrider_hub::access::Role;
 use postrider_hub::{Error, Moment};
 use postrider_seams::Content;
-use postrider_seams::inspect::{Matching, Order, Query, Search, SearchBy, Standing, Verb};
+use postrider_seams::inspect::{Matching, OperatorAction, Order, Query, Search, SearchBy, Standing};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -211,7 +211,7 @@ pub async fn get(
     let (waiting_behind, waiting_until) =
         waiting.as_ref().map(|waiting| (waiting.behind.clone(), waiting.until)).unwrap_or_default();
     let state = row.state.as_deref().and_then(|state| contract.state_named(state));
-    let verbs = Verb::ALL.into_iter().filter(|verb| {
+    let verbs = OperatorAction::ALL.into_iter().filter(|verb| {
         state.is_some_and(|state| verb.moves(contract, stage).iter().any(|(from, _)| *from == state))
     });
     Ok(Json(RowDetail {

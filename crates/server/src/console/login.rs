@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
-use postrider_hub::access::{Scope, Session, SignedIn};
+use postrider_hub::access::{ClientScope, Session, SignedIn};
 use postrider_hub::{Fault, Moment};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -42,8 +42,8 @@ struct Entry {
 
 fn view(session: Session) -> View {
     let client_ids = match session.actor.scope {
-        Scope::All => Vec::new(),
-        Scope::Only(clients) => clients,
+        ClientScope::All => Vec::new(),
+        ClientScope::Only(clients) => clients,
     };
     View {
         role: session.actor.role.name(),

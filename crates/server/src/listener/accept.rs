@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use super::connections::{Connections, Place};
+use super::connections::{ConnectionSlot, Connections};
 use super::request_body::TrackedBody;
 use super::write_timeout::WriteTimeout;
 use crate::api::Problem;
@@ -90,7 +90,7 @@ async fn answer(
     stream: TcpStream,
     peer: SocketAddr,
     routes: Router,
-    place: Place,
+    place: ConnectionSlot,
     mut stopping: watch::Receiver<bool>,
 ) {
     // Responses are written whole: delaying their last packet gains nothing.

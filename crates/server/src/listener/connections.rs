@@ -63,7 +63,7 @@ impl Connections {
     }
 
     /// Returns a place for a new connection; `None` if it must be refused.
-    pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionSlot> {
         let address = counted_address(address);
         let mut counted = self.lock();
         let full = |counted: &mut Counted, limit: usize, among: &dyn Fn(&Open) -> bool| {
@@ -80,7 +80,7 @@ impl Connections {
         let (id, close) = (counted.last, Arc::new(Notify::new()));
         let open = Open { address, waiting_since: Some(Instant::now()), spare, close: Arc::clone(&close) };
         counted.open.insert(id, open);
-        Some(Place { connections: Arc::clone(self), id, spare, close })
+        Some(ConnectionSlot { connections: Arc::clone(self), id, spare, close })
     }
 
     /// Closes one waiting connection to free a descriptor; false if none waits.
@@ -106,14 +106,14 @@ fn close_longest_waiting(counted: &mut Counted, among: &dyn Fn(&Open) -> bool) -
 }
 
 /// One open connection, counted until it is dropped.
-pub struct Place {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     spare: bool,
     close: Arc<Notify>,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Whether the place is for health checks only.
     pub fn is_spare(&self) -> bool {
         self.spare
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.lock().open.remove(&self.id);
     }
@@ -170,7 +170,7 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn whole(place: &Place) -> RequestInFlight {
+    fn whole(place: &ConnectionSlot) -> RequestInFlight {
         let request = place.request();
         request.mark_received();
         request
@@ -216,7 +216,7 @@ mod tests {
         let connections = Connections::new(ConnectionLimits { total: 1, per_address: 1 });
         let place = connections.admit(address(1)).expect("room");
         let _busy = whole(&place);
-        let spare: Vec<Place> =
+        let spare: Vec<ConnectionSlot> =
             (0..SPARE_CONNECTIONS).map(|_| connections.admit(address(1)).expect("a spare place")).collect();
         let next = connections.admit(address(1)).expect("the first spare one makes room");
         spare[0].closed().await;
@@ -228,7 +228,8 @@ mod tests {
     fn an_ipv6_network_is_one_address() {
         let connections = Connections::new(ConnectionLimits { total: 9, per_address: 2 });
         let one = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, last]);
-        let places: Vec<Place> = (1..3).map(|last| connections.admit(one(last)).expect("room")).collect();
+        let places: Vec<ConnectionSlot> =
+            (1..3).map(|last| connections.admit(one(last)).expect("room")).collect();
         let _busy: Vec<RequestInFlight> = places.iter().map(whole).collect();
         assert!(connections.admit(one(3)).expect("a spare place").is_spare());
         let elsewhere = connections.admit(IpAddr::from([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1]));

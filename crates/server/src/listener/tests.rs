@@ -67,7 +67,7 @@ async fn ready_only_when_every_lane_is() {
     let answer = get(address, "/readyz").await;
     assert_eq!(answer.code, 200, "running and paused lanes are as they should be: {}", answer.body);
 
-    lanes.lock().unwrap()[1].health = Health::StoreAway { reason: "connection refused".to_owned() };
+    lanes.lock().unwrap()[1].health = Health::StoreUnavailable { reason: "connection refused".to_owned() };
     let answer = get(address, "/readyz").await;
     assert_eq!(answer.code, 503);
     let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap();

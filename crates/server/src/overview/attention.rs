@@ -34,11 +34,11 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
     };
     let mut add = |level, text: String| note(u8::from(level != "bad") * 2, level, text, None);
     match &lane.health {
-        Health::StoreAway { reason } => add("bad", format!("the database is not available: {reason}")),
+        Health::StoreUnavailable { reason } => add("bad", format!("the database is not available: {reason}")),
         Health::Unreachable { reason } => {
             add("bad", format!("the target cannot be reached; rows wait and use no attempt: {reason}"));
         }
-        Health::QueueAway { reason } => {
+        Health::QueueUnavailable { reason } => {
             add("bad", format!("the queue is not available; its jobs wait: {reason}"));
         }
         Health::Misconfigured { reason } => add("bad", format!("an operator must act: {reason}")),
@@ -48,7 +48,7 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
         Health::Draining => add("warn", "draining: no new rows are claimed".to_owned()),
         Health::Starting | Health::Running => {}
     }
-    if let (Some(reason), false) = (&counts.away, matches!(lane.health, Health::StoreAway { .. })) {
+    if let (Some(reason), false) = (&counts.away, matches!(lane.health, Health::StoreUnavailable { .. })) {
         add("bad", format!("the database did not answer: {reason}"));
     }
     for failed in &counts.failed {

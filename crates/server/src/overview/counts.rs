@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use postrider_contract::{Contract, Role, StateId};
+use postrider_contract::{ColumnRole, Contract, StateId};
 use postrider_hub::Moment;
 use postrider_seams::Inspect;
-use postrider_seams::inspect::{Count, Lag, Order, Query, RowView};
+use postrider_seams::inspect::{Lag, Order, Query, RowView, StateCount};
 use postrider_seams::store::Error;
 
 use crate::LaneControl;
@@ -22,7 +22,7 @@ const SEARCHED_ROWS: u32 = 10;
 /// The counts of a lane.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    pub states: Vec<Count>,
+    pub states: Vec<StateCount>,
     pub lag: Lag,
     pub failed: Vec<Failed>,
     /// The reason why there are no counts: the database did not answer.
@@ -32,7 +32,7 @@ pub struct Counts {
 /// Rows that failed permanently; only an operator can change them.
 #[derive(Debug, Clone)]
 pub struct Failed {
-    pub count: Count,
+    pub count: StateCount,
     /// Time of the last change of the oldest one.
     pub since: Option<Moment>,
     /// Error of the newest one that has an error text.
@@ -108,12 +108,18 @@ fn failed_states(definition: &LaneDefinition) -> Vec<StateId> {
 }
 
 fn changed(row: &RowView) -> Option<Moment> {
-    let times = [Role::Finished, Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+    let times = [
+        ColumnRole::Finished,
+        ColumnRole::Updated,
+        ColumnRole::Attempted,
+        ColumnRole::ClaimedAt,
+        ColumnRole::Created,
+    ];
     times.iter().find_map(|role| row.times.get(role)).copied().map(Moment::from_micros)
 }
 
 fn error_of(contract: &Contract, row: &RowView) -> Option<String> {
-    let column = contract.column(Role::Error)?;
+    let column = contract.column(ColumnRole::Error)?;
     let text = error_text(row.column(column)?)?;
     let line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_ERROR_CHARS).collect();

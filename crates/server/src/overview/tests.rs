@@ -40,7 +40,7 @@ async fn a_change_of_health_is_due_at_once_and_the_rest_every_few_seconds() {
     let fine = [status(0, 0, Health::Running)];
     assert!(shown.is_due(Instant::now(), &fine));
     assert!(!shown.is_due(Instant::now(), &fine));
-    let away = [status(0, 0, Health::StoreAway { reason: "gone".to_owned() })];
+    let away = [status(0, 0, Health::StoreUnavailable { reason: "gone".to_owned() })];
     assert!(shown.is_due(Instant::now(), &away));
     tokio::time::advance(OVERVIEW_INTERVAL).await;
     assert!(shown.is_due(Instant::now(), &away));
@@ -48,9 +48,9 @@ async fn a_change_of_health_is_due_at_once_and_the_rest_every_few_seconds() {
 
 #[test]
 fn attention_messages_are_sentences() {
-    use postrider_seams::inspect::{Count, Lag};
+    use postrider_seams::inspect::{Lag, StateCount};
     let since = postrider_hub::Moment::parse("2026-01-31T14:05:09Z").expect("a time");
-    let count = |rows, more| Count { state: "failed".to_owned(), rows, more };
+    let count = |rows, more| StateCount { state: "failed".to_owned(), rows, more };
     let failed = counts::Failed {
         count: count(214, false),
         since: Some(since),

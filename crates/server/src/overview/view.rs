@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::Claimed;
+use postrider_contract::ClaimedState;
 use postrider_engine::LaneStatus;
 use postrider_hub::Moment;
-use postrider_seams::inspect::Count;
+use postrider_seams::inspect;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -64,7 +64,7 @@ pub struct LaneOverview {
     /// The target of the lane.
     pub transport: Endpoint,
     /// Rates of the last hour.
-    pub history: History,
+    pub history: RateHistory,
     /// Number of rows by state. Empty while the database is not available.
     pub states: Vec<StateCount>,
 }
@@ -103,7 +103,8 @@ pub struct Endpoint {
 /// Rates of the last hour, in rows per second: one value per step, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct History {
+#[schema(as = RateHistory)]
+pub struct RateHistory {
     /// Length of a step, in seconds.
     pub step_seconds: u64,
     /// Deliveries per second in each step.
@@ -150,7 +151,7 @@ fn lane_overview(
     };
     let backlog = summed(&counts.states, &stage.map(|stage| names(&stage.ready)).unwrap_or_default());
     let in_flight = match stage.map(|stage| stage.claimed) {
-        Some(Claimed::State(state)) => summed(&counts.states, &names(&[state])),
+        Some(ClaimedState::State(state)) => summed(&counts.states, &names(&[state])),
         _ => RowCount { rows: lane.held, more: false },
     };
     let side = |name: Option<String>, reason: Option<String>| Endpoint {
@@ -179,16 +180,16 @@ fn lane_overview(
             definition.map(|definition| definition.transport.clone()),
             lane.target_trouble.clone(),
         ),
-        history: History { step_seconds: STEP.as_secs(), delivered, failed },
+        history: RateHistory { step_seconds: STEP.as_secs(), delivered, failed },
         states: counts.states.iter().map(state_count).collect(),
     }
 }
 
-fn state_count(count: &Count) -> StateCount {
+fn state_count(count: &inspect::StateCount) -> StateCount {
     StateCount { state: count.state.clone(), rows: count.rows, more: count.more }
 }
 
-fn summed(counts: &[Count], states: &[&str]) -> RowCount {
+fn summed(counts: &[inspect::StateCount], states: &[&str]) -> RowCount {
     let chosen = counts.iter().filter(|count| states.contains(&count.state.as_str()));
     chosen.fold(RowCount::default(), |sum, count| RowCount {
         rows: sum.rows + count.rows,

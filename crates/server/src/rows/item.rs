@@ -1,6 +1,6 @@
 //! A row in a list.
 
-use postrider_contract::{Contract, Role};
+use postrider_contract::{ColumnRole, Contract};
 use postrider_hub::Moment;
 use postrider_seams::inspect::{RowView, SearchBy};
 use serde::Serialize;
@@ -50,13 +50,13 @@ pub fn item(contract: &Contract, row: &RowView) -> RowItem {
     RowItem {
         id: row.id.clone(),
         state: row.state.clone(),
-        attempts: contract.column(Role::Attempts).and_then(|column| row.column(column)?.parse().ok()),
+        attempts: contract.column(ColumnRole::Attempts).and_then(|column| row.column(column)?.parse().ok()),
         target: cell(target.as_deref()),
         group: cell(contract.group.as_ref().map(|group| group.by.as_str())),
         due_in_seconds,
-        created_at: row.times.get(&Role::Created).copied().map(Moment::from_micros),
+        created_at: row.times.get(&ColumnRole::Created).copied().map(Moment::from_micros),
         error: contract
-            .column(Role::Error)
+            .column(ColumnRole::Error)
             .and_then(|column| error_text(row.column(column)?))
             .map(|text| cut(&text, CELL).0),
     }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_engine::Health;
 use postrider_seams::inspect::{PoolStanding, Recorded, RowView, Standing};
 use postrider_seams::{Content, Envelope, Mail, Secret, Webhook};
@@ -73,7 +73,7 @@ fn the_reason_for_waiting_is_a_sentence() {
     let away = Health::Unreachable { reason: "refused".to_owned() };
     assert!(why(&ready, &away, &none).is_some_and(|text| text.contains("refused")));
     let mut claimed = row("IN_PROGRESS", &[("claimed_by", "w1")]);
-    claimed.times.insert(Role::LeaseUntil, claimed.read_at + 30_000_000);
+    claimed.times.insert(ColumnRole::LeaseUntil, claimed.read_at + 30_000_000);
     let said = why(&claimed, &Health::Running, &none);
     assert_eq!(said.as_deref(), Some("In flight, claimed by w1: its lease ends in 30 s"));
     assert_eq!(why(&row("COMPLETED", &[]), &Health::Running, &none), None);
@@ -94,7 +94,7 @@ fn a_scheduled_row_shows_when_it_becomes_ready() {
     let now = row("PENDING", &[]);
     let said = why(&now, &Health::Running, &none);
     assert_eq!(said.as_deref(), Some("Due now: the next sweep moves it to QUEUED"));
-    let away = Health::QueueAway { reason: "refused".to_owned() };
+    let away = Health::QueueUnavailable { reason: "refused".to_owned() };
     assert!(why(&now, &away, &none).is_some_and(|text| text.contains("queue")));
 }
 
@@ -110,14 +110,14 @@ fn a_claimed_row_is_not_due() {
 
 #[test]
 fn an_open_circuit_breaker_is_shown_with_its_end() {
-    use postrider_seams::transport::{Hold, HoldReason};
+    use postrider_seams::transport::{HoldReason, TargetHold};
     let contract = contract("dispatch_jobs");
-    let hold = |why| Hold {
+    let hold = |why| TargetHold {
         target: "https://shop.example".to_owned(),
         why,
         left: std::time::Duration::from_secs(40),
     };
-    let waiting_text = |row: &RowView, hold: &Hold| {
+    let waiting_text = |row: &RowView, hold: &TargetHold| {
         let (stage, standing) = (&contract.stages[0], Standing::default());
         let health = &Health::Running;
         let context =
@@ -191,8 +191,8 @@ fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> Recorded {
 fn attempts_are_described_in_order() {
     let contract = contract("dispatch_jobs");
     let mut row = row("RETRYING", &[("target_url", "https://shop.example/hook?token=t0p")]);
-    row.times.insert(Role::Created, 1_000_000);
-    row.times.insert(Role::ClaimedAt, 31_000_000);
+    row.times.insert(ColumnRole::Created, 1_000_000);
+    row.times.insert(ColumnRole::ClaimedAt, 31_000_000);
     row.due_in = Some(240_000_000);
     let busy = [
         ("status", "SERVER_ERROR"),
@@ -232,14 +232,14 @@ fn attempts_are_described_in_order() {
 fn a_row_without_history_uses_its_columns() {
     let contract = contract("mail_outbox");
     let mut failed = row("failed", &[("retry_count", "5"), ("last_error", "550 no such mailbox")]);
-    failed.times.insert(Role::Created, 1_000_000);
-    failed.times.insert(Role::ClaimedAt, 2_000_000);
+    failed.times.insert(ColumnRole::Created, 1_000_000);
+    failed.times.insert(ColumnRole::ClaimedAt, 2_000_000);
     let entries = timeline(&contract, &failed, &[]);
     assert_eq!((entries[1].what.as_str(), entries[1].tone), ("Last attempt failed", "bad"));
     assert_eq!(entries[1].detail.as_deref(), Some("550 no such mailbox · 5 attempts so far"));
     let mut sent = row("sent", &[("retry_count", "0"), ("provider_message_id", "m-17")]);
     sent.times = failed.times;
-    sent.times.insert(Role::Finished, 3_000_000);
+    sent.times.insert(ColumnRole::Finished, 3_000_000);
     let entries = timeline(&contract, &sent, &[]);
     assert_eq!((entries.len(), entries[1].what.as_str(), entries[1].tone), (2, "Delivered", "good"));
     assert_eq!(entries[1].detail.as_deref(), Some("receipt m-17"));

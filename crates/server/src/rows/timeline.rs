@@ -1,6 +1,6 @@
 //! The timeline of a row, oldest first: from its time columns, and from the records that changes left.
 
-use postrider_contract::{Contract, Role};
+use postrider_contract::{ColumnRole, Contract};
 use postrider_hub::Moment;
 use postrider_seams::inspect::{Recorded, RowView};
 use serde::Serialize;
@@ -61,12 +61,12 @@ pub(super) struct RowContext<'a> {
 
 impl RowContext<'_> {
     /// Returns the column with this role, `None` if the contract has none or it is NULL or empty.
-    pub fn column(&self, role: Role) -> Option<&str> {
+    pub fn column(&self, role: ColumnRole) -> Option<&str> {
         let text = self.contract.column(role).and_then(|column| self.row.column(column));
         text.filter(|text| !text.is_empty())
     }
 
-    fn past(&self, role: Role) -> Option<i64> {
+    fn past(&self, role: ColumnRole) -> Option<i64> {
         self.row.times.get(&role).copied().filter(|at| *at <= self.row.read_at)
     }
 
@@ -79,23 +79,23 @@ impl RowContext<'_> {
     }
 
     fn written(&self) -> Option<TimelineEntry> {
-        self.past(Role::Created).map(|at| entry(at, "Written", None, ""))
+        self.past(ColumnRole::Created).map(|at| entry(at, "Written", None, ""))
     }
 
     /// Returns the claim while the row is claimed; else the last attempt, if the history has no attempts.
     fn last_attempt(&self, history: &[Recorded]) -> Option<TimelineEntry> {
         if self.role == "claimed" {
-            let by = self.column(Role::Owner).map(|owner| format!("by {owner}"));
-            return self.past(Role::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
+            let by = self.column(ColumnRole::Owner).map(|owner| format!("by {owner}"));
+            return self.past(ColumnRole::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
         }
         let has_attempts = history.iter().any(is_attempt);
         // A column that every change writes says nothing about attempts.
-        let moves = self.contract.column(Role::Updated);
-        let role = [Role::Attempted, Role::ClaimedAt].into_iter();
+        let moves = self.contract.column(ColumnRole::Updated);
+        let role = [ColumnRole::Attempted, ColumnRole::ClaimedAt].into_iter();
         let mut role =
             role.filter(|role| self.contract.column(*role).is_some_and(|name| Some(name) != moves));
         let at = role.find_map(|role| self.past(role)).filter(|_| !has_attempts)?;
-        let number = self.column(Role::Attempts).filter(|number| *number != "0");
+        let number = self.column(ColumnRole::Attempts).filter(|number| *number != "0");
         let spent = number.map(|number| match number {
             "1" => "1 attempt so far".to_owned(),
             more => format!("{more} attempts so far"),
@@ -103,7 +103,8 @@ impl RowContext<'_> {
         if self.role == "delivered" {
             return None;
         }
-        let error = self.column(Role::Error).and_then(error_text).map(|error| cut(&error, MAX_TEXT_CHARS).0);
+        let error =
+            self.column(ColumnRole::Error).and_then(error_text).map(|error| cut(&error, MAX_TEXT_CHARS).0);
         let (what, tone) =
             if error.is_some() { ("Last attempt failed", "bad") } else { ("Last attempt", "") };
         let words: Vec<String> = [error, spent].into_iter().flatten().collect();
@@ -111,10 +112,10 @@ impl RowContext<'_> {
     }
 
     fn finished(&self) -> Option<TimelineEntry> {
-        let at = self.past(Role::Finished)?;
+        let at = self.past(ColumnRole::Finished)?;
         if self.role == "delivered" {
             let receipt = self
-                .column(Role::Receipt)
+                .column(ColumnRole::Receipt)
                 .map(|receipt| format!("receipt {}", cut(receipt, MAX_TEXT_CHARS).0));
             return Some(entry(at, "Delivered", receipt, "good"));
         }

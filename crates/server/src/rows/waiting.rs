@@ -1,10 +1,10 @@
 //! Explains why a row waits.
 
-use postrider_contract::{Contract, Role, Stage, StateId, When};
+use postrider_contract::{ColumnRole, Contract, Stage, StateId, When};
 use postrider_engine::Health;
 use postrider_hub::Moment;
 use postrider_seams::inspect::{PoolStanding, RowView, Standing};
-use postrider_seams::transport::{Hold, HoldReason};
+use postrider_seams::transport::{HoldReason, TargetHold};
 
 use super::{cut, error_text};
 use crate::overview::span;
@@ -19,12 +19,12 @@ pub struct WaitContext<'a> {
     pub health: &'a Health,
     pub standing: &'a Standing,
     /// The hold of its target on this instance.
-    pub hold: Option<&'a Hold>,
+    pub hold: Option<&'a TargetHold>,
 }
 
 /// The reason why a row waits.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitReason {
     pub text: String,
     /// Key of the row that must be delivered first.
     pub behind: Option<String>,
@@ -32,7 +32,7 @@ pub struct Waiting {
     pub until: Option<Moment>,
 }
 
-impl Waiting {
+impl WaitReason {
     fn of(text: impl AsRef<str>) -> Self {
         Self { text: sentence(text.as_ref()), behind: None, until: None }
     }
@@ -44,11 +44,11 @@ impl Waiting {
 }
 
 /// Returns why a row waits, `None` if it does not.
-pub fn waiting(row: &RowView, context: &WaitContext<'_>) -> Option<Waiting> {
+pub fn waiting(row: &RowView, context: &WaitContext<'_>) -> Option<WaitReason> {
     let contract = context.contract;
     let Some(state) = row.state.as_deref().and_then(|state| contract.state_named(state)) else {
         let text = "its columns hold no state of the contract: no worker claims it until they are corrected";
-        return Some(Waiting::of(text));
+        return Some(WaitReason::of(text));
     };
     if contract.is_claimed(state) {
         return Some(claimed(row, context));
@@ -57,8 +57,8 @@ pub fn waiting(row: &RowView, context: &WaitContext<'_>) -> Option<Waiting> {
         return Some(ready(row, context));
     }
     (!contract.is_final(state)).then(|| match due(row).or_else(|| swept_in(row, contract, state)) {
-        Some(micros) => Waiting::of(due_text(micros)).until(row, micros),
-        None => Waiting::of(sweep_text(context, state)),
+        Some(micros) => WaitReason::of(due_text(micros)).until(row, micros),
+        None => WaitReason::of(sweep_text(context, state)),
     })
 }
 
@@ -88,37 +88,37 @@ fn sweep_text(context: &WaitContext<'_>, state: StateId) -> String {
     }
 }
 
-fn ready(row: &RowView, context: &WaitContext<'_>) -> Waiting {
+fn ready(row: &RowView, context: &WaitContext<'_>) -> WaitReason {
     if let Some(head) = &context.standing.behind {
         let group =
             context.contract.group.as_ref().and_then(|group| row.column(&group.by)).unwrap_or("its group");
-        let words = Waiting::of(format!("waits behind {head} in {group}"));
-        return Waiting { behind: Some(head.clone()), ..words };
+        let words = WaitReason::of(format!("waits behind {head} in {group}"));
+        return WaitReason { behind: Some(head.clone()), ..words };
     }
     let left = context.hold.map(|hold| i64::try_from(hold.left.as_micros()).unwrap_or(i64::MAX));
     match (due(row), context.hold.zip(left)) {
         (Some(micros), Some((hold, left))) => {
             let words = format!("{}; {}", due_text(micros), hold_text(hold));
-            return Waiting::of(words).until(row, micros.max(left));
+            return WaitReason::of(words).until(row, micros.max(left));
         }
-        (None, Some((hold, left))) => return Waiting::of(hold_text(hold)).until(row, left),
+        (None, Some((hold, left))) => return WaitReason::of(hold_text(hold)).until(row, left),
         (Some(micros), None) => return later(row, context, micros),
         (None, None) => {}
     }
     let pool = context.standing.pool.as_ref().and_then(pool_text);
-    pool.map_or_else(|| Waiting::of(health_text(context)), Waiting::of)
+    pool.map_or_else(|| WaitReason::of(health_text(context)), WaitReason::of)
 }
 
 /// Explains a row that is due later, with the error of the last attempt.
-fn later(row: &RowView, context: &WaitContext<'_>, micros: i64) -> Waiting {
+fn later(row: &RowView, context: &WaitContext<'_>, micros: i64) -> WaitReason {
     let due = due_text(micros);
-    let why = context.contract.column(Role::Error).and_then(|column| error_text(row.column(column)?));
+    let why = context.contract.column(ColumnRole::Error).and_then(|column| error_text(row.column(column)?));
     // The lane retries every few seconds; that time means nothing to a reader.
     if let Some(why) = why.as_deref().filter(|why| is_paused_subscription(why)) {
-        return Waiting::of(format!("{why}. Nothing is sent until you resume it."));
+        return WaitReason::of(format!("{why}. Nothing is sent until you resume it."));
     }
     let text = why.map_or_else(|| due.clone(), |why| format!("{due}: {}", cut(&why, MAX_ERROR_CHARS).0));
-    Waiting::of(text).until(row, micros)
+    WaitReason::of(text).until(row, micros)
 }
 
 /// Whether this is the reason that the webhook composer writes for a paused subscription.
@@ -132,7 +132,7 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn hold_text(hold: &Hold) -> String {
+fn hold_text(hold: &TargetHold) -> String {
     let left = span(hold.left.as_secs_f64());
     match hold.why {
         HoldReason::Breaker => {
@@ -167,8 +167,8 @@ fn health_text(context: &WaitContext<'_>) -> String {
         Health::Unreachable { reason } => format!("the target cannot be reached: {reason}"),
         Health::Misconfigured { reason } => format!("the lane is stopped: {reason}"),
         Health::Stalled { reason } => format!("the lane is stalled: {reason}"),
-        Health::QueueAway { reason } => format!("the queue is not available: {reason}"),
-        Health::StoreAway { reason } => format!("the database is not available: {reason}"),
+        Health::QueueUnavailable { reason } => format!("the queue is not available: {reason}"),
+        Health::StoreUnavailable { reason } => format!("the database is not available: {reason}"),
         Health::Starting | Health::Draining | Health::Stopped => {
             "the lane is not running on this instance".to_owned()
         }
@@ -185,21 +185,21 @@ fn due_text(micros: i64) -> String {
     format!("due in {}", span(seconds(micros)))
 }
 
-fn claimed(row: &RowView, context: &WaitContext<'_>) -> Waiting {
-    let owner = context.contract.column(Role::Owner).and_then(|column| row.column(column));
+fn claimed(row: &RowView, context: &WaitContext<'_>) -> WaitReason {
+    let owner = context.contract.column(ColumnRole::Owner).and_then(|column| row.column(column));
     let by = owner.map(|owner| format!(" by {owner}")).unwrap_or_default();
     let lease = i64::try_from(context.stage.lease.duration.as_micros()).unwrap_or(i64::MAX);
-    let until = row.times.get(&Role::LeaseUntil).copied();
-    let until = until.or_else(|| row.times.get(&Role::ClaimedAt).map(|at| at.saturating_add(lease)));
+    let until = row.times.get(&ColumnRole::LeaseUntil).copied();
+    let until = until.or_else(|| row.times.get(&ColumnRole::ClaimedAt).map(|at| at.saturating_add(lease)));
     match until.map(|until| until - row.read_at) {
         Some(left) if left > 0 => {
             let text = format!("in flight, claimed{by}: its lease ends in {}", span(seconds(left)));
-            Waiting::of(text).until(row, left)
+            WaitReason::of(text).until(row, left)
         }
         Some(_) => {
-            Waiting::of(format!("claimed{by}; its lease has expired, and the next sweep takes it back"))
+            WaitReason::of(format!("claimed{by}; its lease has expired, and the next sweep takes it back"))
         }
-        None => Waiting::of(format!("in flight, claimed{by}")),
+        None => WaitReason::of(format!("in flight, claimed{by}")),
     }
 }
 

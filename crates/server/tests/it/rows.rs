@@ -1,7 +1,7 @@
 //! Tests of a lane's rows: search, detail, changes, and permissions.
 
 use postrider_hub::access::Role;
-use postrider_seams::transport::{Hold, HoldReason};
+use postrider_seams::transport::{HoldReason, TargetHold};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, on_every_database};
@@ -101,7 +101,8 @@ async fn a_row_shows_its_timeline(fixture: &Fixture) {
         verbs.as_array().expect("verbs").iter().map(|verb| verb["name"].clone()).collect()
     };
     assert_eq!(names(&row["verbs"]), [json!("cancel")]);
-    let hold = Hold { target: "https://shop.example".to_owned(), why: HoldReason::Breaker, left: MINUTE };
+    let hold =
+        TargetHold { target: "https://shop.example".to_owned(), why: HoldReason::Breaker, left: MINUTE };
     *api.lanes.held.lock().unwrap() = Some(hold);
     let held = api.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     let text = held["waiting"].as_str().expect("words");

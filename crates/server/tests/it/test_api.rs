@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
 use postrider_seams::inspect::{Finding, Level};
-use postrider_seams::transport::Hold;
+use postrider_seams::transport::TargetHold;
 use postrider_seams::{Backend, Content, Envelope, Inspect, Webhook, store};
 use postrider_server::api::{EmailIntake, EmailKind, IntakeLane, Limits, Refusal};
 use postrider_server::{Api, LaneControl, LaneDefinition};
@@ -25,7 +25,7 @@ use crate::fixture::Fixture;
 pub struct Lanes {
     pub paused: Mutex<Vec<(String, bool)>>,
     /// The hold that the transport reports.
-    pub held: Mutex<Option<Hold>>,
+    pub held: Mutex<Option<TargetHold>>,
     /// The table of the one lane.
     pub table: Option<Arc<dyn Backend>>,
 }
@@ -94,7 +94,7 @@ impl LaneControl for Lanes {
         Ok(Some(Ok(envelope)))
     }
 
-    fn hold(&self, _: &str, _: &Envelope) -> Option<Hold> {
+    fn hold(&self, _: &str, _: &Envelope) -> Option<TargetHold> {
         self.held.lock().unwrap().clone()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Claimed, Condition, Literal, Move, Role, StateId, Transition};
+use postrider_contract::{ClaimedState, ColumnRole, Condition, Literal, Move, StateId, Transition};
 use postrider_rows::{Row, TransitionInput, apply_transition, int, state_of};
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
@@ -184,8 +184,8 @@ impl DynamoStore {
     /// Returns the states of rows that a worker holds.
     pub(crate) fn claimed_states(&self) -> Vec<StateId> {
         match self.stage().claimed {
-            Claimed::State(state) => vec![state],
-            Claimed::Same => self.stage().ready.clone(),
+            ClaimedState::State(state) => vec![state],
+            ClaimedState::Same => self.stage().ready.clone(),
         }
     }
 
@@ -208,7 +208,7 @@ impl DynamoStore {
     }
 
     /// Returns the time in the role's column of a record.
-    pub(crate) fn time(&self, record: &Record, role: Role) -> Option<i64> {
+    pub(crate) fn time(&self, record: &Record, role: ColumnRole) -> Option<i64> {
         record.row.get(self.contract.column(role)?).and_then(int)
     }
 }

@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Transition};
 use postrider_rows::{crash, lease_end};
 use postrider_seams::row::Detail;
-use postrider_seams::store::{Error, Held, Reclaimed};
-use postrider_seams::{Claimed, Lease, RowId, Value};
+use postrider_seams::store::{Error, LeaseResult, Reclaimed};
+use postrider_seams::{ClaimedRow, Lease, RowId, Value};
 
 use crate::error::classify;
 use crate::layout::{ID, STATUS};
@@ -46,7 +46,11 @@ fn lease_mark(id: &str, fence: Option<&str>) -> String {
 
 impl DynamoStore {
     /// Replaces the list of begun rows by these; returns which of `begun` still hold their lease.
-    pub(crate) async fn begin_records(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    pub(crate) async fn begin_records(
+        &self,
+        begun: &[Lease],
+        others: &[Lease],
+    ) -> Result<Vec<LeaseResult>, Error> {
         let fence = |lease: &Lease| lease.fence.first().and_then(Value::as_text).map(str::to_owned);
         let mark = |lease: &Lease| lease_mark(&lease.id.to_string(), fence(lease).as_deref());
         let marks: Vec<String> = begun.iter().chain(others).map(mark).collect();
@@ -60,7 +64,7 @@ impl DynamoStore {
             let held = begun.iter().zip(&valid).filter(|(_, is_held)| **is_held).map(|(lease, _)| lease);
             self.write_marks(held.chain(others).map(mark).collect()).await?;
         }
-        let held = |is_held: bool| if is_held { Held::Held } else { Held::Lost };
+        let held = |is_held: bool| if is_held { LeaseResult::Held } else { LeaseResult::Lost };
         Ok(valid.into_iter().map(held).collect())
     }
 
@@ -170,7 +174,7 @@ impl DynamoStore {
 
     /// Sets the crash counts of claimed rows. If the counts cannot be read, the rows are delivered as if they were
     /// zero.
-    pub(crate) async fn add_crash_counts(&self, claimed: &mut [Claimed]) {
+    pub(crate) async fn add_crash_counts(&self, claimed: &mut [ClaimedRow]) {
         if claimed.is_empty() {
             return;
         }

@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-use postrider_contract::{Role, StateId, Transition};
+use postrider_contract::{ColumnRole, StateId, Transition};
 use postrider_rows::{counters, due_at, has_attempts_left, is_blocked_by_sweep, matches_filter, state_of};
 use postrider_seams::row::Detail;
 use postrider_seams::store::{Class, Error};
-use postrider_seams::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::{ClaimedRow, Fields, Lease, RowId, Value};
 use rand::seq::SliceRandom as _;
 
 use crate::record::Record;
 use crate::store::DynamoStore;
 
 impl DynamoStore {
-    pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<Claimed>, Error> {
+    pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<ClaimedRow>, Error> {
         // Some claims of the last call failed although others succeeded, and may have been made: return that error now,
         // so that the caller releases them.
         self.claim_error().take().map_or(Ok(()), Err)?;
@@ -34,7 +34,7 @@ impl DynamoStore {
         &self,
         status: &str,
         limit: usize,
-        claimed_rows: &mut Vec<Claimed>,
+        claimed_rows: &mut Vec<ClaimedRow>,
     ) -> Result<Option<i64>, Error> {
         let mut scan = self.claim_scan(status);
         let mut tried = HashSet::new();
@@ -63,13 +63,13 @@ impl DynamoStore {
         Ok(None)
     }
 
-    async fn claim_each(&self, records: Vec<Record>) -> Result<Vec<Claimed>, Error> {
+    async fn claim_each(&self, records: Vec<Record>) -> Result<Vec<ClaimedRow>, Error> {
         let wanted = records.len();
         let claims = records.into_iter().map(|record| self.claim_one(record)).collect();
         let claimed = self.database.in_parallel(claims).await;
         // Keep the rows that were claimed if other claims failed.
         let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
-        let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
+        let claimed: Vec<ClaimedRow> = done.into_iter().flatten().flatten().collect();
         match failed.into_iter().find_map(Result::err) {
             Some(error) if claimed.is_empty() => return Err(error),
             Some(error) if error.class == Class::Transient => *self.claim_error() = Some(error),
@@ -85,22 +85,22 @@ impl DynamoStore {
         if self.contended.load(Relaxed) {
             due.shuffle(&mut rand::rng());
         } else {
-            due.sort_by_cached_key(|record| (self.time(record, Role::Updated), record.id.clone()));
+            due.sort_by_cached_key(|record| (self.time(record, ColumnRole::Updated), record.id.clone()));
         }
     }
 
-    async fn claim_one(&self, before: Record) -> Result<Option<Claimed>, Error> {
+    async fn claim_one(&self, before: Record) -> Result<Option<ClaimedRow>, Error> {
         let no_detail = Detail::new();
         let input = self.transition_input(&no_detail, None);
         let step = self.contract.lease_move(self.stage(), Transition::Claimed);
         let Some(after) = self.apply_move(&step, &before, &input).await? else { return Ok(None) };
         let since = match due_at(&self.contract, self.stage(), &before.row) {
             Some(i64::MIN) | None => {
-                self.time(&before, Role::Created).or_else(|| self.time(&before, Role::Updated))
+                self.time(&before, ColumnRole::Created).or_else(|| self.time(&before, ColumnRole::Updated))
             }
             due => due,
         };
-        let claimed = Claimed {
+        let claimed = ClaimedRow {
             lease: lease_of(&after),
             counters: counters(&self.contract, self.stage(), &after.row),
             from: state_of(&self.contract, &before.row),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::Address;
+use postrider_target_options::TargetUrl;
 
 /// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_target_options::InvalidOptions;
@@ -47,7 +47,7 @@ impl Settings {
 
     /// Parses `dynamodb://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region are optional: `dynamodb://`.
     pub fn from_url(url: &str) -> Result<Self, InvalidOptions> {
-        let mut address = Address::parse(url, &[], 443);
+        let mut address = TargetUrl::parse(url, &[], 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "dynamodb" {
             options.mistake("the scheme must be dynamodb");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use aws_sdk_dynamodb::Client;
 use postrider_aws::ClientConfig;
-use postrider_contract::{Contract, Role};
+use postrider_contract::{ColumnRole, Contract};
 use postrider_seams::store::{Class, Error};
 use tokio::sync::OnceCell;
 
@@ -109,13 +109,13 @@ pub fn adapted(mut contract: Contract) -> Result<Contract, String> {
     if contract.group.is_some() || !contract.joins.is_empty() {
         return Err(format!("contract {name} has groups or joins, which DynamoDB can't claim by"));
     }
-    let updated = contract.column(Role::Updated);
-    if updated.is_none() || contract.column(Role::ClaimedAt) != updated {
+    let updated = contract.column(ColumnRole::Updated);
+    if updated.is_none() || contract.column(ColumnRole::ClaimedAt) != updated {
         return Err(format!("contract {name}: `claimed_at` and `updated` must be one column there"));
     }
-    contract.columns.0.remove(&Role::Version);
+    contract.columns.0.remove(&ColumnRole::Version);
     for stage in &mut contract.stages {
-        stage.lease.fence = vec![Role::ClaimedAt];
+        stage.lease.fence = vec![ColumnRole::ClaimedAt];
     }
     Ok(contract)
 }

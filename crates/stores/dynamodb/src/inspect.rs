@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
-use postrider_contract::{OperatorMove, Role, StateId, Transition};
+use postrider_contract::{ColumnRole, OperatorMove, StateId, Transition};
 use postrider_rows::{due_in, micros, state_of, times};
 use postrider_seams::Value;
 use postrider_seams::inspect::{
-    COUNT_LIMIT, Count, Finding, Inspect, Lag, Matching, Page, Preview, Query, Recorded, RowView, SearchBy,
-    Searchable, Standing, Verb, Which,
+    COUNT_LIMIT, Finding, Inspect, Lag, Matching, OperatorAction, Page, Preview, Query, Recorded, RowView,
+    SearchBy, Searchable, Standing, StateCount, Which,
 };
 use postrider_seams::store::Error;
 use tokio::time::Instant;
@@ -69,7 +69,7 @@ impl DynamoStore {
                 let measure_lag = since.map(|since| self.database.clock.now() - micros(since));
                 let young = |record: &Record| {
                     measure_lag.is_none_or(|measure_lag| {
-                        self.time(record, Role::Updated).is_some_and(|at| at >= measure_lag)
+                        self.time(record, ColumnRole::Updated).is_some_and(|at| at >= measure_lag)
                     })
                 };
                 self.find_records("operate", &[self.state_named(state)?], *limit as usize, young).await
@@ -97,13 +97,15 @@ impl DynamoStore {
     async fn measure_lag(&self) -> Result<Lag, Error> {
         let now = self.database.clock.now();
         let since = |record: &Record| match self.due_of(record) {
-            i64::MIN => self.time(record, Role::Created).or_else(|| self.time(record, Role::Updated)),
+            i64::MIN => {
+                self.time(record, ColumnRole::Created).or_else(|| self.time(record, ColumnRole::Updated))
+            }
             due => Some(due),
         };
         let ready = self.find_records("lag", &self.stage().ready, usize::MAX, |_| true).await?;
         let claimed = self.find_records("lag", &self.claimed_states(), usize::MAX, |_| true).await?;
         let due = ready.iter().filter_map(since).filter(|due| *due <= now).min();
-        let claim = claimed.iter().filter_map(|record| self.time(record, Role::ClaimedAt)).min();
+        let claim = claimed.iter().filter_map(|record| self.time(record, ColumnRole::ClaimedAt)).min();
         #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
         let seconds = |since: i64| (now - since) as f64 / 1e6;
         Ok(Lag { oldest_due_seconds: due.map(seconds), oldest_claim_seconds: claim.map(seconds) })
@@ -144,7 +146,7 @@ impl Inspect for DynamoStore {
         Ok(true)
     }
 
-    async fn census(&self) -> Result<Vec<Count>, Error> {
+    async fn census(&self) -> Result<Vec<StateCount>, Error> {
         let mut rows = vec![0_u64; self.contract.states.len()];
         let mut scan = self.scan("census", None);
         let mut seen = 0;
@@ -157,7 +159,7 @@ impl Inspect for DynamoStore {
             }
         }
         let more = !scan.saw_all();
-        let count = |(state, rows): (&postrider_contract::State, u64)| Count {
+        let count = |(state, rows): (&postrider_contract::State, u64)| StateCount {
             state: state.name.clone(),
             rows,
             more: more && rows > 0,
@@ -250,7 +252,7 @@ impl Inspect for DynamoStore {
         Ok(Standing::default())
     }
 
-    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
         let from: Vec<StateId> =
             verb.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
         let chosen = self.matching_records(which).await?;
@@ -261,7 +263,7 @@ impl Inspect for DynamoStore {
     }
 
     async fn release(&self, which: &Which) -> Result<u64, Error> {
-        let moves = Verb::Release.moves(&self.contract, self.stage());
+        let moves = OperatorAction::Release.moves(&self.contract, self.stage());
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
         }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use aws_sdk_dynamodb::types::AttributeValue;
-use postrider_contract::{Contract, Role};
+use postrider_contract::{ColumnRole, Contract};
 use postrider_seams::Value;
 
 /// The sort key of the record with an e-mail's current state.
@@ -51,11 +51,11 @@ impl RecordLayout {
             pairs: Vec::new(),
             times: BTreeSet::new(),
             id: contract.table.id.clone(),
-            status: contract.column(Role::Status).unwrap_or("status").to_owned(),
-            updated: contract.column(Role::Updated).unwrap_or("updated_at").to_owned(),
-            error: contract.column(Role::Error).unwrap_or("reason").to_owned(),
+            status: contract.column(ColumnRole::Status).unwrap_or("status").to_owned(),
+            updated: contract.column(ColumnRole::Updated).unwrap_or("updated_at").to_owned(),
+            error: contract.column(ColumnRole::Error).unwrap_or("reason").to_owned(),
         };
-        let roles = Role::ALL.into_iter().filter(|role| *role != Role::Id);
+        let roles = ColumnRole::ALL.into_iter().filter(|role| *role != ColumnRole::Id);
         for (role, column) in roles.filter_map(|role| Some((role, contract.column(role)?))) {
             if role.is_time() {
                 layout.times.insert(column.to_owned());
@@ -130,15 +130,15 @@ impl RecordLayout {
     }
 }
 
-fn attribute_of(role: Role) -> Option<&'static str> {
+fn attribute_of(role: ColumnRole) -> Option<&'static str> {
     Some(match role {
-        Role::Status => LATEST,
-        Role::Updated | Role::ClaimedAt => UPDATED_AT,
-        Role::Error => REASON,
-        Role::Created => "CreatedAt",
-        Role::Attempts => "Attempts",
-        Role::Due => "NextAttemptAt",
-        Role::Owner => "ClaimedBy",
+        ColumnRole::Status => LATEST,
+        ColumnRole::Updated | ColumnRole::ClaimedAt => UPDATED_AT,
+        ColumnRole::Error => REASON,
+        ColumnRole::Created => "CreatedAt",
+        ColumnRole::Attempts => "Attempts",
+        ColumnRole::Due => "NextAttemptAt",
+        ColumnRole::Owner => "ClaimedBy",
         _ => return None,
     })
 }

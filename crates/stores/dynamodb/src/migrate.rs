@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{
     TimeToLiveSpecification,
 };
 use postrider_contract::Contract;
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::store::{Class, Error};
 use tokio::time::Instant;
 
@@ -207,11 +207,11 @@ fn index(target: &TableTarget) -> GlobalSecondaryIndex {
 
 #[async_trait]
 impl Migrate for Migration {
-    async fn plan(&self, _options: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, _options: MigrateOptions) -> Result<Vec<String>, Error> {
         Ok(self.steps().await?.into_iter().map(|step| self.command(step)).collect())
     }
 
-    async fn apply(&self, _options: Options) -> Result<Vec<String>, Error> {
+    async fn apply(&self, _options: MigrateOptions) -> Result<Vec<String>, Error> {
         let steps = self.steps().await?;
         for step in &steps {
             self.run_step(*step).await?;
@@ -222,11 +222,11 @@ impl Migrate for Migration {
 
 #[async_trait]
 impl Migrate for DynamoStore {
-    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         Migration { database: self.database.clone(), contract: self.contract.clone() }.plan(options).await
     }
 
-    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn apply(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         Migration { database: self.database.clone(), contract: self.contract.clone() }.apply(options).await
     }
 }

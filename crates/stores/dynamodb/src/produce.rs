@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_rows::Row;
 use postrider_seams::Value;
 use postrider_seams::produce::{KEY, Produce};
@@ -31,7 +31,7 @@ impl Produce for DynamoStore {
             row.insert(column.clone(), value.clone());
         }
         let now = self.database.clock.now();
-        for role in [Role::Created, Role::Updated] {
+        for role in [ColumnRole::Created, ColumnRole::Updated] {
             if let Some(column) = self.contract.column(role) {
                 row.insert(column.to_owned(), Value::Int(now));
             }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use postrider_rows::TransitionInput;
 use postrider_seams::Lease;
-use postrider_seams::store::{Class, Error, Held, Settlement};
+use postrider_seams::store::{Class, Error, LeaseResult, Settlement};
 
 use crate::store::DynamoStore;
 
@@ -28,33 +28,35 @@ fn lease_key(lease: &Lease) -> String {
 }
 
 impl DynamoStore {
-    pub(crate) async fn settle_all(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    pub(crate) async fn settle_all(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         let moving = moves.iter().map(|settlement| self.settle_one(settlement)).collect();
-        let settled: Vec<Result<Held, Error>> = self.database.in_parallel(moving).await;
+        let settled: Vec<Result<LeaseResult, Error>> = self.database.in_parallel(moving).await;
         if settled.iter().all(Result::is_ok) {
             return settled.into_iter().collect();
         }
-        let succeeded = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(Held::Held)));
+        let succeeded = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(LeaseResult::Held)));
         self.settled_before.add(succeeded.map(|(settlement, _)| lease_key(&settlement.lease)));
         settled.into_iter().collect()
     }
 
-    async fn settle_one(&self, settlement: &Settlement) -> Result<Held, Error> {
+    async fn settle_one(&self, settlement: &Settlement) -> Result<LeaseResult, Error> {
         if self.settled_before.take(&lease_key(&settlement.lease)) {
-            return Ok(Held::Held);
+            return Ok(LeaseResult::Held);
         }
         match self.settle_fenced(settlement).await {
             // A row that DynamoDB rejects is left to its lease; the others are settled.
             Err(error) if error.class == Class::Permanent => {
                 tracing::error!(row = %settlement.lease.id, %error, "a row can't be settled; it is left to its lease");
-                Ok(Held::Lost)
+                Ok(LeaseResult::Lost)
             }
             other => other,
         }
     }
 
-    async fn settle_fenced(&self, settlement: &Settlement) -> Result<Held, Error> {
-        let Some(before) = self.record_of_lease(&settlement.lease).await? else { return Ok(Held::Lost) };
+    async fn settle_fenced(&self, settlement: &Settlement) -> Result<LeaseResult, Error> {
+        let Some(before) = self.record_of_lease(&settlement.lease).await? else {
+            return Ok(LeaseResult::Lost);
+        };
         let input = TransitionInput {
             delay: settlement.delay,
             receipt: settlement.receipt.as_deref(),
@@ -68,6 +70,6 @@ impl DynamoStore {
         if made.is_some() {
             self.clear_crashes(&before.id, settlement.transition).await?;
         }
-        Ok(if made.is_some() { Held::Held } else { Held::Lost })
+        Ok(if made.is_some() { LeaseResult::Held } else { LeaseResult::Lost })
     }
 }

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use postrider_contract::{Contract, Stage, Transition};
 use postrider_seams::inspect::Lag;
 use postrider_seams::row::REACHED;
-use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Fields, Lease, Store, Want};
+use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{ClaimedRow, Fields, Lease, Store, Want};
 use tokio::time::Instant;
 
 use crate::connect::Database;
@@ -148,7 +148,7 @@ impl Store for DynamoStore {
         }
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         self.claim_records(want.limit as usize).await
     }
 
@@ -157,11 +157,11 @@ impl Store for DynamoStore {
         self.database.in_parallel(loads).await.into_iter().collect()
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.begin_records(begun, others).await
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         self.settle_all(moves).await
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use postrider_contract::{ATTEMPTS_SPENT, Move, Role, StateId, Transition};
+use postrider_contract::{ATTEMPTS_SPENT, ColumnRole, Move, StateId, Transition};
 use postrider_rows::{has_attempts_left, matches_filter, role, state_of, sweep_is_due};
 use postrider_seams::Lease;
 use postrider_seams::row::Detail;
@@ -66,7 +66,7 @@ impl DynamoStore {
     pub(crate) async fn release_lost_records(&self, held: &[Lease]) -> Result<u64, Error> {
         let held: HashSet<String> = held.iter().map(|lease| lease.id.to_string()).collect();
         let unheld = |record: &Record| {
-            role(&self.contract, &record.row, Role::Owner).as_text() == Some(&self.worker)
+            role(&self.contract, &record.row, ColumnRole::Owner).as_text() == Some(&self.worker)
                 && !held.contains(&record.id)
         };
         let found = self.find_records("release", &self.claimed_states(), usize::MAX, unheld).await?;

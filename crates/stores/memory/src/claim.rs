@@ -1,13 +1,13 @@
 //! Claims rows and extends leases.
 
-use postrider_contract::{Role, Transition};
+use postrider_contract::{ColumnRole, Transition};
 use postrider_rows::{
     Row, TransitionInput, counters, due_at, extend_lease, has_attempts_left, int, is_blocked_by_sweep,
     matches_filter, role, state_of,
 };
-use postrider_seams::row::{Detail, Group};
+use postrider_seams::row::{Detail, RowGroup};
 use postrider_seams::store::INLINE_LIMIT;
-use postrider_seams::{Claimed, Lease, RowId, Value};
+use postrider_seams::{ClaimedRow, Lease, RowId, Value};
 
 use crate::apply;
 use crate::store::MemoryStore;
@@ -26,12 +26,12 @@ impl MemoryStore {
         }
     }
 
-    pub(crate) fn claim_rows(&self, limit: u32) -> Vec<Claimed> {
+    pub(crate) fn claim_rows(&self, limit: u32) -> Vec<ClaimedRow> {
         self.claim_where(limit, |_| true)
     }
 
     /// Claims up to `limit` rows for which `wanted` is true.
-    pub(crate) fn claim_where(&self, limit: u32, wanted: impl Fn(&Row) -> bool) -> Vec<Claimed> {
+    pub(crate) fn claim_where(&self, limit: u32, wanted: impl Fn(&Row) -> bool) -> Vec<ClaimedRow> {
         let now = self.table.now();
         let no_detail = Detail::new();
         let step = self.contract().lease_move(self.stage(), Transition::Claimed);
@@ -61,7 +61,7 @@ impl MemoryStore {
                 && has_attempts_left(contract, stage, row)
                 && due_at(contract, stage, row).is_some_and(|due| due <= now)
         };
-        if contract.group.as_ref().is_some_and(postrider_contract::Group::keeps_order) {
+        if contract.group.as_ref().is_some_and(postrider_contract::GroupRule::keeps_order) {
             return self.pick_free_and_ordered(table, now, limit, &is_claimable);
         }
         if contract.has_shares() {
@@ -126,22 +126,25 @@ impl MemoryStore {
         free.into_iter().chain(ordered).collect()
     }
 
-    pub(crate) fn claimed(&self, table: &TableState, id: &RowId, before: &Row, now: i64) -> Claimed {
+    pub(crate) fn claimed(&self, table: &TableState, id: &RowId, before: &Row, now: i64) -> ClaimedRow {
         let (contract, stage) = (self.contract(), self.stage());
         let after = &table.rows[id];
         let fields = self.fields(table, after, now);
         let size = fields.iter().map(|(_, value)| bytes(value)).sum();
         let due = due_at(contract, stage, before).unwrap_or(now);
-        let since =
-            if due == i64::MIN { int(role(contract, before, Role::Created)).unwrap_or(now) } else { due };
+        let since = if due == i64::MIN {
+            int(role(contract, before, ColumnRole::Created)).unwrap_or(now)
+        } else {
+            due
+        };
         let text = |value: &Value| value.as_text().map(Into::into);
         let (crashes, crashed_at) = table.crashes.get(&(self.stage, id.clone())).copied().unwrap_or((0, now));
-        Claimed {
+        ClaimedRow {
             lease: Lease { id: id.clone(), fence: self.fence(after) },
             counters: counters(contract, stage, after),
             from: state_of(contract, before),
-            group: self.ordered(before).map(|(name, on_error)| Group { key: name.into(), on_error }),
-            pool: text(role(contract, before, Role::Pool)),
+            group: self.ordered(before).map(|(name, on_error)| RowGroup { key: name.into(), on_error }),
+            pool: text(role(contract, before, ColumnRole::Pool)),
             share: self.fair_key(before).map(Into::into),
             crashes,
             since_crash: now - crashed_at,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Claimed, Group, Hold, OnError, When};
+use postrider_contract::{ClaimedState, GroupMode, GroupRule, OnError, When};
 use postrider_rows::{Row, counters, get, int, literal, matches_filter, state_of};
 use postrider_seams::{RowId, Value};
 
@@ -13,12 +13,12 @@ use crate::table::{OrderKey, TableState, sort_key};
 type GroupPosition = (Vec<OrderKey>, RowId);
 
 impl MemoryStore {
-    fn group(&self) -> Option<&Group> {
+    fn group(&self) -> Option<&GroupRule> {
         self.contract().group.as_ref().filter(|group| group.keeps_order())
     }
 
     /// Returns the row's group and what a failure does to it; `None` if the row has no order.
-    pub(crate) fn ordered(&self, row: &Row) -> Option<(String, Hold)> {
+    pub(crate) fn ordered(&self, row: &Row) -> Option<(String, GroupMode)> {
         let group = self.group()?;
         let value = get(row, &group.by);
         let name = match value {
@@ -34,7 +34,7 @@ impl MemoryStore {
             OnError::ByColumn { column, .. } => get(row, column).as_text(),
         };
         let hold = group.hold(mode);
-        (hold != Hold::Parallel).then_some((name, hold))
+        (hold != GroupMode::Parallel).then_some((name, hold))
     }
 
     /// Picks rows of ordered groups: of each group without a row in flight, the first rows that may all be delivered
@@ -68,7 +68,7 @@ impl MemoryStore {
     }
 
     /// Returns every row that can block others, by group, in order.
-    fn live_groups(&self, table: &TableState, group: &Group) -> BTreeMap<String, Vec<GroupPosition>> {
+    fn live_groups(&self, table: &TableState, group: &GroupRule) -> BTreeMap<String, Vec<GroupPosition>> {
         let mut groups: BTreeMap<String, Vec<GroupPosition>> = BTreeMap::new();
         for (id, row) in &table.rows {
             let Some((name, hold)) = self.ordered(row) else { continue };
@@ -91,17 +91,17 @@ impl MemoryStore {
     }
 
     fn is_in_flight(&self, row: &Row) -> bool {
-        matches!(self.stage().claimed, Claimed::State(claimed) if state_of(self.contract(), row) == Some(claimed))
+        matches!(self.stage().claimed, ClaimedState::State(claimed) if state_of(self.contract(), row) == Some(claimed))
     }
 
     /// Whether rows behind this one need not wait for it.
     fn is_skipped(&self, row: &Row, now: i64, is_claimable: &impl Fn(&Row) -> bool) -> bool {
         match self.ordered(row) {
-            Some((_, Hold::Next)) => {
+            Some((_, GroupMode::Next)) => {
                 let failed = counters(self.contract(), self.stage(), row).attempts > 0;
                 failed && self.is_ready(row) && !is_claimable(row)
             }
-            Some((_, Hold::Block)) => self.is_expired(row, now),
+            Some((_, GroupMode::Block)) => self.is_expired(row, now),
             _ => false,
         }
     }

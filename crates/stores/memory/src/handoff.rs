@@ -1,13 +1,13 @@
 //! Hand-off to an external queue, as simply as possible.
 
 use async_trait::async_trait;
-use postrider_contract::{Role, Sweep, Transition, When};
+use postrider_contract::{ColumnRole, Sweep, Transition, When};
 use postrider_rows::{
     Row, due_at, get, has_attempts_left, int, is_blocked_by_sweep, matches_filter, micros, role, state_of,
     sweep_is_due,
 };
-use postrider_seams::handoff::{Handoff, Offer, Taken};
-use postrider_seams::row::{Claimed, Detail};
+use postrider_seams::handoff::{Handoff, PointerClaims, PublishSource};
+use postrider_seams::row::{ClaimedRow, Detail};
 use postrider_seams::store::Error;
 use postrider_seams::{RowId, Value};
 
@@ -17,7 +17,7 @@ use crate::store::MemoryStore;
 impl MemoryStore {
     /// Whether a queue can carry the row: it has no order and no pool.
     fn can_be_queued(&self, row: &Row) -> bool {
-        let pool = role(self.contract(), row, Role::Pool);
+        let pool = role(self.contract(), row, ColumnRole::Pool);
         let pooled = self.contract().pool.is_some() && !matches!(pool.as_text(), None | Some(""));
         self.ordered(row).is_none() && !pooled
     }
@@ -38,18 +38,18 @@ impl MemoryStore {
         sweep_is_due(rule, row, now) && (!rule.only_with_queue || (due && self.can_be_queued(row)))
     }
 
-    fn claim_named_rows(&self, ids: &[RowId]) -> Taken {
+    fn claim_rows_by_id(&self, ids: &[RowId]) -> PointerClaims {
         let now = self.table.now();
         let no_detail = Detail::new();
         let step = self.contract().lease_move(self.stage(), Transition::Claimed);
         let mut table = self.table.lock();
-        let mut claimed = Taken::default();
+        let mut claimed = PointerClaims::default();
         for id in ids {
             let Some(before) = table.rows.get(id).filter(|row| self.is_claimable(row, now)).cloned() else {
                 continue;
             };
             if !self.can_be_queued(&before) {
-                claimed.kept += 1;
+                claimed.unqueueable += 1;
                 continue;
             }
             apply::apply_move(
@@ -64,12 +64,12 @@ impl MemoryStore {
         claimed
     }
 
-    fn offer_due(&self, limit: u32) -> Vec<RowId> {
+    fn publish_due(&self, limit: u32) -> Vec<RowId> {
         let Some(handoff) = self.contract().queue_of(self.stage()) else { return Vec::new() };
         let now = self.table.now();
         let stale = &self.contract().sweeps[handoff.stale];
         let mut table = self.table.lock();
-        let not_in_queue = |row: &Row| match (int(get(row, handoff.mark)), &stale.when) {
+        let not_in_queue = |row: &Row| match (int(get(row, handoff.published_at)), &stale.when) {
             (None, _) => true,
             (Some(marked), When::OlderThan { age, .. }) => {
                 let swept = state_of(self.contract(), row).is_some_and(|state| stale.from.contains(&state));
@@ -81,7 +81,7 @@ impl MemoryStore {
             self.is_claimable(row, now) && self.can_be_queued(row) && not_in_queue(row)
         });
         for id in &due {
-            self.set_queue_mark(&mut table, id, handoff.mark, Value::Int(now));
+            self.set_queue_mark(&mut table, id, handoff.published_at, Value::Int(now));
         }
         due
     }
@@ -92,9 +92,9 @@ impl MemoryStore {
         table.write(self.contract(), id, row);
     }
 
-    fn offer_waiting(&self, limit: u32) -> Vec<RowId> {
+    fn publish_waiting(&self, limit: u32) -> Vec<RowId> {
         let Some(handoff) = self.contract().queue_of(self.stage()) else { return Vec::new() };
-        self.sweep_rows(handoff.offer, limit)
+        self.sweep_rows(handoff.publish, limit)
     }
 
     fn recall_rows(&self, ids: &[RowId]) -> u64 {
@@ -111,7 +111,7 @@ impl MemoryStore {
             if stale.from.contains(&state) {
                 self.make_moves(&mut table, std::slice::from_ref(id), &step, None);
             } else if self.stage().ready.contains(&state) {
-                self.set_queue_mark(&mut table, id, handoff.mark, Value::Null);
+                self.set_queue_mark(&mut table, id, handoff.published_at, Value::Null);
             } else {
                 continue;
             }
@@ -123,23 +123,23 @@ impl MemoryStore {
 
 #[async_trait]
 impl Handoff for MemoryStore {
-    fn keeps_rows(&self) -> bool {
-        let group = self.contract().group.as_ref().is_some_and(postrider_contract::Group::keeps_order);
+    fn may_have_unqueueable_rows(&self) -> bool {
+        let group = self.contract().group.as_ref().is_some_and(postrider_contract::GroupRule::keeps_order);
         group || self.contract().pool.is_some()
     }
 
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
-        Ok(self.claim_named_rows(rows))
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {
+        Ok(self.claim_rows_by_id(rows))
     }
 
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         Ok(self.claim_where(limit, |row| !self.can_be_queued(row)))
     }
 
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        Ok(match offer {
-            Offer::Waiting => self.offer_waiting(limit),
-            Offer::Due => self.offer_due(limit),
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
+        Ok(match source {
+            PublishSource::Waiting => self.publish_waiting(limit),
+            PublishSource::Due => self.publish_due(limit),
         })
     }
 

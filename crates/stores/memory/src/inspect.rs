@@ -1,11 +1,11 @@
 //! The operators' view of the table: lists, searches, requeue, cancel and release.
 
 use async_trait::async_trait;
-use postrider_contract::{Expr, OperatorMove, Role, StateId, Transition};
+use postrider_contract::{ColumnRole, Expr, OperatorMove, StateId, Transition};
 use postrider_rows::{Row, due_at, due_in, int, micros, role, state_of, times};
 use postrider_seams::inspect::{
-    COUNT_LIMIT, Count, Finding, Inspect, Lag, Level, Matching, Order, Page, Preview, Query, Recorded,
-    RowView, Search, SearchBy, Searchable, Standing, Verb, Which,
+    COUNT_LIMIT, Finding, Inspect, Lag, Level, Matching, OperatorAction, Order, Page, Preview, Query,
+    Recorded, RowView, Search, SearchBy, Searchable, Standing, StateCount, Which,
 };
 use postrider_seams::store::Error;
 use postrider_seams::{RowId, Value};
@@ -42,8 +42,13 @@ impl MemoryStore {
             Which::State { state, since, limit } => {
                 let now = self.table.now();
                 let changed = |row: &Row| {
-                    let times =
-                        [Role::Updated, Role::Finished, Role::Attempted, Role::ClaimedAt, Role::Created];
+                    let times = [
+                        ColumnRole::Updated,
+                        ColumnRole::Finished,
+                        ColumnRole::Attempted,
+                        ColumnRole::ClaimedAt,
+                        ColumnRole::Created,
+                    ];
                     times.into_iter().find_map(|time| int(role(self.contract(), row, time)))
                 };
                 let young = |row: &Row| {
@@ -117,12 +122,12 @@ impl Inspect for MemoryStore {
         Ok(true)
     }
 
-    async fn census(&self) -> Result<Vec<Count>, Error> {
+    async fn census(&self) -> Result<Vec<StateCount>, Error> {
         let table = self.table.lock();
         let count = |(index, state): (usize, &postrider_contract::State)| {
             let rows =
                 table.index.get(&Some(StateId(index))).map_or(0, std::collections::BTreeSet::len) as u64;
-            Count { state: state.name.clone(), rows: rows.min(COUNT_LIMIT), more: rows > COUNT_LIMIT }
+            StateCount { state: state.name.clone(), rows: rows.min(COUNT_LIMIT), more: rows > COUNT_LIMIT }
         };
         Ok(self.contract().states.iter().enumerate().map(count).collect())
     }
@@ -187,7 +192,7 @@ impl Inspect for MemoryStore {
         Ok(Standing::default())
     }
 
-    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
         let from: Vec<StateId> =
             verb.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
         let table = self.table.lock();
@@ -199,7 +204,7 @@ impl Inspect for MemoryStore {
     }
 
     async fn release(&self, which: &Which) -> Result<u64, Error> {
-        let moves = Verb::Release.moves(self.contract(), self.stage());
+        let moves = OperatorAction::Release.moves(self.contract(), self.stage());
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
         }
@@ -222,14 +227,14 @@ impl Inspect for MemoryStore {
         let rows = |states: &[StateId]| table.in_states(states);
         // A row that is always due has been due since it was created.
         let since = |row: &Row| match due_at(self.contract(), self.stage(), row)? {
-            i64::MIN => int(role(self.contract(), row, Role::Created)),
+            i64::MIN => int(role(self.contract(), row, ColumnRole::Created)),
             due => Some(due),
         };
         let ready = rows(&self.stage().ready);
         let due = ready.iter().filter_map(|id| since(&table.rows[id])).filter(|due| *due <= now).min();
         let claim = rows(&self.claimed_states())
             .iter()
-            .filter_map(|id| int(role(self.contract(), &table.rows[id], Role::ClaimedAt)))
+            .filter_map(|id| int(role(self.contract(), &table.rows[id], ColumnRole::ClaimedAt)))
             .min();
         #[allow(clippy::cast_precision_loss)] // seconds for people
         let seconds = |since: i64| (now - since) as f64 / 1e6;

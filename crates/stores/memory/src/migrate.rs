@@ -1,18 +1,18 @@
 //! Migrations: an in-memory table needs none.
 
 use async_trait::async_trait;
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::store::Error;
 
 use crate::store::MemoryStore;
 
 #[async_trait]
 impl Migrate for MemoryStore {
-    async fn plan(&self, _options: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, _options: MigrateOptions) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    async fn apply(&self, _options: Options) -> Result<Vec<String>, Error> {
+    async fn apply(&self, _options: MigrateOptions) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 }

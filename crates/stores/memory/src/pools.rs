@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_rows::{Row, get, role, state_of};
 use postrider_seams::RowId;
 
@@ -75,7 +75,7 @@ impl PoolState {
 
 impl MemoryStore {
     fn pool_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
-        role(self.contract(), row, Role::Pool).as_text()
+        role(self.contract(), row, ColumnRole::Pool).as_text()
     }
 
     pub(crate) fn fair_key<'a>(&self, row: &'a Row) -> Option<&'a str> {

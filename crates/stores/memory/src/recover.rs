@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Role, Transition};
+use postrider_contract::{CRASHED, ColumnRole, Crash, LEASE_EXPIRED, Transition};
 use postrider_rows::{Row, crash, lease_end, role};
-use postrider_seams::store::{Held, Reclaimed};
+use postrider_seams::store::{LeaseResult, Reclaimed};
 use postrider_seams::{Lease, RowId, Value};
 
 use crate::store::MemoryStore;
@@ -13,7 +13,7 @@ use crate::table::TableState;
 impl MemoryStore {
     /// Replaces the begun rows of this worker by these, without those that lost their lease; returns which of `begun`
     /// still hold it.
-    pub(crate) fn begin_rows(&self, begun: &[Lease], others: &[Lease]) -> Vec<Held> {
+    pub(crate) fn begin_rows(&self, begun: &[Lease], others: &[Lease]) -> Vec<LeaseResult> {
         let now = self.table.now();
         let mut table = self.table.lock();
         let is_held = |lease: &&Lease| {
@@ -23,8 +23,10 @@ impl MemoryStore {
                 .is_some_and(|row| self.lease_holds(row, lease) && !self.lease_expired(row, now))
         };
         let list: Vec<Lease> = begun.iter().filter(is_held).chain(others).cloned().collect();
-        let answers =
-            begun.iter().map(|lease| if is_held(&lease) { Held::Held } else { Held::Lost }).collect();
+        let answers = begun
+            .iter()
+            .map(|lease| if is_held(&lease) { LeaseResult::Held } else { LeaseResult::Lost })
+            .collect();
         table.begun.insert((self.stage, self.worker.clone()), list);
         answers
     }
@@ -50,13 +52,13 @@ impl MemoryStore {
 
     /// Releases rows that this worker has claimed and does not hold.
     pub(crate) fn release_lost_rows(&self, held: &[Lease]) -> u64 {
-        if self.contract().column(Role::Owner).is_none() {
+        if self.contract().column(ColumnRole::Owner).is_none() {
             return 0;
         }
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
         let mut table = self.table.lock();
         let claimed = self.find_rows(&table, &self.claimed_states(), u32::MAX, |row| {
-            role(self.contract(), row, Role::Owner).as_text() == Some(&self.worker)
+            role(self.contract(), row, ColumnRole::Owner).as_text() == Some(&self.worker)
         });
         let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
         for id in &unheld {

@@ -1,28 +1,28 @@
 //! Settles rows: transitions guarded by the fence.
 
 use postrider_rows::TransitionInput;
-use postrider_seams::store::{Held, Settlement};
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use crate::apply;
 use crate::store::MemoryStore;
 use crate::table::TableState;
 
 impl MemoryStore {
-    /// Settles one row; hands back `hands_back` first, under the same lock.
-    pub(crate) fn settle_row(&self, settlement: &Settlement) -> Held {
+    /// Settles one row; hands back `releases` first, under the same lock.
+    pub(crate) fn settle_row(&self, settlement: &Settlement) -> LeaseResult {
         let mut table = self.table.lock();
-        for lease in &settlement.hands_back {
+        for lease in &settlement.releases {
             self.settle_locked(&mut table, &Settlement::released(lease.clone()));
         }
         self.settle_locked(&mut table, settlement)
     }
 
-    fn settle_locked(&self, table: &mut TableState, settlement: &Settlement) -> Held {
+    fn settle_locked(&self, table: &mut TableState, settlement: &Settlement) -> LeaseResult {
         let now = self.table.now();
         let held =
             table.rows.get(&settlement.lease.id).is_some_and(|row| self.lease_holds(row, &settlement.lease));
         if !held {
-            return Held::Lost;
+            return LeaseResult::Lost;
         }
         let input = TransitionInput {
             now,
@@ -41,6 +41,6 @@ impl MemoryStore {
         }
         let step = self.contract().lease_move(self.stage(), settlement.transition);
         apply::apply_move(table, self.contract(), &step, &settlement.lease.id, &input);
-        Held::Held
+        LeaseResult::Held
     }
 }

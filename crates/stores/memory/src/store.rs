@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::{Claimed as ClaimedAs, Contract, Role, Stage, StateId, Transition};
+use postrider_contract::{ClaimedState, ColumnRole, Contract, Stage, StateId, Transition};
 use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
-use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Fields, Handoff, Lease, Store, Value, Want};
+use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
 use crate::count_field;
@@ -27,8 +27,8 @@ impl MemoryStore {
     /// Opens a store for one more worker on the table. `worker` must be unique.
     pub fn open(table: &Arc<MemoryTable>, stage: usize, worker: &str) -> Arc<Self> {
         let (mut names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
-        let counted = table.contract.tallies.iter().map(|tally| tally.field.clone());
-        if !table.contract.tallies.is_empty() {
+        let counted = table.contract.counts.iter().map(|tally| tally.field.clone());
+        if !table.contract.counts.is_empty() {
             names.extend(counted.chain([CLOCK.to_owned()]));
         }
         Arc::new(Self {
@@ -51,8 +51,8 @@ impl MemoryStore {
     /// Returns the states in which a claimed row can be.
     pub(crate) fn claimed_states(&self) -> Vec<StateId> {
         match self.stage().claimed {
-            ClaimedAs::State(state) => vec![state],
-            ClaimedAs::Same => self.stage().ready.clone(),
+            ClaimedState::State(state) => vec![state],
+            ClaimedState::Same => self.stage().ready.clone(),
         }
     }
 
@@ -69,9 +69,9 @@ impl MemoryStore {
         let contract = self.contract();
         let mut values: Vec<Value> =
             self.field_columns.iter().map(|column| get(row, column).clone()).collect();
-        if !contract.tallies.is_empty() {
+        if !contract.counts.is_empty() {
             let counts =
-                contract.tallies.iter().map(|tally| count_field::count(contract, tally, table, row, now));
+                contract.counts.iter().map(|field| count_field::count(contract, field, table, row, now));
             values.extend(counts.chain([now / 1000]).map(Value::Int));
         }
         Fields::new(Arc::clone(&self.field_names), values)
@@ -91,7 +91,7 @@ impl Store for MemoryStore {
             extend_every: lease / 3,
             recipient_results: self.contract().remembers_recipients_on(Transition::Retry),
             recipient_results_on_deferral: self.contract().remembers_recipients_on(Transition::Deferred),
-            finds_lost_claims: self.contract().column(Role::Owner).is_some(),
+            finds_lost_claims: self.contract().column(ColumnRole::Owner).is_some(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Store for MemoryStore {
         self.contract().queue_of(self.stage()).map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         Ok(self.claim_rows(want.limit))
     }
 
@@ -110,11 +110,11 @@ impl Store for MemoryStore {
         Ok(leases.iter().map(fields).collect())
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         Ok(self.begin_rows(begun, others))
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         Ok(moves.iter().map(|settlement| self.settle_row(settlement)).collect())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use postrider_contract::{Contract, Role, StateId};
+use postrider_contract::{ColumnRole, Contract, StateId};
 use postrider_rows::{Row, state_of};
 use postrider_seams::{Lease, RowId, Value};
 use tokio::sync::Notify;
@@ -137,7 +137,7 @@ fn order_key(contract: &Contract, row: &Row) -> Vec<OrderKey> {
         .claim
         .order
         .iter()
-        .filter(|order| order.role != Role::Id)
+        .filter(|order| order.role != ColumnRole::Id)
         .map(|order| {
             let value =
                 contract.column(order.role).and_then(|column| row.get(column)).unwrap_or(&Value::Null);

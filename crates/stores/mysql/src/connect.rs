@@ -15,7 +15,7 @@ use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
 use sqlx::mysql::MySqlConnectOptions;
 
-use crate::error::Place;
+use crate::error::DatabaseAddress;
 use crate::migrate::Migration;
 use crate::session::Connector;
 use crate::shape;
@@ -79,7 +79,7 @@ pub struct Database {
     pub(crate) pool: Pool<Connector>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: DatabaseAddress,
     /// Time limit of a call.
     pub(crate) deadline: Duration,
     /// Time limit of a call that may take long.
@@ -91,7 +91,7 @@ impl Database {
     /// Checks the settings; connects on first use.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
-        let place = Place::new(&options);
+        let place = DatabaseAddress::new(&options);
         let connections = settings.connections.max(1);
         let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
         let limits = Limits {

@@ -13,9 +13,9 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 
 /// Host, port and database for messages, without user or password.
 #[derive(Debug, Clone)]
-pub struct Place(Arc<str>);
+pub struct DatabaseAddress(Arc<str>);
 
-impl Place {
+impl DatabaseAddress {
     /// Creates the place of connection options.
     pub fn new(options: &MySqlConnectOptions) -> Self {
         let database = options.get_database().unwrap_or_default();
@@ -23,14 +23,14 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// Converts an error of sqlx into an error of the store; `doing` completes "could not …".
-pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
+pub fn classify(place: &DatabaseAddress, doing: &str, cause: sqlx::Error) -> Error {
     let class = class(&cause);
     let what = match (&cause, number(&cause)) {
         (sqlx::Error::Database(inner), Some(number)) => format!("{} (error {number})", inner.message()),

@@ -1,7 +1,7 @@
 //! Compares the table with its contract, and checks the query plan of the claim.
 
 use postrider_seams::inspect::Finding;
-use postrider_seams::migrate::Options;
+use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Values;
@@ -26,7 +26,7 @@ impl MysqlTable {
             server: format!("{name} {version}"),
             write_refusal: self.opened.write_refusal(&self.database).await,
             claim_plan: self.claim_plan().await?,
-            missing: self.migration.missing(Options::default()).await?,
+            missing: self.migration.missing(MigrateOptions::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
             unknown_states: self.opened.unknown_states(&patient).await?,
             waking: Waking::Polls,

@@ -14,7 +14,7 @@ use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::PgConnectOptions;
 
-use crate::error::Place;
+use crate::error::DatabaseAddress;
 use crate::migrate::Migration;
 use crate::session::{Connector, Pooler};
 use crate::shape;
@@ -84,7 +84,7 @@ pub struct Database {
     pub(crate) listen: Option<PgConnectOptions>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: DatabaseAddress,
     /// Time limit of a call.
     pub(crate) deadline: Duration,
     /// Time limit of a call that may take long.
@@ -96,7 +96,7 @@ impl Database {
     /// Checks the settings; connects on first use.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
-        let place = Place::new(&options);
+        let place = DatabaseAddress::new(&options);
         let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
         let listen = settings.listen_url.as_deref().map(self::options).transpose()?;
         let listen = listen

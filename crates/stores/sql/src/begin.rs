@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use postrider_contract::Crash;
-use postrider_seams::row::{Claimed, Lease, RowId, Value};
-use postrider_seams::store::{Error, Held, Reclaimed, Settlement};
+use postrider_seams::row::{ClaimedRow, Lease, RowId, Value};
+use postrider_seams::store::{Error, LeaseResult, Reclaimed, Settlement};
 
 use crate::begin::marks as own;
 use crate::bind::{self, Values};
@@ -69,7 +69,7 @@ impl OpenTable {
         on: &impl Driver,
         begun: &[Lease],
         others: &[Lease],
-    ) -> Result<Vec<Held>, Error> {
+    ) -> Result<Vec<LeaseResult>, Error> {
         let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
         let (written, standing) =
             tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
@@ -87,7 +87,8 @@ impl OpenTable {
             let marks: Vec<Mark> = stand.chain(others).map(mark).collect();
             self.write_marks(on, &marks).await?;
         }
-        let held = |lease: &Lease| if standing.contains(&lease.id) { Held::Held } else { Held::Lost };
+        let held =
+            |lease: &Lease| if standing.contains(&lease.id) { LeaseResult::Held } else { LeaseResult::Lost };
         Ok(begun.iter().map(held).collect())
     }
 
@@ -123,7 +124,7 @@ impl OpenTable {
 
     /// Adds the crash counts to claimed rows. If they cannot be read, the rows go on without, as they are already
     /// claimed.
-    pub(crate) async fn note_crashes(&self, on: &impl Driver, claimed: &mut [Claimed]) {
+    pub(crate) async fn note_crashes(&self, on: &impl Driver, claimed: &mut [ClaimedRow]) {
         if claimed.is_empty() {
             return;
         }
@@ -143,13 +144,13 @@ impl OpenTable {
     }
 
     /// Clears the crash counts of delivered rows. If this fails, the next delivery clears them.
-    pub(crate) async fn forgive(&self, on: &impl Driver, moves: &[Settlement], answers: &[Held]) {
+    pub(crate) async fn forgive(&self, on: &impl Driver, moves: &[Settlement], answers: &[LeaseResult]) {
         if self.crashed.lock().is_empty() {
             return;
         }
         for (settlement, answer) in moves.iter().zip(answers) {
             let id = &settlement.lease.id;
-            let completed = settlement.transition.ends_attempt() && *answer == Held::Held;
+            let completed = settlement.transition.ends_attempt() && *answer == LeaseResult::Held;
             if self.crashed.lock().remove(id) && completed {
                 let args = vec![self.place(), Value::Text(id.to_string())];
                 if let Err(error) = on.query("clear crashes", own::forgive(on.dialect()), args).await {

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use postrider_contract::StateId;
-use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::row::{ClaimedRow, Fields, Lease, RowId, Value};
 use postrider_seams::store::{Error, Want};
 
 use crate::bind::{self, Values};
@@ -23,7 +23,7 @@ use crate::pools::cache::Free;
 
 impl OpenTable {
     /// Claims up to `want.limit` rows: free rows and ordered groups.
-    pub async fn claim(&self, on: &impl Driver, want: &Want) -> Result<Vec<Claimed>, Error> {
+    pub async fn claim(&self, on: &impl Driver, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         self.claim_free(on, want.limit, Free::All).await
     }
 
@@ -32,7 +32,7 @@ impl OpenTable {
         on: &impl Driver,
         limit: u32,
         free: Free,
-    ) -> Result<Vec<Claimed>, Error> {
+    ) -> Result<Vec<ClaimedRow>, Error> {
         self.kept_error()?;
         self.keep_known(on).await?;
         let mut claimed = match &self.statements.groups {
@@ -50,13 +50,13 @@ impl OpenTable {
         on: &impl Driver,
         limit: u32,
         free: Free,
-    ) -> Result<Vec<Claimed>, Error> {
+    ) -> Result<Vec<ClaimedRow>, Error> {
         match (&self.statements.shares, free) {
             (Some(shares), _) => return self.claim_shares(on, shares, limit, free).await,
             (None, Free::OfPools) => return Ok(Vec::new()),
             (None, Free::All) => {}
         }
-        let mut claimed: Vec<Claimed> = Vec::new();
+        let mut claimed: Vec<ClaimedRow> = Vec::new();
         for (index, script) in self.statements.claim.iter().enumerate() {
             let left = limit.saturating_sub(count(&claimed));
             if left == 0 {
@@ -117,7 +117,7 @@ impl OpenTable {
         })
     }
 
-    pub(crate) fn read_claimed(&self, mut done: Output, from: Option<StateId>) -> Vec<Claimed> {
+    pub(crate) fn read_claimed(&self, mut done: Output, from: Option<StateId>) -> Vec<ClaimedRow> {
         let order = std::mem::take(&mut done.order);
         let mut claimed = Vec::new();
         for mut row in done.into_rows() {
@@ -139,7 +139,7 @@ impl OpenTable {
 
     /// Adds the joined fields. The rows are already claimed: if the join fails, they come without their fields, and
     /// [`OpenTable::load`] tries again.
-    pub(crate) async fn join_claimed(&self, on: &impl Driver, claimed: &mut [Claimed]) {
+    pub(crate) async fn join_claimed(&self, on: &impl Driver, claimed: &mut [ClaimedRow]) {
         if self.statements.join.is_none() {
             return;
         }
@@ -177,7 +177,7 @@ impl OpenTable {
     }
 }
 
-pub(crate) fn count(claimed: &[Claimed]) -> u32 {
+pub(crate) fn count(claimed: &[ClaimedRow]) -> u32 {
     u32::try_from(claimed.len()).unwrap_or(u32::MAX)
 }
 

@@ -18,7 +18,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Column, Contract, MessageField, Role};
+use postrider_contract::{Column, ColumnRole, Contract, MessageField};
 
 use crate::render::ident;
 use crate::{Dialect, Error, Shape, ShapeColumn};
@@ -133,7 +133,7 @@ pub(crate) fn is_addable(contract: &Contract, name: &str) -> bool {
 /// The columns that Postrider may add: those with a role and those that its moves write. The columns that a composer
 /// reads belong to the application.
 fn addable(contract: &Contract) -> BTreeSet<String> {
-    let roles = contract.columns.0.iter().filter(|(role, _)| **role != Role::Status);
+    let roles = contract.columns.0.iter().filter(|(role, _)| **role != ColumnRole::Status);
     let roles = roles.map(|(_, column)| column.name.clone());
     let written = contract.writes.iter().map(|write| write.column.name.clone());
     let swept =
@@ -149,7 +149,7 @@ pub(crate) fn known_columns(contract: &Contract) -> Vec<String> {
             names.push(name.clone());
         }
     };
-    for role in Role::ALL {
+    for role in ColumnRole::ALL {
         if let Some(Column { name, .. }) = contract.columns.0.get(&role) {
             add(name);
         }

@@ -5,10 +5,10 @@ mod statements;
 
 use std::collections::BTreeMap;
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_seams::inspect::{
-    Matching, Page, PoolStanding, Preview, Query, Recorded, RowView, SearchBy, Searchable, Standing, Verb,
-    Which,
+    Matching, OperatorAction, Page, PoolStanding, Preview, Query, Recorded, RowView, SearchBy, Searchable,
+    Standing, Which,
 };
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
@@ -105,7 +105,7 @@ impl OpenTable {
                 first(asked(on, "look for the first row of a group", statement).await?).and_then(taken_text);
             standing.behind = head.filter(|head| *head != row.id);
         }
-        let pool = self.contract.column(Role::Pool).and_then(|column| row.column(column));
+        let pool = self.contract.column(ColumnRole::Pool).and_then(|column| row.column(column));
         if let Some(name) = pool
             && let Some(statement) = table.pool_of(name)
             && let Some(found) = asked(on, "look at a row's pool", statement).await?.first()
@@ -124,7 +124,12 @@ impl OpenTable {
     }
 
     /// Returns how many rows a verb would move; errs if the state is unknown.
-    pub async fn preview(&self, on: &dyn Execute, verb: Verb, which: &Which) -> Result<Preview, Error> {
+    pub async fn preview(
+        &self,
+        on: &dyn Execute,
+        verb: OperatorAction,
+        which: &Which,
+    ) -> Result<Preview, Error> {
         let moves = verb.moves(&self.contract, &self.stage);
         let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();
         if let Which::State { state, .. } = which {

@@ -6,7 +6,7 @@ mod statements;
 
 use std::collections::HashSet;
 
-use postrider_seams::row::Claimed;
+use postrider_seams::row::ClaimedRow;
 use postrider_seams::store::Error;
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ impl OpenTable {
         groups: &GroupClaim,
         limit: u32,
         free: Free,
-    ) -> Result<Vec<Claimed>, Error> {
+    ) -> Result<Vec<ClaimedRow>, Error> {
         let half = limit.saturating_add(u32::from(self.group_cursor.flip())) / 2;
         let mut claimed = self.claim_rows(on, half, free).await?;
         let more_free = count(&claimed) >= half;
@@ -65,9 +65,9 @@ impl OpenTable {
         on: &impl Driver,
         groups: &GroupClaim,
         limit: u32,
-    ) -> Result<Vec<Claimed>, Error> {
+    ) -> Result<Vec<ClaimedRow>, Error> {
         let pools = self.pools_of_groups(on).await?;
-        let mut claimed: Vec<Claimed> = Vec::new();
+        let mut claimed: Vec<ClaimedRow> = Vec::new();
         let (mut looked, mut whole_turn) = (0, false);
         for round in 0..ROUNDS {
             let left = limit.saturating_sub(count(&claimed));
@@ -103,7 +103,7 @@ impl OpenTable {
         asked: &Groups,
         pools: &Shares,
         limit: u32,
-    ) -> Result<(GroupSearch, Vec<Claimed>), Error> {
+    ) -> Result<(GroupSearch, Vec<ClaimedRow>), Error> {
         let scripts = match (asked.cursor.is_some(), pools.limited.is_empty()) {
             (true, true) => &groups.after,
             (false, true) => &groups.first,

@@ -4,8 +4,8 @@ mod statements;
 
 use std::collections::HashSet;
 
-use postrider_seams::handoff::{Offer, Taken};
-use postrider_seams::row::{Claimed, RowId};
+use postrider_seams::handoff::{PointerClaims, PublishSource};
+use postrider_seams::row::{ClaimedRow, RowId};
 use postrider_seams::store::{Class, Error};
 
 use crate::bind::{self, Values};
@@ -16,9 +16,9 @@ use crate::{HandoffScripts, Script};
 
 impl OpenTable {
     /// Claims those of the named rows that may go; a second query finds out why the others were not claimed.
-    pub async fn claim_named(&self, on: &impl Driver, ids: &[RowId]) -> Result<Taken, Error> {
+    pub async fn claim_by_id(&self, on: &impl Driver, ids: &[RowId]) -> Result<PointerClaims, Error> {
         let scripts = self.handoff()?;
-        let mut taken = Taken::default();
+        let mut taken = PointerClaims::default();
         for part in ids.chunks(self.batch.max(1)) {
             let given = Values { claim_time: self.claim_time(), ..Values::ids(on.owner(), part.to_vec()) };
             let done = on.run("claim named rows", &scripts.claim, &given).await?;
@@ -43,7 +43,7 @@ impl OpenTable {
         on: &impl Driver,
         scripts: &HandoffScripts,
         left: Vec<RowId>,
-        taken: &mut Taken,
+        taken: &mut PointerClaims,
     ) -> Result<(), Error> {
         if left.is_empty() {
             return Ok(());
@@ -53,7 +53,7 @@ impl OpenTable {
             let standing = row.get(1).map_or(0, bind::count);
             match row.first_mut().map(std::mem::take).and_then(bind::key) {
                 Some(id) if standing == 2 => taken.busy.push(id),
-                Some(_) if standing == 1 => taken.kept += 1,
+                Some(_) if standing == 1 => taken.unqueueable += 1,
                 _ => {}
             }
         }
@@ -61,26 +61,31 @@ impl OpenTable {
     }
 
     /// Claims rows that no queue can carry: those of ordered groups and of pools.
-    pub async fn claim_kept(&self, on: &impl Driver, limit: u32) -> Result<Vec<Claimed>, Error> {
+    pub async fn claim_unqueueable(&self, on: &impl Driver, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         self.claim_free(on, limit, Free::OfPools).await
     }
 
     /// Marks up to `limit` rows to be published, and returns their keys.
-    pub async fn offer(&self, on: &impl Driver, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+    pub async fn mark_published(
+        &self,
+        on: &impl Driver,
+        source: PublishSource,
+        limit: u32,
+    ) -> Result<Vec<RowId>, Error> {
         let scripts = self.handoff()?;
-        let scripts: Vec<&Script> = match offer {
-            Offer::Waiting => self.statements.sweeps.get(scripts.waiting).into_iter().collect(),
-            Offer::Due => scripts.due.iter().collect(),
+        let scripts: Vec<&Script> = match source {
+            PublishSource::Waiting => self.statements.sweeps.get(scripts.waiting).into_iter().collect(),
+            PublishSource::Due => scripts.due.iter().collect(),
         };
-        let mut offered: Vec<RowId> = Vec::new();
+        let mut published: Vec<RowId> = Vec::new();
         for script in scripts {
-            let left = limit.saturating_sub(u32::try_from(offered.len()).unwrap_or(u32::MAX));
+            let left = limit.saturating_sub(u32::try_from(published.len()).unwrap_or(u32::MAX));
             if left > 0 {
                 let done = on.run("mark rows as published", script, &Values::limit(on.owner(), left)).await;
                 match done {
-                    Ok(done) => offered.extend(done.keys()),
+                    Ok(done) => published.extend(done.keys()),
                     // The rows that are already marked must be published.
-                    Err(error) if !offered.is_empty() => {
+                    Err(error) if !published.is_empty() => {
                         tracing::warn!(%error, "marking rows of one of several states failed");
                         break;
                     }
@@ -88,7 +93,7 @@ impl OpenTable {
                 }
             }
         }
-        Ok(offered)
+        Ok(published)
     }
 
     /// Takes rows back that could not be published, and returns their number.
@@ -104,8 +109,8 @@ impl OpenTable {
     }
 
     /// Whether the table can have rows that no queue can carry.
-    pub fn keeps_rows(&self) -> bool {
-        self.statements.handoff.as_ref().is_some_and(|handoff| handoff.keeps_rows)
+    pub fn may_have_unqueueable_rows(&self) -> bool {
+        self.statements.handoff.as_ref().is_some_and(|handoff| handoff.may_have_unqueueable_rows)
     }
 
     fn handoff(&self) -> Result<&HandoffScripts, Error> {

@@ -2,7 +2,7 @@
 
 mod statements;
 
-use postrider_seams::inspect::{COUNT_LIMIT, Count, Lag, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, Lag, StateCount, Which};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::{Class, Error};
 
@@ -13,12 +13,12 @@ use crate::open_table::OpenTable;
 
 impl OpenTable {
     /// Counts the rows of each state, up to a limit.
-    pub async fn census(&self, on: &impl Driver) -> Result<Vec<Count>, Error> {
+    pub async fn census(&self, on: &impl Driver) -> Result<Vec<StateCount>, Error> {
         let mut counts = Vec::with_capacity(self.statements.inspect.census.len());
         for (state, script) in &self.statements.inspect.census {
             let done = on.run("count rows", script, &counting(on)).await?;
             let rows = bind::count(&done.first());
-            counts.push(Count {
+            counts.push(StateCount {
                 state: state.clone(),
                 rows: rows.min(COUNT_LIMIT),
                 more: rows > COUNT_LIMIT,

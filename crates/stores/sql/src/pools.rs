@@ -11,7 +11,7 @@ pub(crate) mod statements;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use postrider_seams::row::{Claimed, RowId, Value};
+use postrider_seams::row::{ClaimedRow, RowId, Value};
 use postrider_seams::store::Error;
 
 use crate::bind::{self, Groups, Share, Shares, Values};
@@ -120,8 +120,8 @@ impl OpenTable {
         shares: &ShareClaim,
         limit: u32,
         free: Free,
-    ) -> Result<Vec<Claimed>, Error> {
-        let mut claimed: Vec<Claimed> = Vec::new();
+    ) -> Result<Vec<ClaimedRow>, Error> {
+        let mut claimed: Vec<ClaimedRow> = Vec::new();
         let (mut looked, mut tried) = (false, HashSet::new());
         for _ in 0..ROUNDS {
             let left = limit.saturating_sub(count(&claimed));
@@ -159,7 +159,7 @@ impl OpenTable {
         on: &impl Driver,
         shares: &ShareClaim,
         plan: &[Share],
-    ) -> Result<Vec<Claimed>, Error> {
+    ) -> Result<Vec<ClaimedRow>, Error> {
         let (limited, open): (Vec<Share>, Vec<Share>) =
             plan.iter().cloned().partition(|share| share.limited.is_some());
         let mut claimed = Vec::new();

@@ -32,7 +32,7 @@ impl OpenTable {
             receipt: None,
             envelope,
             outcome: Detail::new(),
-            hands_back: Vec::new(),
+            releases: Vec::new(),
         };
         let done = on.run("write a row", &script, &Values::settlements(on.owner(), vec![&carrier])).await?;
         match done.first() {

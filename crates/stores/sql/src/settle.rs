@@ -8,7 +8,7 @@ pub(crate) mod unanswered;
 use std::collections::{HashMap, HashSet};
 
 use postrider_seams::row::{Lease, RowId};
-use postrider_seams::store::{Class, Error, Held, Settlement};
+use postrider_seams::store::{Class, Error, LeaseResult, Settlement};
 
 use crate::Script;
 use crate::bind::{self, Group, Values};
@@ -18,23 +18,23 @@ use crate::open_table::OpenTable;
 
 impl OpenTable {
     /// Settles rows, and returns for each whether its lease still held.
-    pub async fn settle(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    pub async fn settle(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         let mut answers = self.settle_once(on, moves).await?;
         self.settle_renewed(on, moves, &mut answers).await?;
         self.record_late(on, moves, &answers).await?;
         self.forgive(on, moves, &answers).await;
         let back =
-            moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
+            moves.iter().flat_map(|settlement| settlement.releases.iter().map(|lease| lease.id.clone()));
         let own = moves.iter().filter(|settlement| settlement.is_untried());
         let own = own.map(|settlement| settlement.lease.id.clone());
         self.refund(on, own.chain(back).collect()).await;
         Ok(answers)
     }
 
-    async fn settle_once(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
-        let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].hands_back.is_empty()).collect();
-        let groups = self.grouped(moves, |at| moves[at].hands_back.is_empty())?;
-        let mut answers = vec![Held::Lost; moves.len()];
+    async fn settle_once(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
+        let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].releases.is_empty()).collect();
+        let groups = self.grouped(moves, |at| moves[at].releases.is_empty())?;
+        let mut answers = vec![LeaseResult::Lost; moves.len()];
         for at in holding {
             answers[at] = self.settle_holding(on, &moves[at]).await?;
         }
@@ -42,7 +42,7 @@ impl OpenTable {
             let held = settle_group(on, group.script, moves, &group.members).await?;
             for index in group.members {
                 if held.contains(&moves[index].lease.id) {
-                    answers[index] = Held::Held;
+                    answers[index] = LeaseResult::Held;
                 }
             }
         }
@@ -54,10 +54,10 @@ impl OpenTable {
         &self,
         on: &impl Driver,
         moves: &[Settlement],
-        answers: &[Held],
+        answers: &[LeaseResult],
     ) -> Result<(), Error> {
         let late = &self.statements.late;
-        let tried = |at: usize| answers[at] == Held::Lost && late.contains_key(&moves[at].transition);
+        let tried = |at: usize| answers[at] == LeaseResult::Lost && late.contains_key(&moves[at].transition);
         if !(0..moves.len()).any(tried) {
             return Ok(());
         }
@@ -79,8 +79,8 @@ impl OpenTable {
     }
 
     /// Settles a row that holds its group and releases the rows behind it, in one transaction, the row itself last.
-    async fn settle_holding(&self, on: &impl Driver, settlement: &Settlement) -> Result<Held, Error> {
-        let rest: Vec<Settlement> = settlement.hands_back.iter().cloned().map(Settlement::released).collect();
+    async fn settle_holding(&self, on: &impl Driver, settlement: &Settlement) -> Result<LeaseResult, Error> {
+        let rest: Vec<Settlement> = settlement.releases.iter().cloned().map(Settlement::released).collect();
         let own = std::slice::from_ref(settlement);
         let mut scripts: Vec<(&Script, Values<'_>)> = Vec::new();
         for (moves, groups) in [(&*rest, self.grouped(&rest, |_| true)?), (own, self.grouped(own, |_| true)?)]
@@ -96,7 +96,7 @@ impl OpenTable {
                 let is_own = |mut row: Vec<_>| {
                     bind::key(taken_from(&mut row, 0)).as_ref() == Some(&settlement.lease.id)
                 };
-                Ok(if rows.into_iter().any(is_own) { Held::Held } else { Held::Lost })
+                Ok(if rows.into_iter().any(is_own) { LeaseResult::Held } else { LeaseResult::Lost })
             }
             // The row itself is at fault: the rows behind it are released, and the row is left to its lease, which
             // holds its group until it expires.
@@ -106,7 +106,7 @@ impl OpenTable {
                 for group in self.grouped(&rest, |_| true)? {
                     settle_group(on, group.script, &rest, &group.members).await?;
                 }
-                Ok(Held::Lost)
+                Ok(LeaseResult::Lost)
             }
             Err(error) => Err(error),
         }

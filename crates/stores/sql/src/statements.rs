@@ -141,7 +141,7 @@ pub struct HandoffScripts {
     /// One per ready state: undoes that for [`Param::Ids`]. `Keys`.
     pub recall: Vec<Script>,
     /// Whether the table can have rows that no queue can carry.
-    pub keeps_rows: bool,
+    pub may_have_unqueueable_rows: bool,
 }
 
 /// The statements of one settling transition.

@@ -5,13 +5,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{Contract, Transition};
 use postrider_seams::Produce;
-use postrider_seams::handoff::{Handoff, Offer, Taken};
+use postrider_seams::handoff::{Handoff, PointerClaims, PublishSource};
 use postrider_seams::inspect::{
-    Count, Finding, Inspect, Lag, Page, Preview, Query, Recorded, RowView, Searchable, Standing, Verb, Which,
+    Finding, Inspect, Lag, OperatorAction, Page, Preview, Query, Recorded, RowView, Searchable, Standing,
+    StateCount, Which,
 };
-use postrider_seams::migrate::{Migrate, Options};
-use postrider_seams::row::{Claimed, Detail, Fields, Lease, RowId};
-use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
+use postrider_seams::row::{ClaimedRow, Detail, Fields, Lease, RowId};
+use postrider_seams::store::{
+    Capabilities, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind, Want,
+};
 use tokio::time::Instant;
 
 use crate::driver::Driver;
@@ -95,7 +98,7 @@ impl<T: SqlTable> Store for SqlStore<T> {
         self.opened().statements.handoff.as_ref().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         let want = Want { limit: want.limit.min(self.0.claim_limit()) };
         self.opened().claim(self.database(), &want).await
     }
@@ -104,11 +107,11 @@ impl<T: SqlTable> Store for SqlStore<T> {
         self.opened().load(self.database(), leases).await
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.opened().begin(self.database(), begun, others).await
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         self.opened().settle(self.database(), moves).await
     }
 
@@ -171,7 +174,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         locks::exist(self.database()).await
     }
 
-    async fn census(&self) -> Result<Vec<Count>, Error> {
+    async fn census(&self) -> Result<Vec<StateCount>, Error> {
         self.opened().census(&self.unhurried()).await
     }
 
@@ -195,7 +198,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         self.opened().standing(&self.unhurried(), row).await
     }
 
-    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
         self.opened().preview(&self.unhurried(), verb, which).await
     }
 
@@ -218,31 +221,31 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
 
 #[async_trait]
 impl<T: SqlTable> Migrate for SqlStore<T> {
-    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         self.0.parts().migration.plan(options).await
     }
 
-    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn apply(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         self.0.parts().migration.apply(options).await
     }
 }
 
 #[async_trait]
 impl<T: SqlTable> Handoff for SqlStore<T> {
-    fn keeps_rows(&self) -> bool {
-        self.opened().keeps_rows()
+    fn may_have_unqueueable_rows(&self) -> bool {
+        self.opened().may_have_unqueueable_rows()
     }
 
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
-        self.opened().claim_named(self.database(), rows).await
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {
+        self.opened().claim_by_id(self.database(), rows).await
     }
 
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
-        self.opened().claim_kept(self.database(), limit).await
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        self.opened().claim_unqueueable(self.database(), limit).await
     }
 
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.opened().offer(self.database(), offer, limit).await
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.opened().mark_published(self.database(), source, limit).await
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {

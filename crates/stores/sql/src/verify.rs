@@ -7,7 +7,9 @@ pub(crate) mod missing;
 mod unknown_states;
 mod writable;
 
-use postrider_contract::{Columns, Hold, LeaseBy, MessageField, OnError, RESULTS, Role, Transition};
+use postrider_contract::{
+    ColumnRole, Columns, GroupMode, LeaseBy, MessageField, OnError, RESULTS, Transition,
+};
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use self::hazards::Hazards;
@@ -157,11 +159,11 @@ impl OpenTable {
     fn order_finding(&self) -> Option<Finding> {
         let group = self.contract.group.as_ref().filter(|group| group.keeps_order())?;
         let then = match &group.on_error {
-            OnError::Always(Hold::Block) => {
+            OnError::Always(GroupMode::Block) => {
                 "a row that is tried again, or that failed for good, holds back those behind it"
             }
-            OnError::Always(Hold::Wait) => "a row that is tried again holds back those behind it",
-            OnError::Always(Hold::Next | Hold::Parallel) => {
+            OnError::Always(GroupMode::Wait) => "a row that is tried again holds back those behind it",
+            OnError::Always(GroupMode::Next | GroupMode::Parallel) => {
                 "one at a time; a row that is tried again lets the next go"
             }
             OnError::ByColumn { .. } => "each says what its failure does to those behind it",
@@ -231,7 +233,7 @@ impl OpenTable {
     /// The benefit of the owner column; if the contract has one that the table lacks, the finding names it.
     fn owner_finding(&self) -> Finding {
         let seconds = self.stage.lease.duration.as_secs();
-        ok(if self.contract.column(Role::Owner).is_some() {
+        ok(if self.contract.column(ColumnRole::Owner).is_some() {
             "rows of a claim whose answer is lost are released within seconds".to_owned()
         } else {
             format!(
@@ -244,7 +246,7 @@ impl OpenTable {
     /// Only if the contract has such a column and the table lacks it.
     fn age_finding(&self, facts: &Facts) -> Option<Finding> {
         let lacks = facts.missing.iter().any(|ddl| ddl.contains("ADD COLUMN"));
-        (lacks && self.contract.column(Role::Created).is_none()).then(|| Finding {
+        (lacks && self.contract.column(ColumnRole::Created).is_none()).then(|| Finding {
             level: Level::Warning,
             text: "the table has no time of creation: rows do not expire by age, and nothing waits for claim.min_age"
                 .to_owned(),
@@ -256,7 +258,7 @@ impl OpenTable {
         let seconds = self.stage.lease.duration.as_secs();
         match self.stage.lease.by {
             LeaseBy::Due => ok(format!("rows of a crashed worker fall due again within {seconds} s")),
-            LeaseBy::Time if self.contract.column(Role::LeaseUntil).is_some() => ok(format!(
+            LeaseBy::Time if self.contract.column(ColumnRole::LeaseUntil).is_some() => ok(format!(
                 "rows of a crashed worker are recovered by the first sweep after their lease of {seconds} s"
             )),
             LeaseBy::Time if self.stage.lease.duration == self.stage.lease.without => Finding {

@@ -16,7 +16,7 @@ use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
-use crate::error::Place;
+use crate::error::DatabaseAddress;
 use crate::migrate::Migration;
 use crate::session::Connector;
 use crate::shape;
@@ -55,7 +55,7 @@ pub struct Database {
     pub(crate) watch: Arc<Watch>,
     /// The worker's id, unique for each opened table: distinguishes the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: DatabaseAddress,
     pub(crate) file: Arc<Path>,
     pub(crate) patience: Duration,
     /// Time limit of a call, including waits for locks of other processes.
@@ -67,7 +67,7 @@ impl Database {
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(settings)?;
         let file = Arc::from(options.get_filename());
-        let place = Place::new(&file);
+        let place = DatabaseAddress::new(&file);
         if settings.create {
             create(&file).map_err(|cause| {
                 Error::new(Class::Misconfigured, format!("{place} can't be made: {cause}")).caused_by(cause)

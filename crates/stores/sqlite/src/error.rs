@@ -12,16 +12,16 @@ use postrider_sql::internal;
 
 /// The path of the database file, for messages.
 #[derive(Debug, Clone)]
-pub struct Place(Arc<str>);
+pub struct DatabaseAddress(Arc<str>);
 
-impl Place {
+impl DatabaseAddress {
     /// Creates the place of a file.
     pub fn new(path: &Path) -> Self {
         Self(format!("SQLite {}", path.display()).into())
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -58,7 +58,7 @@ mod code {
 }
 
 /// Converts an error of sqlx into an error of the store; `doing` completes "could not …".
-pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
+pub fn classify(place: &DatabaseAddress, doing: &str, cause: sqlx::Error) -> Error {
     let class = class(&cause);
     let what = match &cause {
         sqlx::Error::Database(inner) => inner.message().to_owned(),

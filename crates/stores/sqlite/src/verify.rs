@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use postrider_seams::inspect::Finding;
-use postrider_seams::migrate::Options;
+use postrider_seams::migrate::MigrateOptions;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Values;
@@ -28,7 +28,7 @@ impl SqliteTable {
             server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
             write_refusal: self.write_refusal().await,
             claim_plan: self.claim_scan().await?.into(),
-            missing: self.migration.missing(Options::default()).await?,
+            missing: self.migration.missing(MigrateOptions::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             unknown_states: self.opened.unknown_states(&self.database).await?,
             waking: Waking::AtOnce,

@@ -1,7 +1,7 @@
 use super::*;
 
-fn options(pairs: &[(&str, &str)]) -> Options {
-    Options::new(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+fn options(pairs: &[(&str, &str)]) -> UrlOptions {
+    UrlOptions::new(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reads the trace context from rows and composed messages, and writes it into messages.
 
-use postrider_seams::{Claimed, Content};
+use postrider_seams::{ClaimedRow, Content};
 
 use crate::context::TraceContext;
 
@@ -8,7 +8,7 @@ use crate::context::TraceContext;
 pub const TRACEPARENT: &str = "traceparent";
 
 /// Returns the trace context in the row's own field; `None` if it is missing or invalid.
-pub fn from_row(row: &Claimed) -> Option<TraceContext> {
+pub fn from_row(row: &ClaimedRow) -> Option<TraceContext> {
     TraceContext::parse(row.fields.as_ref()?.get(TRACEPARENT).as_text()?)
 }
 

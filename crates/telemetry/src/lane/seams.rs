@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_seams::handoff::{Offer, Taken};
-use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::handoff::{PointerClaims, PublishSource};
+use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
-    Claimed, Composer, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
+    ClaimedRow, Composer, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
 };
 use tokio::time::Instant;
 
@@ -38,7 +38,7 @@ struct TracedStore {
 
 impl TracedStore {
     fn handoff_or_error(&self) -> Result<&dyn Handoff, Error> {
-        let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
+        let none = || Error::new(Class::Misconfigured, "this store was opened without an external queue");
         self.inner.handoff().ok_or_else(none)
     }
 }
@@ -53,7 +53,7 @@ impl Store for TracedStore {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
         let begun = Instant::now();
         let rows = self.inner.claim(want).await?;
         self.traces.claimed(&rows, (begun, Instant::now()));
@@ -64,11 +64,11 @@ impl Store for TracedStore {
         self.inner.load(leases).await
     }
 
-    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<LeaseResult>, Error> {
         self.inner.begin(begun, others).await
     }
 
-    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         let begun = Instant::now();
         let results = self.inner.settle(moves).await?;
         self.traces.settled(moves, &results, (begun, Instant::now()));
@@ -122,26 +122,26 @@ impl Store for TracedStore {
 
 #[async_trait]
 impl Handoff for TracedStore {
-    fn keeps_rows(&self) -> bool {
-        self.inner.handoff().is_some_and(Handoff::keeps_rows)
+    fn may_have_unqueueable_rows(&self) -> bool {
+        self.inner.handoff().is_some_and(Handoff::may_have_unqueueable_rows)
     }
 
-    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+    async fn claim_by_id(&self, rows: &[RowId]) -> Result<PointerClaims, Error> {
         let begun = Instant::now();
-        let claimed = self.handoff_or_error()?.claim_named(rows).await?;
+        let claimed = self.handoff_or_error()?.claim_by_id(rows).await?;
         self.traces.claimed(&claimed.rows, (begun, Instant::now()));
         Ok(claimed)
     }
 
-    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+    async fn claim_unqueueable(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         let begun = Instant::now();
-        let rows = self.handoff_or_error()?.claim_kept(limit).await?;
+        let rows = self.handoff_or_error()?.claim_unqueueable(limit).await?;
         self.traces.claimed(&rows, (begun, Instant::now()));
         Ok(rows)
     }
 
-    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.handoff_or_error()?.offer(offer, limit).await
+    async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.handoff_or_error()?.mark_published(source, limit).await
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
@@ -156,7 +156,7 @@ struct TracedComposer {
 
 #[async_trait]
 impl Composer for TracedComposer {
-    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    async fn compose(&self, rows: &[ClaimedRow]) -> Vec<Result<Envelope, Outcome>> {
         let begun = Instant::now();
         let mut compositions = self.inner.compose(rows).await;
         let composed = (begun, Instant::now());
@@ -170,7 +170,7 @@ impl Composer for TracedComposer {
         self.inner.size_limit()
     }
 
-    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+    async fn recipients(&self, rows: &[&ClaimedRow]) -> Vec<Vec<String>> {
         self.inner.recipients(rows).await
     }
 

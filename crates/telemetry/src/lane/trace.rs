@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Held, Settlement};
-use postrider_seams::{Claimed, Content, Envelope, Outcome};
+use postrider_seams::store::{LeaseResult, Settlement};
+use postrider_seams::{ClaimedRow, Content, Envelope, Outcome};
 use tokio::time::Instant;
 
 use super::propagation;
@@ -62,7 +62,7 @@ impl LaneTraces {
     }
 
     /// Starts the traces of newly claimed rows.
-    pub fn claimed(&self, rows: &[Claimed], claimed: TimeRange) {
+    pub fn claimed(&self, rows: &[ClaimedRow], claimed: TimeRange) {
         if rows.is_empty() {
             return;
         }
@@ -82,7 +82,12 @@ impl LaneTraces {
     }
 
     /// Decides whether the row is sampled; if so, writes the trace context into its envelope.
-    pub fn composed(&self, row: &Claimed, composition: &mut Result<Envelope, Outcome>, composed: TimeRange) {
+    pub fn composed(
+        &self,
+        row: &ClaimedRow,
+        composition: &mut Result<Envelope, Outcome>,
+        composed: TimeRange,
+    ) {
         let from_message =
             composition.as_ref().ok().and_then(|envelope| propagation::from_content(&envelope.content));
         let parent = from_message.or_else(|| propagation::from_row(row));
@@ -128,12 +133,12 @@ impl LaneTraces {
     }
 
     /// Ends the traces of settled rows and exports their spans.
-    pub fn settled(&self, moves: &[Settlement], results: &[Held], settled: TimeRange) {
+    pub fn settled(&self, moves: &[Settlement], results: &[LeaseResult], settled: TimeRange) {
         let mut spans = Vec::new();
         {
             let mut traces = self.lock();
             for (settlement, result) in moves.iter().zip(results) {
-                for lease in &settlement.hands_back {
+                for lease in &settlement.releases {
                     traces.remove(&lease.id.to_string());
                 }
                 let id = settlement.lease.id.to_string();
@@ -152,7 +157,7 @@ impl LaneTraces {
         row: &str,
         trace: &RowTrace,
         sampled: &SampledTrace,
-        (transition, held): (Transition, Held),
+        (transition, held): (Transition, LeaseResult),
         settled: TimeRange,
     ) -> Vec<Span> {
         let text = |text: &str| AttributeValue::Text(text.to_owned());
@@ -175,7 +180,10 @@ impl LaneTraces {
                 ("postrider.contract", text(&self.contract)),
                 ("postrider.row", text(row)),
                 ("postrider.attempt", AttributeValue::Int(trace.attempt.into())),
-                ("postrider.transition", text(if held == Held::Held { transition.name() } else { "lost" })),
+                (
+                    "postrider.transition",
+                    text(if held == LeaseResult::Held { transition.name() } else { "lost" }),
+                ),
                 ("postrider.waited_ms", AttributeValue::Int(trace.waited / 1000)),
             ],
             error: sampled.error.clone(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Host, Options, plaintext};
+use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
 
 use crate::error::{BROKER, Error};
 
@@ -75,7 +75,7 @@ impl Settings {
     /// vhost is `/`. Options in `overrides` override those of the URL.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
         let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("amqps:"));
-        let mut address = Address::parse(url, overrides, if secure { 5671 } else { 5672 });
+        let mut address = TargetUrl::parse(url, overrides, if secure { 5671 } else { 5672 });
         let mut options = std::mem::take(&mut address.options);
         let mut settings = Self::new(address.hosts);
         match address.scheme.as_str() {
@@ -99,7 +99,7 @@ impl Settings {
         Error::check(BROKER, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
         self.exchange = options.text("exchange");
         self.ca_file = options.text("ca_file").map(Into::into);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::message_tail::Rest;
+use postrider_seams::message_tail::MessageTail;
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
 use tokio::time::Instant;
 
@@ -123,13 +123,13 @@ fn write_file(
     name: String,
     header: &[u8],
     content: &[u8],
-    rest: Option<&dyn Rest>,
+    rest: Option<&dyn MessageTail>,
 ) -> Result<String, Error> {
     let temporary = folder::temporary_path(&config.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(header)?;
         file.write_all(content)?;
-        let mut blocks = rest.map(Rest::blocks);
+        let mut blocks = rest.map(MessageTail::blocks);
         while let Some(block) = blocks.as_mut().map(|blocks| blocks.read()).transpose()?.flatten() {
             file.write_all(&block)?;
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Host, Options, plaintext};
+use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
 
 use crate::error::{BROKER, Error};
 
@@ -98,7 +98,7 @@ impl Settings {
     /// Parses `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options in `overrides`
     /// override those of the URL.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, overrides, 9092);
+        let mut address = TargetUrl::parse(url, overrides, 9092);
         let mut options = std::mem::take(&mut address.options);
         let mut settings = Self::new(address.hosts);
         match address.scheme.as_str() {
@@ -116,7 +116,7 @@ impl Settings {
         Error::check(BROKER, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         let truth = "true or false";
         let number = "a whole number";
         options.read("tls", truth, &mut self.tls);
@@ -207,7 +207,11 @@ impl Settings {
     }
 }
 
-fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Options) -> Option<Credentials> {
+fn credentials(
+    user: Option<String>,
+    password: Option<Secret>,
+    options: &mut UrlOptions,
+) -> Option<Credentials> {
     let mut mechanism = None;
     let mechanisms = [
         ("plain", Some(Mechanism::Plain)),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Host, Options, plaintext};
+use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
 
 use crate::error::{BROKER, Error};
 
@@ -74,7 +74,7 @@ impl Settings {
     /// Parses `nats://user:password@host:port,host:port?option=value`, or a token as the user alone; `tls://` is TLS.
     /// Options in `overrides` override those of the URL.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, overrides, 4222);
+        let mut address = TargetUrl::parse(url, overrides, 4222);
         let mut options = std::mem::take(&mut address.options);
         let mut settings = Self::new(address.hosts);
         match address.scheme.as_str() {
@@ -92,7 +92,7 @@ impl Settings {
         Error::check(BROKER, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         options.read("tls", "true or false", &mut self.tls);
         options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
         self.ca_file = options.text("ca_file").map(Into::into);
@@ -147,7 +147,11 @@ impl Settings {
     }
 }
 
-fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Options) -> Option<Credentials> {
+fn credentials(
+    user: Option<String>,
+    password: Option<Secret>,
+    options: &mut UrlOptions,
+) -> Option<Credentials> {
     let mut found = Vec::new();
     match (user, password) {
         (Some(user), Some(password)) => found.push(Credentials::Password { user, password }),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Host, Options, plaintext};
+use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
 use url::Url;
 
 use crate::error::{Error, PROVIDER};
@@ -107,7 +107,7 @@ impl Settings {
     /// Parses `ses://region`, `sendgrid://`, `postmark://`, `mailgun://domain` or `resend://`, with `?option=value`.
     /// Options in `overrides` override those of the URL; the key is best set there.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, overrides, 443);
+        let mut address = TargetUrl::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         let kind = KINDS.iter().find(|(name, _)| *name == address.scheme).map(|(_, kind)| *kind);
         let Some(kind) = kind else {
@@ -124,7 +124,7 @@ impl Settings {
     }
 
     /// Reads the host part of the URL: SES's region, Mailgun's domain.
-    fn host(&mut self, hosts: &[Host], path: Option<&str>, options: &mut Options) {
+    fn host(&mut self, hosts: &[Host], path: Option<&str>, options: &mut UrlOptions) {
         let first = hosts.first().map(|host| host.name.clone());
         match self.kind {
             Kind::Ses => self.region = first,
@@ -139,7 +139,7 @@ impl Settings {
         }
     }
 
-    fn keys(&mut self, user: Option<String>, password: Option<Secret>, options: &mut Options) {
+    fn keys(&mut self, user: Option<String>, password: Option<Secret>, options: &mut UrlOptions) {
         let key = options.text("key").map(Secret::new);
         if self.kind != Kind::Ses {
             self.key = key.or(password).or(user.map(Secret::new));
@@ -152,7 +152,7 @@ impl Settings {
         }
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         if let Some(text) = options.text("endpoint") {
             self.endpoint = Url::parse(&text).ok();
             if self.endpoint.is_none() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Options};
+use postrider_target_options::{TargetUrl, UrlOptions};
 
 use crate::error::{BROKER, Error};
 
@@ -61,7 +61,7 @@ impl Settings {
     /// `overrides`
     /// override those of the URL.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, overrides, 443);
+        let mut address = TargetUrl::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "sqs" {
             options.mistake("the scheme must be sqs");
@@ -84,7 +84,7 @@ impl Settings {
         Error::check(BROKER, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         self.endpoint = options.text("endpoint");
         self.account = options.text("account");
         options.duration("connect_timeout", &mut self.connect_timeout);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_http::{BreakerSettings, Cidr, Guard, PlainHttp};
-use postrider_target_options::{Address, Options};
+use postrider_target_options::{TargetUrl, UrlOptions};
 
 use crate::error::{Error, KIND};
 
@@ -67,7 +67,7 @@ impl Default for Settings {
 impl Settings {
     /// Parses `webhook://?option=value`; rows name their targets. Options in `overrides` override those of the URL.
     pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
-        let mut address = Address::parse(url, overrides, 443);
+        let mut address = TargetUrl::parse(url, overrides, 443);
         let mut options = std::mem::take(&mut address.options);
         if address.scheme != "webhook" {
             options.mistake("the scheme must be webhook");
@@ -83,7 +83,7 @@ impl Settings {
         Error::check(KIND, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         if let Some(text) = options.text("allow") {
             for range in text.split([',', ' ']).filter(|range| !range.is_empty()) {
                 match range.parse::<Cidr>() {

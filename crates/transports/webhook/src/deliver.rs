@@ -11,7 +11,7 @@ use postrider_http::{
 };
 use postrider_seams::hosts;
 use postrider_seams::recheck::Recheck;
-use postrider_seams::transport::Hold;
+use postrider_seams::transport::TargetHold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
 use tokio::time::{Instant, timeout_at};
 
@@ -169,7 +169,7 @@ impl Transport for Webhooks {
             .with_probe(transport::Probe::Nothing)
     }
 
-    fn hold(&self, envelope: &Envelope) -> Option<Hold> {
+    fn hold(&self, envelope: &Envelope) -> Option<TargetHold> {
         let Content::Webhook(webhook) = &envelope.content else { return None };
         self.hosts.hold(&Target::parse(&webhook.url).ok()?.origin(), webhook.client.as_deref())
     }

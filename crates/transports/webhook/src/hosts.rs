@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_http::BreakerSettings;
-use postrider_seams::transport::{Hold, HoldReason};
+use postrider_seams::transport::{HoldReason, TargetHold};
 use postrider_seams::{Dice, Failure, Outcome, ThreadDice};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
@@ -107,11 +107,11 @@ impl Hosts {
 
     /// Returns the hold of this host for this client, `None` if requests are allowed or the host is unknown.
     /// Sends no request and adds no host.
-    pub fn hold(&self, name: &str, client: Option<&str>) -> Option<Hold> {
+    pub fn hold(&self, name: &str, client: Option<&str>) -> Option<TargetHold> {
         let host = Arc::clone(self.lock().get(name)?);
         let (reason, left) = host.lock().slots.hold(&client.map(Into::into), Instant::now())?;
         let why = if reason == host_slots::PAUSE_REQUESTED { HoldReason::Asked } else { HoldReason::Breaker };
-        Some(Hold { target: name.to_owned(), why, left })
+        Some(TargetHold { target: name.to_owned(), why, left })
     }
 }
 

@@ -92,7 +92,7 @@ async fn n10_the_locale_is_the_subscriptions_its_language_or_the_default() {
 #[tokio::test]
 async fn n08_one_event_with_three_subscribers_is_three_mails() {
     let composer = MailJobComposer::new(settings());
-    let rows: Vec<Claimed> =
+    let rows: Vec<ClaimedRow> =
         (1..=3).map(|subscription| row(&[("subscription_id", Value::Int(subscription))])).collect();
     let mut ids: Vec<(String, String)> = Vec::new();
     for envelope in composer.compose(&rows).await {

@@ -42,7 +42,7 @@ impl DynamoDbTable {
         let mut subject = subject.clone();
         subject.contract.table.name = fresh_name();
         let database = Database::connect(&settings);
-        database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
+        database.migration(subject.contract.clone()).apply(migrate::MigrateOptions::default()).await?;
         let column = |name: &str, kind, required| TableColumn {
             name: name.to_owned(),
             kind,

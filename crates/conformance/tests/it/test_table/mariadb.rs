@@ -34,7 +34,7 @@ impl MariaDbTable {
         let (base, _) = admin.rsplit_once('/').ok_or("the server's address ends with a slash")?;
         let url = format!("{base}/{name}");
         let database = Database::connect(&Settings::new(&url))?;
-        database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
+        database.migration(subject.contract.clone()).apply(migrate::MigrateOptions::default()).await?;
         database.close().await;
         let sql = MySqlPoolOptions::new().max_connections(2).connect(&url).await?;
         if subject.contract.pool.is_some() {

@@ -8,7 +8,7 @@ use postrider_conformance::subject::UNMAPPED_COLUMN;
 use postrider_conformance::{
     Cell, ColumnKind, Row, Subject, TableColumn, TestPoolLimits, TestTable, TestedStore,
 };
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_seams::{Backend, RowId, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
@@ -65,12 +65,14 @@ fn columns(subject: &Subject) -> Vec<TableColumn> {
     let mut columns =
         vec![column(&contract.table.id, id, true), column(UNMAPPED_COLUMN, ColumnKind::Text, true)];
     let mut known: BTreeSet<String> = columns.iter().map(|column| column.name.clone()).collect();
-    let roles = Role::ALL.into_iter().filter_map(|role| Some((role, contract.column(role)?)));
+    let roles = ColumnRole::ALL.into_iter().filter_map(|role| Some((role, contract.column(role)?)));
     for (role, name) in roles {
         let kind = match role {
-            Role::Attempts | Role::MaxAttempts | Role::Version | Role::Duration | Role::Priority => {
-                ColumnKind::Int
-            }
+            ColumnRole::Attempts
+            | ColumnRole::MaxAttempts
+            | ColumnRole::Version
+            | ColumnRole::Duration
+            | ColumnRole::Priority => ColumnKind::Int,
             role if role.is_time() => ColumnKind::Time,
             _ => ColumnKind::Text,
         };

@@ -41,7 +41,7 @@ impl PostgresTable {
         connection.close().await?;
         let url = format!("{admin}?options=-c%20search_path%3D{name}");
         let database = Database::connect(&Settings::new(&url))?;
-        database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
+        database.migration(subject.contract.clone()).apply(migrate::MigrateOptions::default()).await?;
         database.close().await;
         let sql = PgPoolOptions::new().max_connections(2).connect(&url).await?;
         if subject.contract.pool.is_some() {

@@ -33,7 +33,7 @@ impl SqliteTable {
         let file = folder.path().join("law.db");
         let url = format!("sqlite:{}", file.display());
         let database = Database::connect(&settings(&url))?;
-        database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
+        database.migration(subject.contract.clone()).apply(migrate::MigrateOptions::default()).await?;
         let options = SqliteConnectOptions::new().filename(&file).busy_timeout(Duration::from_secs(30));
         let sql = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
         if subject.contract.pool.is_some() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use postrider_contract::Contract;
 use postrider_seams::Value;
-use postrider_seams::migrate::Options;
+use postrider_seams::migrate::MigrateOptions;
 use postrider_sql::driver::execute::{Execute, Statement};
 
 use super::rate;
@@ -13,7 +13,7 @@ use crate::commands::CommandContext;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::settings::LaneSettings;
-use crate::wiring::Table;
+use crate::wiring::LaneTable;
 
 /// Rows of one claim, the size that a lane reaches whose target keeps up.
 pub const BATCH: u32 = 500;
@@ -63,13 +63,13 @@ impl<'a> ScratchTables<'a> {
     }
 
     /// Opens one of the tables, 0 or 1.
-    pub async fn open(&self, which: usize) -> Result<Arc<dyn Table>, Failure> {
+    pub async fn open(&self, which: usize) -> Result<Arc<dyn LaneTable>, Failure> {
         Ok(self.context.wiring.open(&self.lanes[which]).await?)
     }
 
     /// Creates the table and fills it with due rows.
     pub async fn fill(&self, which: usize, rows: u64, progress: &mut Progress) -> Result<(), Failure> {
-        self.context.wiring.migration(&self.lanes[which]).apply(Options::default()).await?;
+        self.context.wiring.migration(&self.lanes[which]).apply(MigrateOptions::default()).await?;
         let table = self.table(which);
         let mut left = rows;
         while left > 0 {

@@ -3,7 +3,7 @@
 use super::super::CommandContext;
 use super::{body, print_written};
 use crate::cli::MailArgs;
-use crate::emails::accept::{Content, Refusal, accept, check_id, new_id};
+use crate::emails::accept::{EmailFileKind, Refusal, accept, check_id, new_id};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::settings::LaneSettings;
@@ -19,7 +19,7 @@ pub async fn send(context: &CommandContext, lane: &LaneSettings, args: &MailArgs
     check_id(&id).map_err(to_failure)?;
     let payload = payload(&id, args)?;
     let table = context.wiring.open(lane).await?;
-    accept(lane, &*table, &id, Content::Payload, payload.as_bytes(), None).await.map_err(to_failure)?;
+    accept(lane, &*table, &id, EmailFileKind::Payload, payload.as_bytes(), None).await.map_err(to_failure)?;
     print_written(Output::new(args.json), lane, "e-mail", &id)
 }
 

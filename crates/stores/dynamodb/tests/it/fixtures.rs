@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use postrider_contract::Contract;
-use postrider_seams::{Claimed, Migrate as _, Store as _, Want, migrate};
+use postrider_seams::{ClaimedRow, Migrate as _, Store as _, Want, migrate};
 use postrider_services::{Ministack, boto3};
 use postrider_store_dynamodb::{Database, DynamoStore, Settings};
 
@@ -66,7 +66,7 @@ impl Fixture {
         fixture
             .database()
             .migration(fixture.contract.clone())
-            .apply(migrate::Options::default())
+            .apply(migrate::MigrateOptions::default())
             .await
             .unwrap();
         fixture
@@ -91,12 +91,12 @@ impl Fixture {
     }
 }
 
-pub async fn claim(store: &DynamoStore, limit: u32) -> Vec<Claimed> {
+pub async fn claim(store: &DynamoStore, limit: u32) -> Vec<ClaimedRow> {
     store.claim(&Want { limit }).await.unwrap()
 }
 
 /// Returns the keys of claimed rows, sorted.
-pub fn ids(claimed: &[Claimed]) -> Vec<String> {
+pub fn ids(claimed: &[ClaimedRow]) -> Vec<String> {
     let mut ids: Vec<String> = claimed.iter().map(|row| row.lease.id.to_string()).collect();
     ids.sort();
     ids

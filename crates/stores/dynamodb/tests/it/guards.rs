@@ -1,14 +1,14 @@
 //! Tests the guards of concurrent workers: every move compares the state and the time, and is one transaction.
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Held, Reclaimed, Settlement};
-use postrider_seams::{Claimed, Store as _};
+use postrider_seams::store::{LeaseResult, Reclaimed, Settlement};
+use postrider_seams::{ClaimedRow, Store as _};
 use postrider_store_dynamodb::DynamoStore;
 
 use crate::fixtures::{Fixture, claim, ids};
 
 /// Returns a worker that holds `e-1`, claimed from the given state.
-async fn holding(fixture: &Fixture, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, Claimed) {
+async fn holding(fixture: &Fixture, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, ClaimedRow) {
     fixture.boto3(&format!("put('e-1', '{state}')")).await;
     let store = fixture.open(stage).await;
     let claimed = claim(&store, 1).await.remove(0);
@@ -29,7 +29,7 @@ async fn latest(fixture: &Fixture) -> String {
     seen["Latest"].as_str().unwrap().to_owned()
 }
 
-fn settlement(claimed: &Claimed) -> Settlement {
+fn settlement(claimed: &ClaimedRow) -> Settlement {
     Settlement { transition: Transition::Delivered, ..Settlement::released(claimed.lease.clone()) }
 }
 
@@ -39,7 +39,7 @@ async fn e04_a_settle_is_refused_where_the_state_is_another_although_the_time_is
     let (send, claimed) = holding(&fixture, "send", "READY").await;
     written(&fixture, "Latest", "FAILED").await;
     assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Lost]);
     assert_eq!(latest(&fixture).await, "FAILED", "nothing was written");
 }
 
@@ -50,7 +50,7 @@ async fn e04_a_settle_is_refused_where_the_time_is_another_although_the_state_is
     // Reclaimed, and claimed by another worker.
     written(&fixture, "UpdatedAt", "2026-01-02T00:00:00Z").await;
     assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Lost]);
     assert_eq!(latest(&fixture).await, "PROCESSING", "nothing was written");
 }
 
@@ -59,8 +59,8 @@ async fn e10_a_step_back_is_refused_where_the_worker_was_only_slow() {
     let fixture = Fixture::new().await;
     let (send, claimed) = holding(&fixture, "send", "READY").await;
     assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default(), "its lease runs");
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost], "once is once");
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Held]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Lost], "once is once");
     assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default());
     assert_eq!(latest(&fixture).await, "SENT");
 }
@@ -78,7 +78,7 @@ async fn e04_a_move_and_its_history_are_one_request() {
     };
     let claimed = claim(&send, 1).await.remove(0);
     assert_eq!(made(), 1, "the claim");
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Held]);
     assert_eq!(made(), 1, "the settle");
     let seen = fixture.boto3("answer(sorted(all('e-1')))").await;
     assert_eq!(seen, serde_json::json!(["PROCESSING", "READY", "SENT", "_META"]));
@@ -98,7 +98,7 @@ for n, value in enumerate([1767225600, None, [1], 'yesterday', '']):
     let claimed = claim(&intake, 25).await;
     assert_eq!(ids(&claimed), ["e-1", "odd-0", "odd-1", "odd-2", "odd-3", "odd-4"]);
     let ends: Vec<Settlement> = claimed.iter().map(settlement).collect();
-    assert!(intake.settle(&ends).await.unwrap().iter().all(|held| *held == Held::Held));
+    assert!(intake.settle(&ends).await.unwrap().iter().all(|held| *held == LeaseResult::Held));
 }
 
 #[tokio::test]
@@ -110,12 +110,12 @@ async fn e04_every_record_has_its_reason_as_the_specification_writes_it() {
         reason: Some("451 busy".to_owned()),
         ..Settlement::released(claimed.lease.clone())
     };
-    assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[busy]).await.unwrap(), [LeaseResult::Held]);
     let reasons = "answer({state: record['Attributes']['Reason'] for state, record in all('e-1').items()})";
     let seen = fixture.boto3(reasons).await;
     assert_eq!(seen, serde_json::json!({"_META": "451 busy", "READY": "451 busy"}));
     let claimed = claim(&send, 1).await.remove(0);
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Held]);
     let seen = fixture.boto3(reasons).await;
     let expected = serde_json::json!({"_META": "", "READY": "451 busy", "PROCESSING": "", "SENT": ""});
     assert_eq!(seen, expected, "empty where there is none, never missing");
@@ -163,7 +163,7 @@ async fn e10_a_time_that_is_ahead_of_every_clock_does_not_prolong_the_lease() {
     let claimed = claim(&send, 1).await.remove(0);
     let meta = fixture.boto3("answer(all('e-1')['_META']['Attributes'])").await;
     assert!(meta["UpdatedAt"].as_str().unwrap() < "2080", "its worker may die: {meta}");
-    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [LeaseResult::Held]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::Which;
-use postrider_seams::store::{Held, Reclaimed, Settlement};
+use postrider_seams::store::{LeaseResult, Reclaimed, Settlement};
 use postrider_seams::{Inspect as _, Store as _};
 
 use crate::fixtures::{Fixture, claim, ids};
@@ -70,7 +70,7 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
         reason: Some("no payload".to_owned()),
         ..Settlement::released(claimed[0].lease.clone())
     };
-    assert_eq!(intake.settle(&[end]).await.unwrap(), [Held::Held]);
+    assert_eq!(intake.settle(&[end]).await.unwrap(), [LeaseResult::Held]);
     let seen = fixture.boto3("answer([all('e-1'), int(time.time())])").await;
     let (meta, now) = (&seen[0]["_META"], seen[1].as_i64().unwrap());
     let left = meta["TTL"].as_i64().unwrap() - now;
@@ -102,7 +102,7 @@ async fn e10_a_step_back_is_one_move_of_three_records() {
         reason: Some("451 busy".to_owned()),
         ..Settlement::released(claimed[0].lease.clone())
     };
-    assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[busy]).await.unwrap(), [LeaseResult::Held]);
     let seen = fixture.boto3("answer(all('e-1'))").await;
     let meta = &seen["_META"]["Attributes"];
     assert_eq!(

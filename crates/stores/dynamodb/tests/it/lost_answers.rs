@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Class, Held, Settlement};
+use postrider_seams::store::{Class, LeaseResult, Settlement};
 use postrider_seams::{Lease, Store as _};
 use postrider_services::{LostAnswer, NewConnections, Proxy};
 use postrider_store_dynamodb::{Database, DynamoStore};
@@ -64,16 +64,24 @@ async fn g2_a_lost_answer_to_an_extension_loses_no_lease() {
     let error = store.extend(&leases).await.unwrap_err();
     assert_eq!(error.class, Class::Transient, "{error}");
     proxy.new_connections(NewConnections::Forward);
-    assert_eq!(store.begin(&leases, &[]).await.unwrap(), [Held::Held; 3]);
-    assert_eq!(store.settle(&[delivered(&leases[0])]).await.unwrap(), [Held::Held], "it was sent once");
-    assert_eq!(store.settle(&[delivered(&leases[0])]).await.unwrap(), [Held::Lost], "and is settled once");
+    assert_eq!(store.begin(&leases, &[]).await.unwrap(), [LeaseResult::Held; 3]);
+    assert_eq!(
+        store.settle(&[delivered(&leases[0])]).await.unwrap(),
+        [LeaseResult::Held],
+        "it was sent once"
+    );
+    assert_eq!(
+        store.settle(&[delivered(&leases[0])]).await.unwrap(),
+        [LeaseResult::Lost],
+        "and is settled once"
+    );
 
     // The repetition finds what the first request wrote.
     proxy.lose_answers(LostAnswer::To(b"ExecuteTransaction"), 1);
     let extended: Vec<Lease> = store.extend(&leases[1..]).await.unwrap().into_iter().flatten().collect();
     assert_eq!((extended.len(), proxy.answers_to_lose()), (2, 0));
     let moves: Vec<Settlement> = extended.iter().map(delivered).collect();
-    assert_eq!(store.settle(&moves).await.unwrap(), [Held::Held; 2]);
+    assert_eq!(store.settle(&moves).await.unwrap(), [LeaseResult::Held; 2]);
     assert!(claim(&store, 25).await.is_empty(), "no row is left to be handled again");
 }
 
@@ -96,5 +104,8 @@ async fn g2_an_extension_that_fails_for_one_row_loses_no_other() {
                       table.put_item(Item=item)";
     fixture.boto3(taken_over).await;
     let moves: Vec<Settlement> = leases.iter().map(delivered).collect();
-    assert_eq!(store.settle(&moves).await.unwrap(), [Held::Held, Held::Held, Held::Lost]);
+    assert_eq!(
+        store.settle(&moves).await.unwrap(),
+        [LeaseResult::Held, LeaseResult::Held, LeaseResult::Lost]
+    );
 }

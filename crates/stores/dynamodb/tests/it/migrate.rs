@@ -18,7 +18,7 @@ async fn e04_migrate_makes_the_table_once() {
     assert_eq!(missing.class, Class::Misconfigured);
     assert!(missing.message.contains("postrider migrate"), "{missing}");
     let migration = fixture.database().migration(fixture.contract.clone());
-    let options = migrate::Options::default();
+    let options = migrate::MigrateOptions::default();
     let planned = migration.plan(options).await.unwrap();
     assert_eq!(planned.len(), 2, "{planned:?}");
     assert!(planned[0].contains("PAY_PER_REQUEST") && planned[0].contains("StatusIndex"), "{planned:?}");
@@ -38,7 +38,7 @@ client.create_table(TableName=name, BillingMode='PAY_PER_REQUEST', AttributeDefi
         .await;
     let migration = fixture.database().migration(fixture.contract.clone());
     assert_eq!(
-        migration.apply(migrate::Options::default()).await.unwrap().len(),
+        migration.apply(migrate::MigrateOptions::default()).await.unwrap().len(),
         2,
         "index and time to live"
     );
@@ -51,7 +51,7 @@ client.create_table(TableName=name, BillingMode='PAY_PER_REQUEST',
 ";
     other.boto3(program).await;
     let migration = other.database().migration(other.contract.clone());
-    let refused = migration.apply(migrate::Options::default()).await.unwrap_err();
+    let refused = migration.apply(migrate::MigrateOptions::default()).await.unwrap_err();
     assert!(refused.message.contains("key"), "{refused}");
 }
 

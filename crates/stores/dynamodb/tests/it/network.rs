@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Class, Held, Settlement};
-use postrider_seams::{Claimed, Store as _, Want};
+use postrider_seams::store::{Class, LeaseResult, Settlement};
+use postrider_seams::{ClaimedRow, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_dynamodb::{Database, DynamoStore};
 
@@ -27,7 +27,7 @@ async fn open(fixture: &Fixture) -> (Proxy, Database, Arc<DynamoStore>) {
 }
 
 /// Claims until the store answers; every failure must be transient.
-async fn claimed_again(store: &DynamoStore) -> Vec<Claimed> {
+async fn claimed_again(store: &DynamoStore) -> Vec<ClaimedRow> {
     loop {
         match store.claim(&Want { limit: 25 }).await {
             Ok(rows) => return rows,
@@ -81,7 +81,7 @@ async fn a_write_whose_connection_was_cut_is_repeated_under_its_token() {
     };
     let moves = [settlement];
     let (settled, ()) = tokio::join!(store.settle(&moves), cut);
-    assert_eq!(settled.unwrap(), [Held::Held]);
+    assert_eq!(settled.unwrap(), [LeaseResult::Held]);
     assert_eq!(database.usage().writes, writes + 2, "the same write, once more");
 }
 

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::row::REACHED;
-use postrider_seams::store::{Held, Settlement};
-use postrider_seams::{Claimed, Inspect as _, Store as _, Value, inspect::Which};
+use postrider_seams::store::{LeaseResult, Settlement};
+use postrider_seams::{ClaimedRow, Inspect as _, Store as _, Value, inspect::Which};
 
 use crate::fixtures::{Fixture, claim};
 
 /// 2026-01-01T00:00:00Z in milliseconds, which is what `put` writes.
 const WRITTEN: i64 = 1_767_225_600_000;
 
-fn reached(claimed: &[Claimed]) -> &Value {
+fn reached(claimed: &[ClaimedRow]) -> &Value {
     claimed[0].fields.as_ref().expect("small rows come with their fields").get(REACHED)
 }
 
-fn refused(claimed: &[Claimed], transition: Transition) -> Settlement {
+fn refused(claimed: &[ClaimedRow], transition: Transition) -> Settlement {
     Settlement {
         transition,
         reason: Some("500 from app.example".to_owned()),
@@ -35,7 +35,7 @@ async fn e09_every_try_of_a_callback_tells_when_the_state_was_reached() {
         assert_eq!(reached(&claimed), &Value::Int(WRITTEN), "before {transition:?}");
         let loaded = sent.load(&[claimed[0].lease.clone()]).await.unwrap();
         assert_eq!(loaded[0].as_ref().unwrap().get(REACHED), &Value::Int(WRITTEN));
-        assert_eq!(sent.settle(&[refused(&claimed, transition)]).await.unwrap(), [Held::Held]);
+        assert_eq!(sent.settle(&[refused(&claimed, transition)]).await.unwrap(), [LeaseResult::Held]);
         let seen = fixture.boto3("answer(all('e-1'))").await;
         assert_eq!(seen["_META"]["Attributes"]["Latest"], "SENT");
         assert_ne!(seen["SENT"]["Attributes"]["UpdatedAt"], "2026-01-01T00:00:00Z", "it was stepped back to");
@@ -46,7 +46,7 @@ async fn e09_every_try_of_a_callback_tells_when_the_state_was_reached() {
     assert_eq!(reached(&claimed), &Value::Int(WRITTEN));
     let done =
         Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
-    assert_eq!(sent.settle(&[done]).await.unwrap(), [Held::Held]);
+    assert_eq!(sent.settle(&[done]).await.unwrap(), [LeaseResult::Held]);
     let seen = fixture.boto3("answer(all('e-1'))").await;
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "SENT-ACKNOWLEDGED");
     assert!(seen["_META"]["Attributes"].get("ReachedAt").is_none(), "nothing is left to tell: {seen}");
@@ -58,13 +58,16 @@ async fn e09_a_failure_of_our_own_send_is_reported_with_its_time() {
     fixture.boto3("put('e-1', 'READY')").await;
     let send = fixture.open("send").await;
     let claimed = claim(&send, 1).await;
-    assert_eq!(send.settle(&[refused(&claimed, Transition::Rejected)]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[refused(&claimed, Transition::Rejected)]).await.unwrap(), [LeaseResult::Held]);
     let failed = fixture.open("failed_callback").await;
     let mut times = Vec::new();
     for _ in 0..2 {
         let claimed = claim(&failed, 1).await;
         times.push(reached(&claimed).clone());
-        assert_eq!(failed.settle(&[refused(&claimed, Transition::Retry)]).await.unwrap(), [Held::Held]);
+        assert_eq!(
+            failed.settle(&[refused(&claimed, Transition::Retry)]).await.unwrap(),
+            [LeaseResult::Held]
+        );
     }
     let seen = fixture.boto3("from datetime import datetime\nat = all('e-1')['_META']['Attributes']['ReachedAt']\nanswer(int(datetime.fromisoformat(at).timestamp()))").await;
     let Value::Int(millis) = times[0] else { panic!("{times:?}") };

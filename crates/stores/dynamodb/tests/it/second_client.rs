@@ -2,12 +2,12 @@
 
 use postrider_contract::Transition;
 use postrider_seams::row::Detail;
-use postrider_seams::store::{Held, Settlement};
+use postrider_seams::store::{LeaseResult, Settlement};
 use postrider_seams::{Inspect as _, Produce as _, Store as _, Value};
 
 use crate::fixtures::{Fixture, claim, ids};
 
-fn delivered(claimed: &postrider_seams::Claimed, path: &str) -> Settlement {
+fn delivered(claimed: &postrider_seams::ClaimedRow, path: &str) -> Settlement {
     Settlement {
         transition: Transition::Delivered,
         outcome: Detail::from([("eml_path".to_owned(), Value::Text(path.to_owned()))]),
@@ -25,7 +25,7 @@ async fn e04_e05_we_and_another_pipeline_read_each_others_records() {
     assert_eq!(ids(&claimed), ["e-1"]);
     let fields = claimed[0].fields.as_ref().unwrap();
     assert_eq!(fields.get("payload_path").as_text(), Some("/in/e-1.json"));
-    assert_eq!(intake.settle(&[delivered(&claimed[0], "/eml/e-1.eml")]).await.unwrap(), [Held::Held]);
+    assert_eq!(intake.settle(&[delivered(&claimed[0], "/eml/e-1.eml")]).await.unwrap(), [LeaseResult::Held]);
 
     let seen = fixture.boto3("answer(all('e-1'))").await;
     let meta = &seen["_META"];

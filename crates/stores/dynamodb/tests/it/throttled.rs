@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Class, Held, Settlement};
+use postrider_seams::store::{Class, LeaseResult, Settlement};
 use postrider_seams::{Store as _, Want};
 use postrider_store_dynamodb::Database;
 
@@ -136,7 +136,7 @@ async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
     proxy.refuse("ExecuteTransaction", 6);
     let settlement =
         Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
-    assert_eq!(store.settle(&[settlement]).await.unwrap(), [Held::Held]);
+    assert_eq!(store.settle(&[settlement]).await.unwrap(), [LeaseResult::Held]);
     let times = proxy.refused();
     assert_eq!(times.len(), 6);
     let pauses: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();

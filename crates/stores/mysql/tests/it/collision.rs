@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use postrider_contract::Transition;
 use postrider_seams::row::RowId;
-use postrider_seams::store::{Held, Store as _};
+use postrider_seams::store::{LeaseResult, Store as _};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -25,7 +25,7 @@ async fn claims_are_exclusive_and_settles_exact_under_eight_workers_and_a_produc
                     let moves: Vec<_> =
                         rows.iter().rev().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
                     let held = store.settle(&moves).await.expect("settle");
-                    assert!(held.iter().all(|held| *held == Held::Held));
+                    assert!(held.iter().all(|held| *held == LeaseResult::Held));
                     taken.extend(rows.into_iter().map(|row| row.lease.id));
                 }
             }));

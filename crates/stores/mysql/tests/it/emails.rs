@@ -3,7 +3,7 @@
 
 use postrider_contract::Transition;
 use postrider_seams::RowId;
-use postrider_seams::store::{Held, Store as _, Want};
+use postrider_seams::store::{LeaseResult, Store as _, Want};
 use postrider_sql::bind::Values;
 use postrider_sql::driver::Driver as _;
 use sqlx::Row as _;
@@ -77,7 +77,7 @@ async fn accept(server: &Server, id: &str, seconds_ago: u32) {
         .await;
 }
 
-fn ids(claimed: &[postrider_seams::Claimed]) -> Vec<String> {
+fn ids(claimed: &[postrider_seams::ClaimedRow]) -> Vec<String> {
     claimed.iter().map(|row| row.lease.id.to_string()).collect()
 }
 
@@ -136,7 +136,7 @@ async fn e02_the_expected_status_and_version_are_compared_by_both_sides() {
         server.run("UPDATE emails SET status = 'INVALID' WHERE id = 'by-status'").await;
         let moves: Vec<_> =
             claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&moves).await.expect("settle"), [Held::Lost, Held::Lost]);
+        assert_eq!(store.settle(&moves).await.expect("settle"), [LeaseResult::Lost, LeaseResult::Lost]);
         let lines = "SELECT COUNT(*) FROM email_statuses WHERE status = 'READY'";
         assert_eq!(server.text(lines).await.as_deref(), Some("0"), "nothing was written");
         let states = "SELECT GROUP_CONCAT(CONCAT(status, ' ', version) ORDER BY status) FROM emails";
@@ -243,7 +243,7 @@ async fn e02_a_version_that_can_grow_no_more_holds_up_nobody() {
         let claimed = claim(&store, 9).await;
         assert_eq!(claimed.len(), 3);
         let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&moves).await.expect("settle"), [Held::Held; 3]);
+        assert_eq!(store.settle(&moves).await.expect("settle"), [LeaseResult::Held; 3]);
         let versions = "SELECT GROUP_CONCAT(CONCAT(id, ' ', status, ' ', version) ORDER BY id) FROM emails";
         let expected = "first READY -2147483646,last READY 2,usual READY 3";
         assert_eq!(server.text(versions).await.as_deref(), Some(expected));

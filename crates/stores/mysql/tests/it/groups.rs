@@ -3,8 +3,8 @@
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::migrate::Options;
-use postrider_seams::store::{Held, Store as _};
+use postrider_seams::migrate::MigrateOptions;
+use postrider_seams::store::{LeaseResult, Store as _};
 use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Column as _, Row as _};
 
@@ -119,11 +119,11 @@ async fn o8_a_lane_that_blocks_gets_a_column_of_its_own() {
         let database = server.database();
         let refused = database.open(outbox("block"), "publish", "test").await.err().expect("not yet");
         assert!(refused.to_string().contains("live_group_block"), "{refused}");
-        database.migration(outbox("block")).apply(Options::default()).await.expect("migrate");
+        database.migration(outbox("block")).apply(MigrateOptions::default()).await.expect("migrate");
         let store = database.open(outbox("block"), "publish", "test").await.expect("open");
         let head = claim(&store, 1).await;
         let dead = settlement(&head[0].lease, Transition::Dead);
-        assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
+        assert_eq!(store.settle(&[dead]).await.expect("settle"), [LeaseResult::Held]);
         assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
         // A lane in mode `wait` works on the same table.
         let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");

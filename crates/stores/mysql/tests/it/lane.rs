@@ -3,7 +3,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
 use postrider_seams::row::{RowId, Value};
-use postrider_seams::store::{Held, Reclaimed, Settlement, Store as _, SweepKind};
+use postrider_seams::store::{LeaseResult, Reclaimed, Settlement, Store as _, SweepKind};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -54,7 +54,7 @@ async fn m03_each_transition_writes_exactly_what_it_should() {
             one.delay = Duration::from_mins(2);
         }
         moves[0].receipt = Some("<1@relay>".into());
-        assert_eq!(store.settle(&moves).await.expect("settle"), [Held::Held; 7]);
+        assert_eq!(store.settle(&moves).await.expect("settle"), [LeaseResult::Held; 7]);
         let expected = [
             "sent|0|-|<1@relay>|1|0|-",
             "queued|1|why retry \\ 'q' \u{1f4ee}|-|0|120|-",
@@ -88,14 +88,14 @@ async fn a_stale_fence_changes_nothing() {
         assert_ne!(first.lease.fence, second.lease.fence);
         for transition in Transition::SETTLES {
             let held = store.settle(&[settlement(&first.lease, transition)]).await.expect("settle");
-            assert_eq!(held, [Held::Lost], "{transition}");
+            assert_eq!(held, [LeaseResult::Lost], "{transition}");
         }
         assert_eq!(store.extend(std::slice::from_ref(&first.lease)).await.expect("extend"), [None]);
         assert_eq!(server.text("SELECT status FROM mail_outbox").await.as_deref(), Some("dispatching"));
         let extended = store.extend(&[second.lease]).await.expect("extend").remove(0).expect("held");
         let done = settlement(&extended, Transition::Delivered);
-        assert_eq!(store.settle(std::slice::from_ref(&done)).await.expect("settle"), [Held::Held]);
-        assert_eq!(store.settle(&[done]).await.expect("again"), [Held::Lost]);
+        assert_eq!(store.settle(std::slice::from_ref(&done)).await.expect("settle"), [LeaseResult::Held]);
+        assert_eq!(store.settle(&[done]).await.expect("again"), [LeaseResult::Lost]);
     })
     .await;
 }

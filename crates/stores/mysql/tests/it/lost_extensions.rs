@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use postrider_contract::Transition;
 use postrider_seams::row::Lease;
-use postrider_seams::store::{Class, Held, Store as _};
+use postrider_seams::store::{Class, LeaseResult, Store as _};
 use postrider_services::{LostAnswer, Proxy};
 use postrider_store_mysql::{Database, MysqlStore, Settings};
 
@@ -82,7 +82,7 @@ impl Worker {
         Self { store, leases, _proxy: proxy }
     }
 
-    async fn settle(&self, lease: &Lease, transition: Transition) -> Held {
+    async fn settle(&self, lease: &Lease, transition: Transition) -> LeaseResult {
         self.store.settle(&[settlement(lease, transition)]).await.expect("settle")[0]
     }
 }
@@ -91,15 +91,23 @@ async fn keeps_its_rows(server: Server, table: Table) {
     let worker = Worker::start(&server, table).await;
     let other = table.open(&server.url).await;
     let leases = &worker.leases;
-    assert_eq!(worker.store.begin(&leases[..2], &[]).await.expect("begin"), [Held::Held; 2]);
-    assert_eq!(worker.settle(&leases[0], Transition::Delivered).await, Held::Held, "it was sent once");
-    assert_eq!(worker.settle(&leases[0], Transition::Delivered).await, Held::Lost, "and is settled once");
+    assert_eq!(worker.store.begin(&leases[..2], &[]).await.expect("begin"), [LeaseResult::Held; 2]);
+    assert_eq!(worker.settle(&leases[0], Transition::Delivered).await, LeaseResult::Held, "it was sent once");
+    assert_eq!(
+        worker.settle(&leases[0], Transition::Delivered).await,
+        LeaseResult::Lost,
+        "and is settled once"
+    );
     let extended = worker.store.extend(&leases[1..]).await.expect("extend");
     let extended: Vec<Lease> = extended.into_iter().flatten().collect();
     assert_eq!(extended.len(), 3, "the others are extended once more");
-    assert_eq!(worker.settle(&leases[1], Transition::Delivered).await, Held::Lost, "the old fence is over");
+    assert_eq!(
+        worker.settle(&leases[1], Transition::Delivered).await,
+        LeaseResult::Lost,
+        "the old fence is over"
+    );
     for lease in &extended {
-        assert_eq!(worker.settle(lease, Transition::Delivered).await, Held::Held);
+        assert_eq!(worker.settle(lease, Transition::Delivered).await, LeaseResult::Held);
     }
     assert!(claim(&other, 10).await.is_empty(), "no row is left to be sent again");
 }
@@ -121,11 +129,11 @@ async fn leaves_what_was_claimed_since(server: Server, table: Table) {
     let again = claim(&worker.store, 2).await;
     assert_eq!((taken.len(), again.len()), (2, 2));
     for lease in &worker.leases {
-        assert_eq!(worker.settle(lease, Transition::Delivered).await, Held::Lost, "{lease:?}");
+        assert_eq!(worker.settle(lease, Transition::Delivered).await, LeaseResult::Lost, "{lease:?}");
         assert_eq!(worker.store.extend(std::slice::from_ref(lease)).await.expect("extend"), [None]);
     }
     for row in &again {
-        assert_eq!(worker.settle(&row.lease, Transition::Delivered).await, Held::Held);
+        assert_eq!(worker.settle(&row.lease, Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -139,7 +147,7 @@ async fn g2_a_lost_extension_takes_no_row_from_a_later_claim() {
 async fn a_table_that_cannot_tell_whose_extension_it_was_waits_for_the_lease() {
     with_database(|server| async move {
         let worker = Worker::start(&server, TIME).await;
-        assert_eq!(worker.settle(&worker.leases[0], Transition::Delivered).await, Held::Lost);
+        assert_eq!(worker.settle(&worker.leases[0], Transition::Delivered).await, LeaseResult::Lost);
         let status = server.text(&format!("SELECT status FROM mail_outbox WHERE id = {FIRST}")).await;
         assert_eq!(status.as_deref(), Some("dispatching"), "nobody else can take it before the lease ends");
     })

@@ -1,5 +1,5 @@
 use postrider_contract::Contract;
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 
 use crate::server::{claim, contract, with_database};
 
@@ -9,17 +9,17 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
         let database = server.database();
         for name in Contract::builtin_names() {
             let migration = database.migration(contract(name));
-            let planned = migration.plan(Options::default()).await.expect(name);
+            let planned = migration.plan(MigrateOptions::default()).await.expect(name);
             assert!(!planned.is_empty(), "{name}");
             let exists = format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{name}'");
             assert_eq!(server.text(&exists).await.as_deref(), Some("0"), "a plan only reads");
-            assert_eq!(migration.apply(Options::default()).await.expect(name), planned, "{name}");
+            assert_eq!(migration.apply(MigrateOptions::default()).await.expect(name), planned, "{name}");
             assert_eq!(server.text(&exists).await.as_deref(), Some("1"));
             assert!(
-                migration.plan(Options::default()).await.expect(name).is_empty(),
+                migration.plan(MigrateOptions::default()).await.expect(name).is_empty(),
                 "{name}: nothing is left"
             );
-            assert!(migration.apply(Options::default()).await.expect(name).is_empty(), "{name}");
+            assert!(migration.apply(MigrateOptions::default()).await.expect(name).is_empty(), "{name}");
         }
     })
     .await;
@@ -33,7 +33,7 @@ async fn g4_migrations_at_once_are_all_fine() {
             let database = server.database();
             all.push(tokio::spawn(async move {
                 for name in Contract::builtin_names() {
-                    database.migration(contract(name)).apply(Options::default()).await.expect(name);
+                    database.migration(contract(name)).apply(MigrateOptions::default()).await.expect(name);
                 }
             }));
         }
@@ -63,7 +63,7 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
             )
             .await;
         let database = server.database();
-        database.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+        database.migration(contract("mail_outbox")).apply(MigrateOptions::default()).await.expect("migrate");
         let kept = "SELECT COUNT(*) FROM mail_outbox WHERE tenant = 'acme' AND claimed_by IS NULL AND lease_until IS NULL";
         assert_eq!(server.text(kept).await.as_deref(), Some("2"));
         let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
@@ -74,7 +74,7 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
             .map(|row| crate::server::settlement(&row.lease, postrider_contract::Transition::Delivered))
             .collect();
         let held = postrider_seams::Store::settle(&*store, &moves).await.expect("settle");
-        assert_eq!(held, [postrider_seams::store::Held::Held; 2]);
+        assert_eq!(held, [postrider_seams::store::LeaseResult::Held; 2]);
     })
     .await;
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::row::Claimed;
-use postrider_seams::store::{Class, Held, Store as _, Want};
+use postrider_seams::row::ClaimedRow;
+use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_mysql::{Database, MysqlStore, Settings};
 use tokio::time::Instant;
@@ -41,7 +41,7 @@ async fn fill(store: &MysqlStore) {
 }
 
 /// Claims until the store answers; every error is transient.
-async fn claimed_again(store: &MysqlStore, limit: u32) -> Vec<Claimed> {
+async fn claimed_again(store: &MysqlStore, limit: u32) -> Vec<ClaimedRow> {
     loop {
         match store.claim(&Want { limit }).await {
             Ok(rows) => return rows,
@@ -81,10 +81,10 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
         };
         let ((held, after), _) =
             tokio::join!(async { tokio::join!(settled, claimed_again(&store, 10)) }, maintained);
-        assert_eq!(held, [Held::Held; 10]);
+        assert_eq!(held, [LeaseResult::Held; 10]);
         assert_eq!(after.len(), 10);
         let after: Vec<_> = after.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&after).await.expect("settle"), [Held::Held; 10]);
+        assert_eq!(store.settle(&after).await.expect("settle"), [LeaseResult::Held; 10]);
         assert_eq!(
             server.text("SELECT COUNT(*) FROM mail_outbox WHERE status = 'sent'").await.as_deref(),
             Some("20"),
@@ -141,9 +141,12 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     let url = format!("mysql://plain:p@127.0.0.1:{}/d", proxy.port());
     let database = Database::connect(&Settings::new(&url)).expect("settings");
     let migration = database.migration(contract("mail_outbox"));
-    postrider_seams::migrate::Migrate::apply(&*migration, postrider_seams::migrate::Options::default())
-        .await
-        .expect("migrate");
+    postrider_seams::migrate::Migrate::apply(
+        &*migration,
+        postrider_seams::migrate::MigrateOptions::default(),
+    )
+    .await
+    .expect("migrate");
     let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
     root.execute(
         "INSERT INTO d.mail_outbox (to_addresses, subject, body_text, status, next_attempt_at, created_at) \
@@ -178,5 +181,5 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
     let error = stale.settle(&moves).await.expect_err("a stale session");
     assert!(error.class == Class::Transient && error.message.contains("1792"), "{error}");
-    assert_eq!(stale.settle(&moves).await.expect("a new session"), [Held::Held]);
+    assert_eq!(stale.settle(&moves).await.expect("a new session"), [LeaseResult::Held]);
 }

@@ -1,7 +1,7 @@
 //! Rows that the statements of a lane with pools, fair queue and external queue read from a large backlog, as the
 //! server counts them: only the rows they return, none of those that wait for something else.
 
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_sql::{Param, Script, Step};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
@@ -104,7 +104,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
     with_database(|server| async move {
         let queued = contract("dispatch_jobs").with_queue();
         let database = server.database();
-        database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
+        database.migration(queued.clone()).apply(MigrateOptions::default()).await.expect("migrate");
         let store = database.open(queued, "deliver", "test").await.expect("open");
         fill(&server).await;
         let program = &store.opened().statements;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Finding, Inspect as _, Level};
-use postrider_seams::migrate::Options;
-use postrider_seams::store::{Held, Store as _};
+use postrider_seams::migrate::MigrateOptions;
+use postrider_seams::store::{LeaseResult, Store as _};
 use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -109,7 +109,7 @@ async fn buffers_of_the_next_claim(server: Server, pinned: bool) -> [u64; 2] {
         let rows = claim(&store, 500).await;
         assert_eq!(rows.len(), 500);
         let moves: Vec<_> = rows.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&moves).await.expect("settle"), vec![Held::Held; 500]);
+        assert_eq!(store.settle(&moves).await.expect("settle"), vec![LeaseResult::Held; 500]);
     }
     server.run("VACUUM outbox").await;
     // Keys are claimed in their order: the cursor is at the last one that was delivered.
@@ -208,12 +208,12 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
         let store = database.open(outbox("block"), "publish", "test").await.expect("open");
         let findings = store.verify().await.expect("verify");
         assert!(missing(&findings, "outbox_publish_order_block").is_some(), "{findings:?}");
-        database.migration(outbox("block")).apply(Options::default()).await.expect("migrate");
+        database.migration(outbox("block")).apply(MigrateOptions::default()).await.expect("migrate");
         let findings = store.verify().await.expect("verify");
         assert!(missing(&findings, "outbox_publish_order_block").is_none(), "{findings:?}");
         let head = claim(&store, 1).await;
         let dead = settlement(&head[0].lease, Transition::Dead);
-        assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
+        assert_eq!(store.settle(&[dead]).await.expect("settle"), [LeaseResult::Held]);
         assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
         // A lane in mode `wait` works on the same table.
         let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");

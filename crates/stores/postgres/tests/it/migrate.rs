@@ -1,6 +1,6 @@
 use postrider_contract::Contract;
 use postrider_seams::inspect::Inspect as _;
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::store::Store as _;
 
 use crate::server::{claim, contract, with_database};
@@ -11,17 +11,17 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
         let database = server.database();
         for name in Contract::builtin_names() {
             let migration = database.migration(contract(name));
-            let planned = migration.plan(Options::default()).await.expect(name);
+            let planned = migration.plan(MigrateOptions::default()).await.expect(name);
             assert!(!planned.is_empty(), "{name}");
             let exists = format!("SELECT (to_regclass('{name}') IS NOT NULL)");
             assert_eq!(server.text(&exists).await.as_deref(), Some("false"), "a plan only reads");
-            assert_eq!(migration.apply(Options::default()).await.expect(name), planned, "{name}");
+            assert_eq!(migration.apply(MigrateOptions::default()).await.expect(name), planned, "{name}");
             assert_eq!(server.text(&exists).await.as_deref(), Some("true"));
             assert!(
-                migration.plan(Options::default()).await.expect(name).is_empty(),
+                migration.plan(MigrateOptions::default()).await.expect(name).is_empty(),
                 "{name}: nothing is left"
             );
-            assert!(migration.apply(Options::default()).await.expect(name).is_empty(), "{name}");
+            assert!(migration.apply(MigrateOptions::default()).await.expect(name).is_empty(), "{name}");
         }
     })
     .await;
@@ -35,7 +35,7 @@ async fn g4_two_migrations_at_once_are_both_fine() {
             let database = server.database();
             both.push(tokio::spawn(async move {
                 for name in Contract::builtin_names() {
-                    let options = Options { notify: true, ..Options::default() };
+                    let options = MigrateOptions { notify: true, ..MigrateOptions::default() };
                     database.migration(contract(name)).apply(options).await.expect(name);
                 }
             }));
@@ -63,12 +63,12 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_sto
             .await;
         let database = server.database();
         let migration = database.migration(contract("mail_outbox"));
-        migration.apply(Options::default()).await.expect("migrate");
+        migration.apply(MigrateOptions::default()).await.expect("migrate");
         assert_eq!(server.number("SELECT count(*) FROM mail_outbox WHERE tenant = 'acme'").await, 3);
         let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'mail_outbox' \
                        AND column_name IN ('claimed_by', 'lease_until')";
         assert_eq!(server.number(columns).await, 2);
-        migration.apply(Options::default()).await.expect("again");
+        migration.apply(MigrateOptions::default()).await.expect("again");
 
         let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
         let findings = store.verify().await.expect("verify");
@@ -82,7 +82,7 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_sto
             .map(|row| crate::server::settlement(&row.lease, postrider_contract::Transition::Delivered))
             .collect();
         let held = store.settle(&moves).await.expect("settle");
-        assert!(held.iter().all(|held| *held == postrider_seams::store::Held::Held));
+        assert!(held.iter().all(|held| *held == postrider_seams::store::LeaseResult::Held));
         assert_eq!(server.number("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await, 3);
     })
     .await;

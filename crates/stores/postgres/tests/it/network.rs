@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::row::Claimed;
-use postrider_seams::store::{Class, Held, Store as _, Want};
+use postrider_seams::row::ClaimedRow;
+use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_postgres::{Database, PostgresStore, Settings};
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ async fn fill(store: &PostgresStore) {
 }
 
 /// Claims until the store answers; every error is transient.
-async fn claimed_again(store: &PostgresStore, limit: u32) -> Vec<Claimed> {
+async fn claimed_again(store: &PostgresStore, limit: u32) -> Vec<ClaimedRow> {
     loop {
         match store.claim(&Want { limit }).await {
             Ok(rows) => return rows,
@@ -85,10 +85,10 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
         };
         let ((held, after), _) =
             tokio::join!(async { tokio::join!(settled, claimed_again(&store, 10)) }, maintained);
-        assert_eq!(held, [Held::Held; 10]);
+        assert_eq!(held, [LeaseResult::Held; 10]);
         assert_eq!(after.len(), 10);
         let after: Vec<_> = after.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&after).await.expect("settle"), [Held::Held; 10]);
+        assert_eq!(store.settle(&after).await.expect("settle"), [LeaseResult::Held; 10]);
         assert_eq!(
             server.number("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await,
             20,

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::Inspect as _;
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::Value;
-use postrider_seams::store::{Held, Store as _, Want};
+use postrider_seams::store::{LeaseResult, Store as _, Want};
 use postrider_services::{PgBouncer, PoolMode};
 use postrider_sql::driver::execute::{Arg, Execute as _, Statement};
 use postrider_store_postgres::{Database, Pooler, PostgresStore, Settings};
@@ -27,7 +27,7 @@ async fn pooler(server: &Server, mode: PoolMode) -> (PgBouncer, String) {
 
 async fn opened(url: &str, mode: Option<Pooler>) -> (Database, Arc<PostgresStore>) {
     let database = Database::connect(&Settings { pooler: mode, ..Settings::new(url) }).expect("settings");
-    database.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+    database.migration(contract("mail_outbox")).apply(MigrateOptions::default()).await.expect("migrate");
     let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
     (database, store)
 }
@@ -45,7 +45,7 @@ async fn drained(store: Arc<PostgresStore>) -> usize {
         let leases = store.extend(&leases).await.expect("extend");
         let moves: Vec<_> =
             leases.iter().flatten().map(|lease| settlement(lease, Transition::Delivered)).collect();
-        assert_eq!(store.settle(&moves).await.expect("settle"), vec![Held::Held; claimed.len()]);
+        assert_eq!(store.settle(&moves).await.expect("settle"), vec![LeaseResult::Held; claimed.len()]);
         store.reclaim(10).await.expect("reclaim");
         assert!(!store.paused("test").await.expect("paused"));
     }
@@ -99,7 +99,7 @@ async fn a_session_pooler_works_as_found_and_as_set() {
 /// A store behind the pooler, on a table with the notification trigger.
 async fn notified(settings: &Settings) -> Arc<PostgresStore> {
     let database = Database::connect(settings).expect("settings");
-    let options = Options { notify: true, ..Options::default() };
+    let options = MigrateOptions { notify: true, ..MigrateOptions::default() };
     database.migration(contract("mail_outbox")).apply(options).await.expect("migrate");
     database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
 }

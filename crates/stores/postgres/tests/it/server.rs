@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::{Contract, Transition};
-use postrider_seams::migrate::{Migrate as _, Options};
-use postrider_seams::row::{Claimed, Lease};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
+use postrider_seams::row::{ClaimedRow, Lease};
 use postrider_seams::store::{Settlement, Store as _, Want};
 use postrider_store_postgres::{Database, PostgresStore, Settings};
 use sqlx::postgres::{PgPool, PgPoolOptions};
@@ -63,7 +63,7 @@ impl Server {
     /// Migrates a table and opens a store on it.
     pub async fn open(&self, name: &str, stage: &str) -> Arc<PostgresStore> {
         let database = self.database();
-        database.migration(contract(name)).apply(Options::default()).await.expect("migrate");
+        database.migration(contract(name)).apply(MigrateOptions::default()).await.expect("migrate");
         database.open(contract(name), stage, "test").await.expect("open")
     }
 
@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-pub async fn claim(store: &PostgresStore, limit: u32) -> Vec<Claimed> {
+pub async fn claim(store: &PostgresStore, limit: u32) -> Vec<ClaimedRow> {
     store.claim(&Want { limit }).await.expect("claim")
 }
 
@@ -109,6 +109,6 @@ pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
         receipt: None,
         envelope: std::collections::BTreeMap::default(),
         outcome: std::collections::BTreeMap::default(),
-        hands_back: Vec::new(),
+        releases: Vec::new(),
     }
 }

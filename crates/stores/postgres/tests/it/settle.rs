@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::row::Value;
-use postrider_seams::store::{Held, Settlement, Store as _};
+use postrider_seams::store::{LeaseResult, Settlement, Store as _};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -32,7 +32,7 @@ async fn m03_each_transition_writes_exactly_what_it_should() {
 
         let held = store.settle(&moves).await.expect("settle");
 
-        assert_eq!(held, [Held::Held; 7]);
+        assert_eq!(held, [LeaseResult::Held; 7]);
         let after = |at: usize| format!("{ROW}{}", moves[at].lease.id);
         let expected = [
             "sent|0|-|<1@relay>|t|0|-|f",
@@ -58,20 +58,20 @@ async fn a_stale_fence_changes_nothing() {
         let first = claim(&store, 1).await.remove(0);
         let released =
             store.settle(&[settlement(&first.lease, Transition::Released)]).await.expect("release");
-        assert_eq!(released, [Held::Held]);
+        assert_eq!(released, [LeaseResult::Held]);
         let second = claim(&store, 1).await.remove(0);
         assert_ne!(first.lease.fence, second.lease.fence, "a claim time is later than the one before");
 
         for transition in Transition::SETTLES {
             let held = store.settle(&[settlement(&first.lease, transition)]).await.expect("settle");
-            assert_eq!(held, [Held::Lost], "{transition}");
+            assert_eq!(held, [LeaseResult::Lost], "{transition}");
         }
         assert_eq!(store.extend(std::slice::from_ref(&first.lease)).await.expect("extend"), [None]);
         assert_eq!(server.text("SELECT status FROM mail_outbox").await.as_deref(), Some("dispatching"));
 
         let done = settlement(&second.lease, Transition::Delivered);
-        assert_eq!(store.settle(std::slice::from_ref(&done)).await.expect("settle"), [Held::Held]);
-        assert_eq!(store.settle(&[done]).await.expect("again"), [Held::Lost], "safe to repeat");
+        assert_eq!(store.settle(std::slice::from_ref(&done)).await.expect("settle"), [LeaseResult::Held]);
+        assert_eq!(store.settle(&[done]).await.expect("again"), [LeaseResult::Lost], "safe to repeat");
         assert_eq!(server.number("SELECT retry_count FROM mail_outbox").await, 0);
     })
     .await;
@@ -92,7 +92,7 @@ async fn an_extended_lease_settles_and_lives_longer() {
             server.number("SELECT round(extract(epoch FROM lease_until - now())) FROM mail_outbox").await;
         assert!((58..=60).contains(&left), "{left}");
         let held = store.settle(&[settlement(&extended, Transition::Delivered)]).await.expect("settle");
-        assert_eq!(held, [Held::Held]);
+        assert_eq!(held, [LeaseResult::Held]);
     })
     .await;
 }
@@ -119,7 +119,7 @@ async fn a_mixed_batch_answers_in_order() {
 
         for (one, held) in moves.iter().zip(held) {
             let id: i64 = one.lease.id.to_string().parse().expect("a number");
-            assert_eq!(held == Held::Lost, id % 10 == 0, "row {id}");
+            assert_eq!(held == LeaseResult::Lost, id % 10 == 0, "row {id}");
         }
         assert_eq!(server.number("SELECT count(*) FROM mail_outbox WHERE status = 'dispatching'").await, 0);
         let retried = "SELECT count(*) FROM mail_outbox WHERE retry_count = 1 AND last_error LIKE 'bad%'";
@@ -139,7 +139,7 @@ async fn a_row_that_the_database_refuses_does_not_stop_the_others() {
 
         let held = store.settle(&moves).await.expect("settle");
 
-        assert_eq!(held.iter().filter(|held| **held == Held::Held).count(), 19);
+        assert_eq!(held.iter().filter(|held| **held == LeaseResult::Held).count(), 19);
         assert_eq!(
             server.text("SELECT status FROM mail_outbox WHERE id = 7").await.as_deref(),
             Some("dispatching")
@@ -171,7 +171,7 @@ async fn effects_are_written_with_their_move_and_only_for_held_rows() {
 
         let held = store.settle(&moves).await.expect("settle");
 
-        assert_eq!(held, [Held::Held, Held::Lost]);
+        assert_eq!(held, [LeaseResult::Held, LeaseResult::Lost]);
         let kept = "SELECT string_agg(job_id || '|' || attempt_number || '|' || status || '|' || response_code \
                     || '|' || duration_millis || '|' || length(id), ',') FROM dispatch_attempts";
         let id = &rows[0].lease.id;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::store::Store as _;
 use tokio::time::Instant;
 
@@ -12,7 +12,7 @@ async fn a_new_row_wakes_the_lane_where_the_trigger_is() {
         let database = server.database();
         database
             .migration(contract("mail_outbox"))
-            .apply(Options { notify: true, ..Options::default() })
+            .apply(MigrateOptions { notify: true, ..MigrateOptions::default() })
             .await
             .expect("migrate");
         let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
@@ -42,7 +42,7 @@ async fn a_new_row_wakes_the_lane_where_the_trigger_is() {
 async fn the_listener_comes_back_after_its_connection_was_cut() {
     with_database(|server| async move {
         let database = server.database();
-        database.migration(contract("mail_outbox")).apply(Options { notify: true, ..Options::default() }).await.expect("migrate");
+        database.migration(contract("mail_outbox")).apply(MigrateOptions { notify: true, ..MigrateOptions::default() }).await.expect("migrate");
         let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
         store.wake(Instant::now() + Duration::from_secs(10)).await;
         server

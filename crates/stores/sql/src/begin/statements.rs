@@ -4,7 +4,7 @@
 //! did its worker die), and the moves name their rows. Invariant: a crash is counted in the transaction of the move
 //! that it causes.
 
-use postrider_contract::{Assignment, CRASHED, LEASE_EXPIRED, Move, Role, Set, Transition};
+use postrider_contract::{Assignment, CRASHED, ColumnRole, LEASE_EXPIRED, Move, Set, Transition};
 
 use crate::begin::marks::CRASHES;
 use crate::render::condition::Lookup;
@@ -50,7 +50,7 @@ impl Table<'_> {
     pub fn stamp(&self) -> Option<Script> {
         let (column, lacks_it) = self.stamped_column()?;
         let mut conditions = vec![lacks_it];
-        conditions.extend(self.contract.column(Role::LeaseUntil).map(|until| self.has_no_time(until)));
+        conditions.extend(self.contract.column(ColumnRole::LeaseUntil).map(|until| self.has_no_time(until)));
         let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
         let pick = Pick::among(conditions);

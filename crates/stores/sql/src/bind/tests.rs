@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_contract::{Hold, Transition};
+use postrider_contract::{GroupMode, Transition};
 use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::{INLINE_LIMIT, Settlement};
 
@@ -78,7 +78,7 @@ fn delivered(id: i64, fence: &str) -> Settlement {
         receipt: None,
         envelope: BTreeMap::new(),
         outcome: BTreeMap::new(),
-        hands_back: Vec::new(),
+        releases: Vec::new(),
     }
 }
 
@@ -195,7 +195,7 @@ fn a_claimed_row_reads_by_the_layout() {
     assert_eq!(claimed.lease.id, RowId::Int(5));
     assert_eq!(claimed.counters.attempts, 2);
     let group = claimed.group.expect("in a group");
-    assert_eq!((&*group.key, group.on_error), ("g", Hold::Wait));
+    assert_eq!((&*group.key, group.on_error), ("g", GroupMode::Wait));
     assert_eq!((claimed.pool.as_deref(), claimed.share.as_deref()), (Some("p"), Some("client")));
     assert_eq!(claimed.waited_micros, -1);
     assert_eq!(claimed.fields.expect("small").get("to"), &Value::Bytes(vec![0xff]));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use postrider_contract::{Join, RESULTS, Role, Set};
+use postrider_contract::{ColumnRole, Join, RESULTS, Set};
 use postrider_seams::row::{CLOCK, REACHED};
 use postrider_seams::store::INLINE_LIMIT;
 
@@ -37,7 +37,7 @@ impl Table<'_> {
     }
 
     fn joined_fields(&self) -> Arc<[String]> {
-        let (joins, tallies) = (&self.contract.joins, &self.contract.tallies);
+        let (joins, tallies) = (&self.contract.joins, &self.contract.counts);
         let reached = self.reached().map(|_| REACHED.to_owned());
         if joins.is_empty() && tallies.is_empty() && reached.is_none() {
             return Arc::from([]);
@@ -130,7 +130,7 @@ impl Table<'_> {
 
     /// Returns the microseconds since the row became due, by the first of these times that it has and that `counts`.
     pub fn waited_since(&self, counts: impl Fn(&str) -> bool) -> String {
-        let roles = [Role::Due, Role::Attempted, Role::Created].into_iter();
+        let roles = [ColumnRole::Due, ColumnRole::Attempted, ColumnRole::Created].into_iter();
         let known = roles.filter_map(|role| self.contract.column(role)).filter(|column| counts(column));
         let waits: Vec<String> = known.map(|column| self.micros_since(column)).collect();
         match waits.as_slice() {
@@ -161,15 +161,16 @@ impl StepBuilder<'_> {
         let id = if returned { table.returned_id() } else { table.id() };
         let counted = table.tries_in_history(&id);
         let attempts = counted.or_else(|| table.attempts()).map_or_else(null, |attempts| {
-            let counts = table.contract.column(Role::Attempts).and_then(|column| writes.set_of(column));
+            let counts = table.contract.column(ColumnRole::Attempts).and_then(|column| writes.set_of(column));
             let paid = seen == Seen::Before && counts == Some(&Set::Increment);
             table.as_integer(&if paid { format!("{attempts} + 1") } else { attempts })
         });
         columns.push(attempts);
-        columns.push(table.role(Role::MaxAttempts).map_or_else(null, |column| table.as_integer(&column)));
+        columns
+            .push(table.role(ColumnRole::MaxAttempts).map_or_else(null, |column| table.as_integer(&column)));
         columns.push(text(table.stage.retry_rule.column.as_deref()));
         columns.extend(table.group_columns());
-        columns.push(text(table.contract.column(Role::Pool)));
+        columns.push(text(table.contract.column(ColumnRole::Pool)));
         columns.push(text(table.contract.claim.fair.as_ref().map(|fair| fair.name.as_str())));
         columns.push(table.as_integer(&table.waited(writes)));
         columns.push(table.as_integer(&table.size()));
@@ -181,7 +182,7 @@ impl StepBuilder<'_> {
 
     /// The values of the fence after the claim.
     fn fence_columns(&self, writes: &Writes<'_>, seen: Seen) -> Vec<String> {
-        let one = |(_, column): &(Role, &str)| {
+        let one = |(_, column): &(ColumnRole, &str)| {
             let set = writes.set_of(column).filter(|_| seen == Seen::Before);
             let value = set.and_then(|set| self.set(column, set, writes));
             self.table.as_text(&value.unwrap_or_else(|| self.table.col(column)))

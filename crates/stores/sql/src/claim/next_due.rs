@@ -1,6 +1,6 @@
 //! Renders the query for the next due row, which decides when a lane polls again.
 
-use postrider_contract::{Group, Role, StateId};
+use postrider_contract::{ColumnRole, GroupRule, StateId};
 
 use crate::render::condition::Lookup;
 use crate::render::table::Table;
@@ -36,7 +36,7 @@ impl Table<'_> {
         conditions.extend(self.not_barred(states));
         conditions.extend(self.filter());
         conditions.extend(self.group().map(|group| self.is_free(group)));
-        let Some(due) = self.contract.column(Role::Due) else {
+        let Some(due) = self.contract.column(ColumnRole::Due) else {
             return self.next_computed(&conditions);
         };
         let waits = match self.contract.due.null {
@@ -71,11 +71,11 @@ impl Table<'_> {
 
     /// Ordered rows that are due but not claimed wait behind others. The next of them to become due is the next
     /// possible change. `None` if no index has it: then polling finds it.
-    fn next_due_of_groups(&self, group: &Group, states: &[StateId]) -> Option<String> {
-        let due = self.contract.column(Role::Due)?;
+    fn next_due_of_groups(&self, group: &GroupRule, states: &[StateId]) -> Option<String> {
+        let due = self.contract.column(ColumnRole::Due)?;
         let (key, arrived) = self.freshness();
         arrived?;
-        let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == Role::Due);
+        let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == ColumnRole::Due);
         let mut conditions = vec![self.in_states(states, Lookup::Index)];
         conditions.extend(self.filter());
         let key = match self.dialect {

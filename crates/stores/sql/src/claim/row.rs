@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use postrider_contract::{Counters, Hold, StateId};
-use postrider_seams::row::{Claimed, Fields, Group, Lease, RowId, Value};
+use postrider_contract::{Counters, GroupMode, StateId};
+use postrider_seams::row::{ClaimedRow, Fields, Lease, RowGroup, RowId, Value};
 use postrider_seams::store::INLINE_LIMIT;
 
 use crate::Layout;
@@ -26,7 +26,7 @@ pub fn claimed(
     layout: &Layout,
     from: Option<StateId>,
     mut get: impl FnMut(usize) -> Value,
-) -> Option<Claimed> {
+) -> Option<ClaimedRow> {
     let lease = Lease { id: key(get(0))?, fence: (1..=layout.fences).map(&mut get).collect() };
     let at = layout.fences + 1;
     let counters = Counters {
@@ -35,14 +35,14 @@ pub fn claimed(
         schedule: text(get(at + 2)),
     };
     let key = text(get(at + 3)).map(Arc::from);
-    let on_error = text(get(at + 4)).and_then(|mode| Hold::from_name(&mode)).unwrap_or(Hold::Block);
-    let group = key.map(|key| Group { key, on_error });
+    let on_error = text(get(at + 4)).and_then(|mode| GroupMode::from_name(&mode)).unwrap_or(GroupMode::Block);
+    let group = key.map(|key| RowGroup { key, on_error });
     let pool = text(get(at + 5)).map(Arc::from);
     let share = text(get(at + 6)).map(Arc::from);
     let waited_micros = whole(&get(at + 7)).unwrap_or(0);
     let size = whole(&get(at + 8)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
     let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 9, &mut get));
-    Some(Claimed {
+    Some(ClaimedRow {
         lease,
         counters,
         crashes: 0,
@@ -104,7 +104,7 @@ pub fn whole(value: &Value) -> Option<i64> {
 }
 
 /// Sorts claimed rows into the order of `keys`, for databases that return updated rows in any order.
-pub fn in_order(mut rows: Vec<Claimed>, keys: &[RowId]) -> Vec<Claimed> {
+pub fn in_order(mut rows: Vec<ClaimedRow>, keys: &[RowId]) -> Vec<ClaimedRow> {
     let places: HashMap<&RowId, usize> = keys.iter().enumerate().map(|(place, key)| (key, place)).collect();
     rows.sort_by_key(|row| places.get(&row.lease.id).copied().unwrap_or(usize::MAX));
     rows

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{OnError, Role, StateId, Transition};
+use postrider_contract::{ColumnRole, OnError, StateId, Transition};
 
 use crate::claim::columns::Seen;
 use crate::render::step_builder::{Source, StepBuilder};
@@ -116,8 +116,14 @@ impl Table<'_> {
     pub fn claim_columns(&self) -> Vec<String> {
         let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
         names.extend(self.fence().into_iter().map(|(_, column)| column));
-        let roles =
-            [Role::Attempts, Role::MaxAttempts, Role::Pool, Role::Due, Role::Attempted, Role::Created];
+        let roles = [
+            ColumnRole::Attempts,
+            ColumnRole::MaxAttempts,
+            ColumnRole::Pool,
+            ColumnRole::Due,
+            ColumnRole::Attempted,
+            ColumnRole::Created,
+        ];
         names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
         names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
         names.extend(self.stage.retry_rule.column.as_deref());
@@ -196,7 +202,7 @@ impl Table<'_> {
     /// Returns the script that reads joined tables, tallies and history times; `None` if the contract has none of them.
     pub fn join(&self) -> Option<Script> {
         let reached = self.reached();
-        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() && reached.is_none() {
+        if self.contract.joins.is_empty() && self.contract.counts.is_empty() && reached.is_none() {
             return None;
         }
         let builder = StepBuilder::plain(self);

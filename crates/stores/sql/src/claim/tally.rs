@@ -1,6 +1,6 @@
 //! Renders tallies: counts of other rows of the same table, for the composer, as subqueries of the join statement.
 
-use postrider_contract::{Role, Tally};
+use postrider_contract::{ColumnRole, CountField};
 
 use crate::Dialect;
 use crate::render::condition::Lookup;
@@ -10,10 +10,10 @@ use crate::render::time::Shift;
 impl Table<'_> {
     /// Returns one subquery for each tally of the contract.
     pub fn tallies(&self) -> Vec<String> {
-        self.contract.tallies.iter().map(|tally| self.tally(tally)).collect()
+        self.contract.counts.iter().map(|tally| self.tally(tally)).collect()
     }
 
-    fn tally(&self, tally: &Tally) -> String {
+    fn tally(&self, tally: &CountField) -> String {
         let mut others = vec![self.in_state(tally.state, Lookup::Index)];
         others.extend(tally.within.iter().map(|(age, since)| {
             format!("{} >= {}", self.instant(since), self.bound(since, &Shift::back(*age)))
@@ -26,7 +26,7 @@ impl Table<'_> {
         conditions.extend(tally.same.iter().map(alike));
         let (other, own) = (of_another(&self.id()), self.id());
         conditions.push(format!("{other} <> {own}"));
-        if let Some(claimed_at) = self.contract.column(Role::ClaimedAt).filter(|_| tally.ahead) {
+        if let Some(claimed_at) = self.contract.column(ColumnRole::ClaimedAt).filter(|_| tally.ahead) {
             let own_claim = self.instant(claimed_at);
             let other_claim = of_another(&own_claim);
             conditions.push(format!(

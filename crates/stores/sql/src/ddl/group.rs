@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Contract, Group};
+use postrider_contract::{Contract, GroupRule};
 
 use super::table_name;
 use crate::claim::statements::returning;
@@ -65,7 +65,7 @@ fn collated(by: &ShapeColumn) -> String {
     format!("{}{}", sql_type(by), collation.unwrap_or_default())
 }
 
-fn rule(table: &Table<'_>, group: &Group, by: &ShapeColumn) -> String {
+fn rule(table: &Table<'_>, group: &GroupRule, by: &ShapeColumn) -> String {
     let key = table.quote(&by.name);
     let key = if is_unbounded(by) { format!("LEFT({key}, {LONGEST})") } else { key };
     format!("CASE WHEN {} THEN {key} END", returning(&table.live_rule(group)))

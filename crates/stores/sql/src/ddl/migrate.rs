@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use postrider_contract::{Columns, Contract};
-use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::store::{Class, Error};
 
 use crate::ddl::{self, Index};
@@ -55,7 +55,7 @@ impl<D: Alter> Migration<D> {
     }
 
     /// Returns the statements for what `verify` reports as missing, without the internal tables and the trigger.
-    pub async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
+    pub async fn missing(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         let found = self.database.found(&self.contract).await?;
         missing(&self.contract, D::DIALECT, &found, options)
     }
@@ -63,7 +63,7 @@ impl<D: Alter> Migration<D> {
 
 #[async_trait]
 impl<D: Alter> Migrate for Migration<D> {
-    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
         let mut statements = self.missing(options).await?;
         statements.extend(missing_internal(D::DIALECT, self.database.internal_tables().await?));
@@ -73,7 +73,7 @@ impl<D: Alter> Migrate for Migration<D> {
         Ok(statements)
     }
 
-    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+    async fn apply(&self, options: MigrateOptions) -> Result<Vec<String>, Error> {
         let statements = self.plan(options).await?;
         if statements.is_empty() {
             return Ok(statements);
@@ -89,7 +89,7 @@ fn missing(
     contract: &Contract,
     dialect: Dialect,
     found: &Found,
-    options: Options,
+    options: MigrateOptions,
 ) -> Result<Vec<String>, Error> {
     let statements = match &found.shape {
         None => ddl::create(contract, dialect),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Contract, Role, StateId, Sweep, When};
+use postrider_contract::{ClaimedState, ColumnRole, Contract, StateId, Sweep, When};
 
 use super::index::{Index, Needed, index_key};
 use crate::groups::order::{live_mark, ordered_mark};
@@ -106,7 +106,7 @@ impl Table<'_> {
             order.extend(sequence.map(|column| (column.clone(), false)));
             let mut needed = vec![self.mysql_columns_index(&named("order", &live), order)];
             needed.extend(self.mysql_ready_indexes("fresh", &self.mysql_order()));
-            if let Claimed::State(state) = self.stage.claimed {
+            if let ClaimedState::State(state) = self.stage.claimed {
                 needed.push(self.mysql_index(&named("flight", &live), state, &[group_column]));
             }
             return needed;
@@ -138,12 +138,12 @@ impl Table<'_> {
             return Vec::new();
         }
         let named = |what: &str| format!("{}_{what}", self.stage.name);
-        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
+        let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
         if self.dialect == Dialect::Mysql {
             let mut order = vec![(self.share_column(), false)];
             order.extend(self.mysql_order());
             let mut needed = vec![self.mysql_columns_index(&named("share"), order)];
-            if let (Claimed::State(state), Some(pool)) = (self.stage.claimed, pool) {
+            if let (ClaimedState::State(state), Some(pool)) = (self.stage.claimed, pool) {
                 needed.push(self.mysql_index(&named("pool"), state, &[(pool.to_owned(), false)]));
             }
             return needed;
@@ -161,7 +161,7 @@ impl Table<'_> {
 
     fn lease_index(&self) -> Option<Needed> {
         self.is_expired()?;
-        let (Claimed::State(state), Some(horizon)) = (self.stage.claimed, self.horizon()) else {
+        let (ClaimedState::State(state), Some(horizon)) = (self.stage.claimed, self.horizon()) else {
             return None;
         };
         let name = format!("{}_lease", self.stage.name);
@@ -177,18 +177,22 @@ impl Table<'_> {
             let number = if index == 0 { String::new() } else { (index + 1).to_string() };
             let named = |what: &str| format!("{}_{what}{number}", self.stage.name);
             if self.dialect == Dialect::Mysql {
-                return vec![self.mysql_index(&named("offer"), *state, &self.mysql_offers(handoff.mark))];
+                return vec![self.mysql_index(
+                    &named("offer"),
+                    *state,
+                    &self.mysql_offers(handoff.published_at),
+                )];
             }
             let carried = |mark: String, lookup: Lookup| {
                 let mut condition = vec![self.in_state(*state, lookup), mark];
                 condition.extend(self.is_carried());
                 condition.join(" AND ")
             };
-            let absent = carried(format!("{} IS NULL", self.col(handoff.mark)), Lookup::Index);
+            let absent = carried(format!("{} IS NULL", self.col(handoff.published_at)), Lookup::Index);
             let due =
                 self.due_key().map_or_else(|| self.quote(&self.contract.table.id), |key| index_key(&key));
-            let marked = index_key(&self.instant(handoff.mark));
-            let lost = carried(self.is_set(handoff.mark), self.lost_lookup());
+            let marked = index_key(&self.instant(handoff.published_at));
+            let lost = carried(self.is_set(handoff.published_at), self.lost_lookup());
             vec![
                 self.partial_index(&named("offer"), &[due], &absent),
                 self.partial_index(&named("queued"), &[marked], &lost),
@@ -200,8 +204,8 @@ impl Table<'_> {
     /// The columns that decide whether a queue can carry the row, then the mark, then the due time.
     fn mysql_offers(&self, mark: &str) -> Vec<(String, bool)> {
         let group = self.group().map(|_| self.live_column());
-        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
-        let due = self.contract.column(Role::Due);
+        let pool = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some());
+        let due = self.contract.column(ColumnRole::Due);
         let columns = group.into_iter().chain(pool.map(str::to_owned));
         let columns = columns.chain([mark.to_owned()]).chain(due.map(str::to_owned));
         columns.map(|column| (column, false)).collect()
@@ -215,7 +219,7 @@ impl Table<'_> {
         }
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index), self.is_spent()?];
         condition.extend(self.filter());
-        let own = if self.contract.column(Role::MaxAttempts).is_some() { "_own" } else { "" };
+        let own = if self.contract.column(ColumnRole::MaxAttempts).is_some() { "_own" } else { "" };
         let name = format!("{}_spent{}{own}", self.stage.name, self.stage.attempts.max);
         Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
     }
@@ -292,8 +296,8 @@ impl Table<'_> {
 
     /// Tallies count other rows for every row of a claim: without an index each count would read the whole table.
     fn tally_indexes(&self) -> Vec<Needed> {
-        let tallies = self.contract.tallies.iter().enumerate();
-        let index = |(at, tally): (usize, &postrider_contract::Tally)| {
+        let tallies = self.contract.counts.iter().enumerate();
+        let index = |(at, tally): (usize, &postrider_contract::CountField)| {
             let name = if at == 0 { "same".to_owned() } else { format!("same{}", at + 1) };
             self.columns_index(&name, &tally.same)
         };

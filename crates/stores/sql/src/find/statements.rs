@@ -5,7 +5,7 @@
 //! Owns: the text of these statements. Must not: read a table without a limit. Invariant: what an operator typed is
 //! bound.
 
-use postrider_contract::{Expr, Role, StateId};
+use postrider_contract::{ColumnRole, Expr, StateId};
 use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, Which};
 
 use super::search::Reach;
@@ -21,7 +21,7 @@ const RECORDS: u32 = 200;
 
 impl Table<'_> {
     /// Returns the time roles that a view contains in addition to its columns, in order.
-    pub fn view_times(&self) -> Vec<Role> {
+    pub fn view_times(&self) -> Vec<ColumnRole> {
         self.contract.columns.0.keys().copied().filter(|role| role.is_time()).collect()
     }
 
@@ -48,7 +48,7 @@ impl Table<'_> {
                 format!("WHEN {} THEN {name}", self.in_state(state, Lookup::Index))
             })
             .collect();
-        let due = match self.contract.column(Role::Due) {
+        let due = match self.contract.column(ColumnRole::Due) {
             Some(due) => Some(format!("0 - ({})", self.micros_since(due))),
             None => self.computed_wait(),
         };
@@ -242,7 +242,7 @@ impl Table<'_> {
     /// Returns the query whether a pool is paused, its limit, and its rows in flight; `None` if there are no pools.
     pub fn pool_of(&self, name: &str) -> Option<Statement> {
         let rule = self.contract.pool.as_ref().filter(|rule| self.shape.related.contains_key(&rule.table))?;
-        let column = self.contract.column(Role::Pool)?;
+        let column = self.contract.column(ColumnRole::Pool)?;
         let flying = self.is_in_flight()?;
         let mut builder = SqlBuilder::new(self.dialect, "");
         let own = builder.bind_text(name);
@@ -295,7 +295,8 @@ impl Table<'_> {
 
     /// The first of these times that is not NULL is the time of the row's last change.
     fn changed_since(&self, back: &Shift) -> String {
-        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let changed =
+            [ColumnRole::Updated, ColumnRole::Attempted, ColumnRole::ClaimedAt, ColumnRole::Created];
         let mut unknown = String::new();
         let mut parts = Vec::new();
         for column in changed.into_iter().filter_map(|role| self.contract.column(role)) {

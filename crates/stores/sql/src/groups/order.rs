@@ -8,7 +8,7 @@
 //! The head of a group is its first LIVE row that is not PASSED; the group is free if that row is READY and none of its
 //! rows is in flight. Invariant: ORDERED and LIVE do not depend on a clock, because indexes use them.
 
-use postrider_contract::{Claimed, Contract, Group, Hold, OnError, Stage, When};
+use postrider_contract::{ClaimedState, Contract, GroupMode, GroupRule, OnError, Stage, When};
 
 use crate::Dialect;
 use crate::render::condition::Lookup;
@@ -30,16 +30,16 @@ pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
 }
 
 /// Returns what LIVE depends on, as part of a name, so that a changed `on_error` gets its own column and indexes.
-pub(crate) fn live_mark(group: &Group) -> String {
+pub(crate) fn live_mark(group: &GroupRule) -> String {
     match &group.on_error {
-        OnError::Always(Hold::Block) => "_block".to_owned(),
-        OnError::Always(Hold::Parallel | Hold::Next | Hold::Wait) => String::new(),
+        OnError::Always(GroupMode::Block) => "_block".to_owned(),
+        OnError::Always(GroupMode::Parallel | GroupMode::Next | GroupMode::Wait) => String::new(),
         OnError::ByColumn { .. } => ordered_mark(group),
     }
 }
 
 /// Returns what ORDERED depends on, as part of a name.
-pub(crate) fn ordered_mark(group: &Group) -> String {
+pub(crate) fn ordered_mark(group: &GroupRule) -> String {
     match &group.on_error {
         OnError::Always(_) => String::new(),
         OnError::ByColumn { column, .. } => format!("_{column}"),
@@ -53,14 +53,14 @@ fn all<const N: usize>(parts: [String; N]) -> String {
 
 impl Table<'_> {
     /// Returns the contract's group; `None` if no row of the table keeps an order.
-    pub fn group(&self) -> Option<&Group> {
+    pub fn group(&self) -> Option<&GroupRule> {
         self.contract.group.as_ref().filter(|group| group.keeps_order())
     }
 
     /// Returns the column that identifies the group.
     ///
     /// MySQL has no partial index: there it is a generated column that is NULL unless the row is LIVE and ORDERED.
-    pub fn group_column(&self, group: &Group) -> String {
+    pub fn group_column(&self, group: &GroupRule) -> String {
         match self.dialect {
             Dialect::Mysql => self.live_column(),
             Dialect::Postgres | Dialect::Sqlite => group.by.clone(),
@@ -73,7 +73,7 @@ impl Table<'_> {
     }
 
     /// Returns the condition that the row is LIVE and ORDERED, as its indexes have it.
-    pub fn is_live(&self, group: &Group) -> String {
+    pub fn is_live(&self, group: &GroupRule) -> String {
         match self.dialect {
             Dialect::Mysql => {
                 let live = format!("{} IS NOT NULL", self.col(&self.live_column()));
@@ -84,9 +84,9 @@ impl Table<'_> {
     }
 
     /// Returns the same condition in terms of the application's columns; MySQL's generated column is defined by it.
-    pub fn live_rule(&self, group: &Group) -> String {
-        let waiting = self.in_states(&self.stage.live(Hold::Wait), Lookup::Index);
-        let state = match self.is_mode(group, Hold::Block) {
+    pub fn live_rule(&self, group: &GroupRule) -> String {
+        let waiting = self.in_states(&self.stage.live(GroupMode::Wait), Lookup::Index);
+        let state = match self.is_mode(group, GroupMode::Block) {
             None => waiting,
             Some(block) => {
                 let stopped = self.in_states(&self.stage.stopped(), Lookup::Index);
@@ -100,13 +100,13 @@ impl Table<'_> {
     }
 
     /// Returns the condition that the row is ORDERED.
-    pub fn is_ordered(&self, group: &Group) -> String {
+    pub fn is_ordered(&self, group: &GroupRule) -> String {
         let by = self.col(&group.by);
         let mut parts = vec![format!("{by} IS NOT NULL")];
         parts.extend(self.is_no_text(group).map(|no_text| format!("NOT {no_text}")));
         parts.extend(group.none.as_ref().map(|none| format!("{by} <> {}", self.literal(none))));
         if let OnError::ByColumn { column, .. } = &group.on_error
-            && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
+            && let Some(free) = self.listed(group, |hold| hold == GroupMode::Parallel)
         {
             let col = self.col(column);
             parts.push(self.or_null(column, &format!("{col} NOT IN ({free})")));
@@ -116,12 +116,12 @@ impl Table<'_> {
 
     /// SQLite stores bytes in any column, and no text equals them: such a row belongs to no group, so that it is
     /// claimed and its composer can report what is wrong with it.
-    fn is_no_text(&self, group: &Group) -> Option<String> {
+    fn is_no_text(&self, group: &GroupRule) -> Option<String> {
         (self.dialect == Dialect::Sqlite).then(|| format!("(typeof({}) = 'blob')", self.col(&group.by)))
     }
 
     /// Returns the condition that a ready row is FREE.
-    pub fn is_free(&self, group: &Group) -> String {
+    pub fn is_free(&self, group: &GroupRule) -> String {
         if self.dialect == Dialect::Mysql {
             return format!("{} IS NULL", self.col(&self.live_column()));
         }
@@ -130,7 +130,7 @@ impl Table<'_> {
         parts.extend(self.is_no_text(group));
         parts.extend(group.none.as_ref().map(|none| format!("{by} = {}", self.literal(none))));
         if let OnError::ByColumn { column, .. } = &group.on_error
-            && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
+            && let Some(free) = self.listed(group, |hold| hold == GroupMode::Parallel)
         {
             parts.push(format!("{} IN ({free})", self.col(column)));
         }
@@ -138,7 +138,7 @@ impl Table<'_> {
     }
 
     /// The values of the mode column that have a mode selected by `is`, as a list of literals.
-    fn listed(&self, group: &Group, is: impl Fn(Hold) -> bool) -> Option<String> {
+    fn listed(&self, group: &GroupRule, is: impl Fn(GroupMode) -> bool) -> Option<String> {
         let OnError::ByColumn { values, .. } = &group.on_error else { return None };
         let listed = values.iter().filter(|(_, hold)| is(**hold));
         let texts: Vec<String> = listed.map(|(value, _)| self.text(value)).collect();
@@ -154,12 +154,12 @@ impl Table<'_> {
     }
 
     /// The condition that the row has this mode; `None` if no row has it. Not for `parallel`.
-    fn is_mode(&self, group: &Group, mode: Hold) -> Option<String> {
+    fn is_mode(&self, group: &GroupRule, mode: GroupMode) -> Option<String> {
         match &group.on_error {
             OnError::Always(always) => (*always == mode).then(|| ALWAYS.to_owned()),
             // An unlisted value blocks.
-            OnError::ByColumn { column, .. } if mode == Hold::Block => {
-                let others = self.listed(group, |hold| hold != Hold::Block);
+            OnError::ByColumn { column, .. } if mode == GroupMode::Block => {
+                let others = self.listed(group, |hold| hold != GroupMode::Block);
                 Some(others.map_or_else(
                     || ALWAYS.to_owned(),
                     |others| self.or_null(column, &format!("{} NOT IN ({others})", self.col(column))),
@@ -173,18 +173,19 @@ impl Table<'_> {
     }
 
     /// Returns the name of the row's mode.
-    pub fn mode_name(&self, group: &Group) -> String {
+    pub fn mode_name(&self, group: &GroupRule) -> String {
         match &group.on_error {
             OnError::Always(hold) => self.text(hold.name()),
             OnError::ByColumn { .. } => {
-                let case = |hold: Hold| {
+                let case = |hold: GroupMode| {
                     let holds = self.is_mode(group, hold)?;
                     Some(format!(" WHEN {holds} THEN {}", self.text(hold.name())))
                 };
-                let cases: Vec<String> = [Hold::Next, Hold::Wait].into_iter().filter_map(case).collect();
+                let cases: Vec<String> =
+                    [GroupMode::Next, GroupMode::Wait].into_iter().filter_map(case).collect();
                 match cases.concat() {
-                    none if none.is_empty() => self.text(Hold::Block.name()),
-                    cases => format!("CASE{cases} ELSE {} END", self.text(Hold::Block.name())),
+                    none if none.is_empty() => self.text(GroupMode::Block.name()),
+                    cases => format!("CASE{cases} ELSE {} END", self.text(GroupMode::Block.name())),
                 }
             }
         }
@@ -196,9 +197,9 @@ impl Table<'_> {
     }
 
     /// Returns the condition that the row is not PASSED; never NULL. `None` if no row is ever passed.
-    pub fn not_passed(&self, group: &Group) -> Option<String> {
+    pub fn not_passed(&self, group: &GroupRule) -> Option<String> {
         let mut passed = Vec::new();
-        if let Some(next) = self.is_mode(group, Hold::Next) {
+        if let Some(next) = self.is_mode(group, GroupMode::Next) {
             let mut may_go: Vec<String> = self.is_due().into_iter().collect();
             may_go.extend(self.has_attempts_left());
             let ready = self.in_states(&self.stage.ready, Lookup::Index);
@@ -206,7 +207,7 @@ impl Table<'_> {
             let not_now = format!("({}) IS NOT TRUE", may_go.join(" AND "));
             passed.push(format!("({})", all([next, ready, failed, not_now])));
         }
-        if let Some(block) = self.is_mode(group, Hold::Block) {
+        if let Some(block) = self.is_mode(group, GroupMode::Block) {
             for (state, column) in self.expiries() {
                 let stopped = self.in_state(state, Lookup::Index);
                 let over = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
@@ -234,13 +235,13 @@ impl Table<'_> {
     /// In that case a row in flight is not due.
     pub fn is_in_flight(&self) -> Option<String> {
         match self.stage.claimed {
-            Claimed::State(state) => Some(self.in_state(state, Lookup::Index)),
-            Claimed::Same => None,
+            ClaimedState::State(state) => Some(self.in_state(state, Lookup::Index)),
+            ClaimedState::Same => None,
         }
     }
 
     /// Returns the order within a group; NULLs come first in every dialect.
-    pub fn group_order(&self, group: &Group) -> Vec<String> {
+    pub fn group_order(&self, group: &GroupRule) -> Vec<String> {
         let id = &self.contract.table.id;
         let columns = group.sequence.iter().filter(|column| *column != id).chain([id]);
         columns
@@ -258,9 +259,9 @@ impl Table<'_> {
     /// The newest rows are the likeliest to be in a free group. Rows that are too young to claim are excluded,
     /// otherwise a search would only see a busy producer's newest rows.
     pub fn freshness(&self) -> (String, Option<String>) {
-        use postrider_contract::{DueNull, Role};
-        let due = self.contract.column(Role::Due);
-        let created = self.contract.column(Role::Created);
+        use postrider_contract::{ColumnRole, DueNull};
+        let due = self.contract.column(ColumnRole::Due);
+        let created = self.contract.column(ColumnRole::Created);
         let old_enough = Shift::back(self.contract.claim.min_age);
         let (key, column, until) = match (due, created) {
             // Two representations of time have no common order that an index could keep.

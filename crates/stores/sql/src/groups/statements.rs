@@ -13,7 +13,7 @@
 //! are limited, so that the cost of a claim does not depend on the number of held groups, and a new group is found at
 //! once.
 
-use postrider_contract::{Group, Role, Transition};
+use postrider_contract::{ColumnRole, GroupRule, Transition};
 
 use crate::claim::columns::Seen;
 use crate::render::column::{Kind, postgres_type};
@@ -83,7 +83,7 @@ impl Table<'_> {
         })
     }
 
-    fn holding(&self, group: &Group) -> String {
+    fn holding(&self, group: &GroupRule) -> String {
         let live = self.is_live(group);
         self.not_passed(group).map_or_else(|| live.clone(), |not_passed| format!("{live} AND {not_passed}"))
     }
@@ -97,7 +97,7 @@ impl Table<'_> {
     }
 
     /// The groups of the newest due rows.
-    fn fresh(&self, builder: &StepBuilder<'_>, group: &Group, by: &str) -> String {
+    fn fresh(&self, builder: &StepBuilder<'_>, group: &GroupRule, by: &str) -> String {
         let (key, arrived) = self.freshness();
         let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         conditions.extend(self.filter());
@@ -113,7 +113,7 @@ impl Table<'_> {
     }
 
     /// A group key cast to its column's type.
-    fn group_value(&self, group: &Group, text: &str) -> String {
+    fn group_value(&self, group: &GroupRule, text: &str) -> String {
         match (self.dialect, self.kind(&group.by)) {
             (Dialect::Postgres, _) => {
                 format!("({text}::text)::{}", postgres_type(&self.shape_of(&group.by).sql_type))
@@ -129,7 +129,7 @@ impl Table<'_> {
     /// Some groups from the cursor come first, so that the cursor always advances, then groups of new rows, then more
     /// from the cursor. Two marks return the new cursor; NULL means a full round. Each row is the first live row of its
     /// group, so the row itself decides whether the group may go.
-    fn postgres_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
+    fn postgres_group_look(&self, group: &GroupRule, parts: &Parts, from: From) -> Step {
         let builder = StepBuilder::plain(self);
         let Parts { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
@@ -171,7 +171,7 @@ impl Table<'_> {
 
     /// A row that changed since the snapshot, or that is locked, ends the run of its group; other groups do not wait
     /// for it.
-    fn postgres_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Step {
+    fn postgres_group_take(&self, group: &GroupRule, parts: &Parts, writes: &Writes<'_>) -> Step {
         let builder = StepBuilder::plain(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
         let ready = &self.may_go(&builder, ready);
@@ -209,7 +209,7 @@ impl Table<'_> {
     /// PostgreSQL and SQLite: the row's pool as a column of the pick, and the pick limited by the permits of its pools:
     /// a run ends before the first row without a permit.
     fn permitted(&self, builder: &StepBuilder<'_>) -> (String, String) {
-        let Some(pool) = self.role(Role::Pool).filter(|_| self.has_pools()) else {
+        let Some(pool) = self.role(ColumnRole::Pool).filter(|_| self.has_pools()) else {
             return (String::new(), String::new());
         };
         let permits = builder.bind(Param::Permits);
@@ -232,7 +232,7 @@ impl Table<'_> {
 
     /// `WHERE …`: no row of the group is in flight. Not written as NOT EXISTS, which a planner would turn into a join
     /// of every group with every row in flight.
-    fn none_in_flight(&self, group: &Group, same: &str) -> String {
+    fn none_in_flight(&self, group: &GroupRule, same: &str) -> String {
         let Some(flying) = self.is_in_flight() else { return String::new() };
         let (table, ordered) = (self.name(), self.is_ordered(group));
         format!(
@@ -324,7 +324,7 @@ impl Table<'_> {
         steps
     }
 
-    fn sqlite_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
+    fn sqlite_group_look(&self, group: &GroupRule, parts: &Parts, from: From) -> Step {
         let builder = StepBuilder::plain(self);
         let Parts { table, by, live, holding, ready, order } = parts;
         let ready = &self.may_go(&builder, ready);
@@ -348,7 +348,7 @@ impl Table<'_> {
         builder.finish(&text, Yields::Groups)
     }
 
-    fn sqlite_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
+    fn sqlite_group_take(&self, group: &GroupRule, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
         let builder = StepBuilder::plain(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
         let ready = &self.may_go(&builder, ready);

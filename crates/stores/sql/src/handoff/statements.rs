@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Role, StateId, Sweep, Transition, When};
+use postrider_contract::{ColumnRole, StateId, Sweep, Transition, When};
 
 use crate::claim::columns::Seen;
 use crate::render::column::Kind;
@@ -26,8 +26,8 @@ impl Table<'_> {
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let due = |state: &StateId| {
             let state = *state;
-            let picks = self.to_offer(handoff.mark, stale, state).into_iter();
-            picks.map(move |pick| self.marked(state, handoff.mark, true, &pick))
+            let picks = self.to_offer(handoff.published_at, stale, state).into_iter();
+            picks.map(move |pick| self.marked(state, handoff.published_at, true, &pick))
         };
         let recall = |state: &StateId| {
             let pick = Pick::Named { conditions: self.is_carried() };
@@ -35,22 +35,22 @@ impl Table<'_> {
                 let step = self.contract.sweep_move(self.stage, stale);
                 return self.picked(step, &[Transition::Swept], None, &pick);
             }
-            self.marked(*state, handoff.mark, false, &pick)
+            self.marked(*state, handoff.published_at, false, &pick)
         };
         Some(HandoffScripts {
             claim: self.named_claim(&writes),
             standing: Script { steps: vec![self.standing()] },
-            waiting: handoff.offer,
+            waiting: handoff.publish,
             due: self.stage.ready.iter().flat_map(due).collect(),
             recall: self.stage.ready.iter().map(recall).collect(),
-            keeps_rows: !self.is_carried().is_empty(),
+            may_have_unqueueable_rows: !self.is_carried().is_empty(),
         })
     }
 
     /// Returns the conditions that the row is CARRIED; empty if every row is.
     pub fn is_carried(&self) -> Vec<String> {
         let mut parts: Vec<String> = self.group().map(|group| self.is_free(group)).into_iter().collect();
-        if let Some(pool) = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some()) {
+        if let Some(pool) = self.contract.column(ColumnRole::Pool).filter(|_| self.contract.pool.is_some()) {
             let col = self.col(pool);
             parts.push(match self.kind(pool) {
                 // An empty pool means no pool, as in the key of a share.
@@ -112,8 +112,8 @@ impl Table<'_> {
     }
 
     fn marked(&self, state: StateId, mark: &str, published: bool, pick: &Pick) -> Script {
-        let step = self.contract.mark_move(self.stage, &state);
-        let writes = Writes { step, assignments: self.contract.marks(mark, published) };
+        let step = self.contract.publication_move(self.stage, &state);
+        let writes = Writes { step, assignments: self.contract.published_at_assignments(mark, published) };
         self.picked_with(&writes, &[], None, pick)
     }
 

@@ -1,7 +1,7 @@
 //! Renders the statements of operators, and the lag of a lane. Every result is limited in size.
 
-use postrider_contract::{Claimed, OperatorMove, Role, StateId, Transition};
-use postrider_seams::inspect::{COUNT_LIMIT, Verb};
+use postrider_contract::{ClaimedState, ColumnRole, OperatorMove, StateId, Transition};
+use postrider_seams::inspect::{COUNT_LIMIT, OperatorAction};
 
 use crate::render::condition::Lookup;
 use crate::render::moves::Pick;
@@ -12,7 +12,7 @@ impl Table<'_> {
     /// Returns the scripts of operators' verbs, counts and lag.
     pub fn inspect(&self) -> InspectScripts {
         let contract = self.contract;
-        let release = Verb::Release.moves(contract, self.stage);
+        let release = OperatorAction::Release.moves(contract, self.stage);
         let release = (!release.is_empty()).then_some(OperatorMove { moves: release });
         let requeue = contract.requeue.as_ref();
         let cancel = contract.cancel.as_ref();
@@ -65,7 +65,8 @@ impl Table<'_> {
         rule: Option<&OperatorMove>,
         transition: Transition,
     ) -> Vec<(String, Script)> {
-        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let changed =
+            [ColumnRole::Updated, ColumnRole::Attempted, ColumnRole::ClaimedAt, ColumnRole::Created];
         let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
         let since: Vec<String> = columns.map(str::to_owned).collect();
         self.operator(rule, transition, |_| Pick::Some {
@@ -128,8 +129,8 @@ impl Table<'_> {
                 next(Some(self.is_ordered(group)), self.freshness().0)
             ),
         };
-        let claimed = match (self.stage.claimed, self.contract.column(Role::ClaimedAt)) {
-            (Claimed::State(state), Some(column)) => {
+        let claimed = match (self.stage.claimed, self.contract.column(ColumnRole::ClaimedAt)) {
+            (ClaimedState::State(state), Some(column)) => {
                 oldest(vec![self.ours(state)], self.micros_since(column), self.instant(column))
             }
             _ => null(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use postrider_seams::row::Claimed;
+use postrider_seams::row::ClaimedRow;
 
 use crate::bind::{Share, Shares};
 use crate::pools::statements::BETWEEN;
@@ -185,7 +185,7 @@ impl PoolCache {
     }
 
     /// Records the result of a plan: a share that gave fewer rows than planned has no more that may go.
-    pub fn yielded(&self, plan: &[Share], got: &[Claimed]) {
+    pub fn yielded(&self, plan: &[Share], got: &[ClaimedRow]) {
         let mut counts: HashMap<String, u32> = HashMap::new();
         for row in got {
             let (pool, share) = (row.pool.as_deref().unwrap_or(""), row.share.as_deref().unwrap_or(""));

@@ -5,7 +5,7 @@
 //! rate bucket. This takes two statements: the first locks the pool's internal row, the second counts with a snapshot
 //! made under that lock. Invariant: rows of a limited pool are claimed only under its lock.
 
-use postrider_contract::{PoolTable, Role};
+use postrider_contract::{ColumnRole, PoolTable};
 
 use crate::internal::POOLS;
 use crate::render::step_builder::StepBuilder;
@@ -18,7 +18,7 @@ const MANY: i64 = 1_000_000;
 impl Table<'_> {
     /// The table of pools, even if it does not exist: it may be created while a lane runs.
     pub(super) fn pool_table(&self) -> Option<&PoolTable> {
-        self.contract.pool.as_ref().filter(|_| self.contract.column(Role::Pool).is_some())
+        self.contract.pool.as_ref().filter(|_| self.contract.column(ColumnRole::Pool).is_some())
     }
 
     /// Yields 1 if the table of pools has all needed columns, else 0.
@@ -67,7 +67,7 @@ impl Table<'_> {
 
     /// Returns the condition that the row has no pool, or one with permits left; `None` if there are no pools.
     pub fn in_open_pool(&self, builder: &StepBuilder<'_>) -> Option<String> {
-        let pool = self.role(Role::Pool).filter(|_| self.has_pools())?;
+        let pool = self.role(ColumnRole::Pool).filter(|_| self.has_pools())?;
         let open = builder.bind(Param::Open);
         Some(match self.dialect {
             Dialect::Postgres => {
@@ -154,7 +154,7 @@ impl Table<'_> {
         let p = PoolTerms::new(self, pool);
         let held = rows == Param::Held;
         let among = builder.among(&self.id(), rows);
-        let own = self.role(Role::Pool).unwrap_or_default();
+        let own = self.role(ColumnRole::Pool).unwrap_or_default();
         let counted = format!(
             "(SELECT {own} AS pool, count(*) AS n FROM {} AS t WHERE {among} AND {own} IS NOT NULL GROUP BY {own}) AS x \
              JOIN {} AS p ON {} = x.pool AND {} > 0",
@@ -248,7 +248,7 @@ impl PoolTerms {
     /// The number of rows that may go now.
     fn permits(&self, table: &Table<'_>) -> String {
         let Self { concurrency, rate, burst, every, now, free_at, greatest, least, id, .. } = self;
-        let flying = match (table.is_in_flight(), table.role(Role::Pool)) {
+        let flying = match (table.is_in_flight(), table.role(ColumnRole::Pool)) {
             (Some(flying), Some(own)) => {
                 format!("(SELECT count(*) FROM {} AS t WHERE {flying} AND {own} = {id})", table.name())
             }

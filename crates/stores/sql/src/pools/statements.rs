@@ -7,7 +7,7 @@
 //! the ready rows starts with it, so that a loose scan finds every share without reading its rows. (On MySQL, which has
 //! no such index, it is a virtual column.)
 
-use postrider_contract::{Contract, Role, Stage, Transition};
+use postrider_contract::{ColumnRole, Contract, Stage, Transition};
 
 use crate::claim::columns::Seen;
 use crate::ddl::index_key;
@@ -68,7 +68,7 @@ impl Table<'_> {
             Some(column) if self.kind(column) == Kind::Text => format!("COALESCE({}, '')", self.col(column)),
             Some(column) => format!("COALESCE({}, '')", self.as_text(&self.col(column))),
         };
-        let pool = text(self.contract.column(Role::Pool));
+        let pool = text(self.contract.column(ColumnRole::Pool));
         let client = text(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
         match self.dialect {
             Dialect::Mysql => format!("CONCAT({kind}, {pool}, '{BETWEEN}', {client})"),

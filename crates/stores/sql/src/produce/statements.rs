@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Condition, Contract, Role, Stage};
+use postrider_contract::{ColumnRole, Condition, Contract, Stage};
 use postrider_seams::produce::KEY;
 
 use crate::render::column::{self, Kind, Time, postgres_type};
@@ -134,12 +134,12 @@ impl Fresh<'_> {
         for (column, literal) in &table.contract.claim.filter {
             values.push((column, table.literal(literal)));
         }
-        for role in [Role::Due, Role::Created, Role::Updated] {
+        for role in [ColumnRole::Due, ColumnRole::Created, ColumnRole::Updated] {
             if let Some(column) = table.contract.column(role) {
                 values.push((column, table.inserted(column)));
             }
         }
-        for role in [Role::Attempts, Role::Version] {
+        for role in [ColumnRole::Attempts, ColumnRole::Version] {
             if let Some(column) =
                 table.contract.column(role).filter(|column| !table.shape_of(column).has_default)
             {

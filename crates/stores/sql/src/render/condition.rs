@@ -1,7 +1,7 @@
 //! Renders the conditions that select rows: state, due time, attempts, lease, and the order of claims.
 
 use postrider_contract::{
-    ClaimOrder, Condition, Count, DueNull, LeaseBy, Literal, Role, StateId, Sweep, When,
+    AttemptCounting, ClaimOrder, ColumnRole, Condition, DueNull, LeaseBy, Literal, StateId, Sweep, When,
 };
 
 use crate::render::step_builder::StepBuilder;
@@ -66,14 +66,16 @@ impl Table<'_> {
 
     /// Returns the number of attempts, from its column or from the history; `None` if the table counts none.
     pub fn attempts(&self) -> Option<String> {
-        let Some(attempts) = self.role(Role::Attempts) else { return self.tries_in_history(&self.id()) };
+        let Some(attempts) = self.role(ColumnRole::Attempts) else {
+            return self.tries_in_history(&self.id());
+        };
         Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
     }
 
     /// Returns the row's maximum number of attempts, at least 1: the first attempt is always made.
     pub fn max_attempts(&self) -> String {
         let max = self.stage.attempts.max;
-        let Some(column) = self.role(Role::MaxAttempts) else { return max.to_string() };
+        let Some(column) = self.role(ColumnRole::MaxAttempts) else { return max.to_string() };
         let greatest = if self.dialect == Dialect::Sqlite { "max" } else { "GREATEST" };
         format!("{greatest}(COALESCE({column}, {max}), 1)")
     }
@@ -92,14 +94,17 @@ impl Table<'_> {
     /// left.
     pub fn lease_was_last(&self, last: bool) -> Option<String> {
         let attempts = self.attempts()?;
-        let tries =
-            if self.stage.attempts.count == Count::Claims { attempts } else { format!("{attempts} + 1") };
+        let tries = if self.stage.attempts.count == AttemptCounting::Claims {
+            attempts
+        } else {
+            format!("{attempts} + 1")
+        };
         Some(format!("{tries} {} {}", if last { ">=" } else { "<" }, self.max_attempts()))
     }
 
     /// Returns the condition that the row is due; `None` if the contract has no due time.
     pub fn is_due(&self) -> Option<String> {
-        if let Some(due) = self.contract.column(Role::Due) {
+        if let Some(due) = self.contract.column(ColumnRole::Due) {
             let bound = self.bound(due, &Shift::NOW);
             return Some(match (self.contract.due.null, self.dialect) {
                 (DueNull::Never, _) => format!("{} <= {bound}", self.instant(due)),
@@ -128,7 +133,7 @@ impl Table<'_> {
 
     /// Returns the row's due time as an expression that an index can hold; `None` if the due time is computed.
     pub fn due_key(&self) -> Option<String> {
-        let due = self.contract.column(Role::Due)?;
+        let due = self.contract.column(ColumnRole::Due)?;
         Some(match (self.contract.due.null, self.dialect) {
             (DueNull::Now, Dialect::Postgres | Dialect::Sqlite) => self.instant_or_first(due),
             _ => self.instant(due),
@@ -183,7 +188,7 @@ impl Table<'_> {
     /// Returns the condition that the row has the contract's minimum age; `None` if the contract has none.
     pub fn is_old_enough(&self) -> Option<String> {
         let age = self.contract.claim.min_age;
-        let created = self.contract.column(Role::Created).filter(|_| !age.is_zero())?;
+        let created = self.contract.column(ColumnRole::Created).filter(|_| !age.is_zero())?;
         Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
     }
 
@@ -234,9 +239,9 @@ impl Table<'_> {
     }
 
     fn order(&self, order: ClaimOrder, column: &str) -> (String, &'static str) {
-        let nulls = self.shape_of(column).nullable && order.role != Role::Id;
+        let nulls = self.shape_of(column).nullable && order.role != ColumnRole::Id;
         let expression = match self.time(column) {
-            Some(_) if order.role == Role::Due && self.dialect != Dialect::Mysql => {
+            Some(_) if order.role == ColumnRole::Due && self.dialect != Dialect::Mysql => {
                 if self.contract.due.null == DueNull::Now {
                     return (self.instant_or_first(column), if order.descending { " DESC" } else { "" });
                 }
@@ -249,7 +254,7 @@ impl Table<'_> {
         let direction = match (order.descending, self.dialect == Dialect::Postgres && nulls) {
             (true, true) => " DESC NULLS LAST",
             (true, false) => " DESC",
-            (false, true) if order.role != Role::Due => " NULLS FIRST",
+            (false, true) if order.role != ColumnRole::Due => " NULLS FIRST",
             (false, _) => "",
         };
         (expression, direction)
@@ -262,10 +267,10 @@ impl Table<'_> {
         if lease.by == LeaseBy::Due {
             return None;
         }
-        let claimed_at = self.contract.column(Role::ClaimedAt);
+        let claimed_at = self.contract.column(ColumnRole::ClaimedAt);
         let claimed_before =
             |column: &str, shift: &Shift| format!("{} < {}", self.instant(column), self.bound(column, shift));
-        match (self.contract.column(Role::LeaseUntil), claimed_at) {
+        match (self.contract.column(ColumnRole::LeaseUntil), claimed_at) {
             // A foreign worker writes no lease time: its lease is the longer one, from its claim time.
             (Some(until), Some(claimed_at)) => Some(format!(
                 "({} OR ({} AND {}))",
@@ -291,7 +296,7 @@ impl Table<'_> {
 
     /// Returns the column that decides when a lease expires.
     pub fn horizon(&self) -> Option<&str> {
-        self.contract.column(Role::LeaseUntil).or_else(|| self.contract.column(Role::ClaimedAt))
+        self.contract.column(ColumnRole::LeaseUntil).or_else(|| self.contract.column(ColumnRole::ClaimedAt))
     }
 }
 
@@ -300,7 +305,7 @@ impl StepBuilder<'_> {
     pub fn fence_holds(&self) -> Vec<String> {
         let table = self.table;
         let fence = table.fence();
-        let one = |(index, (_, column)): (usize, &(Role, &str))| {
+        let one = |(index, (_, column)): (usize, &(ColumnRole, &str))| {
             let (col, value) = (table.col(column), self.typed(Field::Fence(index), column));
             match table.dialect {
                 Dialect::Postgres => format!("{col} IS NOT DISTINCT FROM {value}"),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, History, Transition};
+use postrider_contract::{ClaimedState, History, Transition};
 
 use crate::render::column;
 use crate::render::step_builder::StepBuilder;
@@ -24,7 +24,7 @@ impl Table<'_> {
     /// Returns the number of attempts; `id` is the row's key as an expression valid at that place.
     pub fn tries_in_history(&self, id: &str) -> Option<String> {
         let history = self.contract.counted_history()?;
-        let Claimed::State(held) = self.stage.claimed else { return None };
+        let ClaimedState::State(held) = self.stage.claimed else { return None };
         let literal = |state| self.status_literal(state).map(|literal| self.literal(literal));
         let (claimed, retry) = (literal(held)?, literal(self.stage.retryable)?);
         let lines = |alias: &str| self.lines(history, alias, id);
@@ -87,8 +87,8 @@ impl Table<'_> {
     /// The states in which history records belong to this stage.
     fn own_states(&self) -> String {
         let held = match self.stage.claimed {
-            Claimed::State(held) => Some(held),
-            Claimed::Same => None,
+            ClaimedState::State(held) => Some(held),
+            ClaimedState::Same => None,
         };
         let states = self.stage.ready.iter().copied().chain([self.stage.retryable]).chain(held);
         let literals = states.filter_map(|state| Some(self.literal(self.status_literal(state)?)));

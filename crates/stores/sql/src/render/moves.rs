@@ -1,7 +1,7 @@
 //! Renders moves without a lease, as sweeps and operators make them. Each one selects rows, locks them, moves them and
 //! inserts their effects in one transaction; rows that another worker has locked are skipped.
 
-use postrider_contract::{Move, Role, StateId, Transition};
+use postrider_contract::{ColumnRole, Move, StateId, Transition};
 
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
@@ -41,7 +41,9 @@ impl Table<'_> {
     /// The first rows in the order of claims, with only the columns that the conditions on spent rows need.
     fn front(&self, states: &[StateId]) -> String {
         let mut columns = vec![self.id()];
-        columns.extend([Role::Attempts, Role::MaxAttempts].into_iter().filter_map(|role| self.role(role)));
+        columns.extend(
+            [ColumnRole::Attempts, ColumnRole::MaxAttempts].into_iter().filter_map(|role| self.role(role)),
+        );
         let mut parts = vec![self.in_states(states, Lookup::Index)];
         parts.extend(self.filter());
         format!(

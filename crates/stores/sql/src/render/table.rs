@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use postrider_contract::{Condition, Contract, Expr, Group, Literal, OnError, Role, Stage, StateId, When};
+use postrider_contract::{
+    ColumnRole, Condition, Contract, Expr, GroupRule, Literal, OnError, Stage, StateId, When,
+};
 
 use crate::groups::order as ordered;
 use crate::render::column::{self, Kind, Time};
@@ -30,7 +32,7 @@ impl<'a> Table<'a> {
         shape: &'a Shape,
     ) -> Result<Self, Error> {
         let mut own = own_columns(contract, stage);
-        if dialect == Dialect::Mysql && contract.group.as_ref().is_some_and(Group::keeps_order) {
+        if dialect == Dialect::Mysql && contract.group.as_ref().is_some_and(GroupRule::keeps_order) {
             own.insert(ordered::live_column(contract, stage));
         }
         for name in own.iter().chain(&foreign_names(contract)) {
@@ -99,7 +101,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the column of a role with the table's alias; `None` if the contract has none.
-    pub fn role(&self, role: Role) -> Option<String> {
+    pub fn role(&self, role: ColumnRole) -> Option<String> {
         self.contract.column(role).map(|name| self.col(name))
     }
 
@@ -134,14 +136,14 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the columns of the stage's fence.
-    pub fn fence(&self) -> Vec<(Role, &str)> {
+    pub fn fence(&self) -> Vec<(ColumnRole, &str)> {
         let fence = self.stage.lease.fence.iter();
         fence.filter_map(|role| self.contract.column(*role).map(|column| (*role, column))).collect()
     }
 
     /// Returns the value of the status column in a state; `None` if another column decides.
     pub fn status_literal(&self, state: StateId) -> Option<&Literal> {
-        let status = self.contract.column(Role::Status)?;
+        let status = self.contract.column(ColumnRole::Status)?;
         self.contract.state(state).conditions.iter().find_map(|(column, condition)| match condition {
             Condition::Is(literal) if column == status => Some(literal),
             _ => None,
@@ -176,7 +178,7 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         let own = join.on.iter().filter(|(_, (alias, _))| alias == "row");
         names.extend(own.map(|(_, (_, column))| column.clone()));
     }
-    names.extend(contract.tallies.iter().flat_map(|tally| tally.same.iter().cloned()));
+    names.extend(contract.counts.iter().flat_map(|tally| tally.same.iter().cloned()));
     names.extend(contract.due.retry_after.iter().map(|asked| asked.column.clone()));
     names
 }
@@ -212,7 +214,7 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
         }
     }
     names.extend(contract.retention.iter().flat_map(|rule| rule.since.iter().cloned()));
-    names.extend(contract.tallies.iter().filter_map(|tally| Some(tally.within.as_ref()?.1.clone())));
+    names.extend(contract.counts.iter().filter_map(|tally| Some(tally.within.as_ref()?.1.clone())));
     for state in &contract.states {
         let never = state.conditions.iter().filter(|(_, condition)| matches!(condition, Condition::Never(_)));
         names.extend(never.map(|(column, _)| column.clone()));

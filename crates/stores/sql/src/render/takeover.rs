@@ -4,7 +4,7 @@
 //! Invariant: no statement fails because of text that another program left in the column.
 
 use postrider_contract::{
-    DEFERRED_OWNER, JsonMember, LONGEST_RETRY_AFTER, POISON, POISON_MESSAGE, Role, TAKEOVERS,
+    ColumnRole, DEFERRED_OWNER, JsonMember, LONGEST_RETRY_AFTER, POISON, POISON_MESSAGE, TAKEOVERS,
 };
 
 use crate::Dialect;
@@ -17,7 +17,7 @@ impl Table<'_> {
     /// Take-overs so far; `None` if the contract does not count them.
     fn takeovers(&self) -> Option<String> {
         self.stage.lease.poison?;
-        Some(self.json_number(self.contract.column(Role::Error)?, TAKEOVERS))
+        Some(self.json_number(self.contract.column(ColumnRole::Error)?, TAKEOVERS))
     }
 
     /// Returns the condition that this take-over is one too many, or, if not `last`, that it is not.
@@ -34,7 +34,7 @@ impl Table<'_> {
 
     /// Returns the condition that the lock only means "not before T".
     pub fn was_deferred(&self) -> Option<String> {
-        let owner = self.role(Role::Owner)?;
+        let owner = self.role(ColumnRole::Owner)?;
         Some(format!("COALESCE({owner}, '') = {}", self.text(DEFERRED_OWNER)))
     }
 

@@ -10,7 +10,7 @@ mod sqlite;
 
 use std::time::Duration;
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 
 use crate::Dialect;
 use crate::render::column::Time;
@@ -72,8 +72,10 @@ impl Table<'_> {
             (Dialect::Postgres, form) => postgres::shaped(form, &postgres::clock(&Shift::NOW)),
             (Dialect::Mysql, form) => mysql::shaped(form, &mysql::clock(&Shift::NOW)),
             (Dialect::Sqlite, form @ Time::Found { .. }) => {
-                let found =
-                    self.role(Role::Created).or_else(|| self.role(Role::Due)).unwrap_or("NULL".to_owned());
+                let found = self
+                    .role(ColumnRole::Created)
+                    .or_else(|| self.role(ColumnRole::Due))
+                    .unwrap_or("NULL".to_owned());
                 sqlite::shaped(form, &sqlite::clock(&Shift::NOW), &found)
             }
             (Dialect::Sqlite, _) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')".to_owned(),
@@ -158,7 +160,7 @@ impl Table<'_> {
     /// SQLite: the columns that show the form of this row's times.
     fn found(&self, column: &str) -> String {
         let mut places = vec![self.col(column)];
-        for role in [Role::Due, Role::Created] {
+        for role in [ColumnRole::Due, ColumnRole::Created] {
             if let Some(name) = self.contract.column(role).filter(|name| *name != column) {
                 places.push(self.col(name));
             }

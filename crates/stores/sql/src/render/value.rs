@@ -1,6 +1,6 @@
 //! Renders the values that columns are set to: the contract's `Set` and `Expr`, in the column's type.
 
-use postrider_contract::{Assignment, Expr, Literal, Move, Role, Set};
+use postrider_contract::{Assignment, ColumnRole, Expr, Literal, Move, Set};
 
 use crate::render::column::{self, Kind, Time};
 use crate::render::step_builder::{Source, StepBuilder};
@@ -90,7 +90,8 @@ impl StepBuilder<'_> {
             Set::Null => "NULL".to_owned(),
             Set::Literal(literal) => table.literal(literal),
             Set::ByAttempts(untried, tried) => {
-                let attempts = table.contract.column(Role::Attempts).expect("proved: the contract counts");
+                let attempts =
+                    table.contract.column(ColumnRole::Attempts).expect("proved: the contract counts");
                 let (attempts, untried, tried) =
                     (table.col(attempts), table.literal(untried), table.literal(tried));
                 format!("CASE WHEN COALESCE({attempts}, 0) = 0 THEN {untried} ELSE {tried} END")
@@ -108,7 +109,7 @@ impl StepBuilder<'_> {
             }
             Set::Never => table.never(column),
             // A version at its maximum restarts at 1: a row that cannot be claimed would hold up all others.
-            Set::Increment if table.contract.column(Role::Version) == Some(column) => {
+            Set::Increment if table.contract.column(ColumnRole::Version) == Some(column) => {
                 format!("CASE WHEN {number} < {} THEN {number} + 1 ELSE 1 END", i32::MAX)
             }
             Set::Increment => format!("{number} + 1"),
@@ -177,13 +178,13 @@ impl StepBuilder<'_> {
         let table = self.table;
         match writes.step.to.and_then(|state| table.status_literal(state)) {
             Some(literal) => table.literal(literal),
-            None => table.role(Role::Status).unwrap_or_else(null),
+            None => table.role(ColumnRole::Status).unwrap_or_else(null),
         }
     }
 
     /// The number of attempts including the one that this move counts.
     fn attempts_after(&self, target: Target<'_>, writes: &Writes<'_>) -> String {
-        let Some(column) = self.table.contract.column(Role::Attempts) else { return null() };
+        let Some(column) = self.table.contract.column(ColumnRole::Attempts) else { return null() };
         let counted = writes.set_of(column) == Some(&Set::Increment);
         let attempts = self.table.attempts().unwrap_or_else(null);
         if counted && !target.effect { format!("{attempts} + 1") } else { attempts }
@@ -192,11 +193,11 @@ impl StepBuilder<'_> {
     /// The claim time; a move that clears the column reads it from the fence.
     fn claimed_at(&self, writes: &Writes<'_>) -> String {
         // An optional column that this table lacks.
-        let Some(column) = self.table.contract.column(Role::ClaimedAt) else { return null() };
+        let Some(column) = self.table.contract.column(ColumnRole::ClaimedAt) else { return null() };
         if writes.set_of(column).is_none() {
             return self.table.col(column);
         }
-        let fence = self.table.fence().iter().position(|(role, _)| *role == Role::ClaimedAt);
+        let fence = self.table.fence().iter().position(|(role, _)| *role == ColumnRole::ClaimedAt);
         match (&self.source, fence) {
             (Source::Each | Source::Uniform, Some(index)) => self.typed(Field::Fence(index), column),
             _ => unreachable!("proved: `$claimed_at` without a fence is refused"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Claimed, Move, Role, Transition};
+use postrider_contract::{ClaimedState, ColumnRole, Move, Transition};
 
 use crate::claim::statements::returning;
 use crate::render::condition::Lookup;
@@ -33,12 +33,13 @@ impl Table<'_> {
     ///
     /// Only columns about attempts are written; the fence is that of the claim, which a cancel leaves unchanged.
     pub fn late(&self) -> BTreeMap<Transition, Settle> {
-        let Claimed::State(held) = self.stage.claimed else { return BTreeMap::new() };
+        let ClaimedState::State(held) = self.stage.claimed else { return BTreeMap::new() };
         let pairs = self.contract.cancel.iter().flat_map(|cancel| &cancel.moves);
         let Some((_, cancelled)) = pairs.into_iter().find(|(from, _)| *from == held) else {
             return BTreeMap::new();
         };
-        let kept = [Role::Attempts, Role::Duration, Role::Updated].map(|role| self.contract.column(role));
+        let kept = [ColumnRole::Attempts, ColumnRole::Duration, ColumnRole::Updated]
+            .map(|role| self.contract.column(role));
         let late = |transition: Transition| {
             let step = self.contract.lease_move(self.stage, transition);
             let step = Move { from: std::slice::from_ref(cancelled), ..step };
@@ -206,8 +207,8 @@ impl Table<'_> {
         let fence = self.fence();
         let extension = self.contract.extension(self.stage);
         let changes = extension.iter().any(|one| fence.iter().any(|(_, column)| *column == one.column));
-        let owner = self.role(Role::Owner);
-        if !changes || (owner.is_none() && !self.stage.lease.fence.contains(&Role::Version)) {
+        let owner = self.role(ColumnRole::Owner);
+        if !changes || (owner.is_none() && !self.stage.lease.fence.contains(&ColumnRole::Version)) {
             return None;
         }
         let step = self.contract.lease_move(self.stage, Transition::Released);

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_seams::row::{Lease, RowId, Value};
-use postrider_seams::store::{Error, Held, Settlement};
+use postrider_seams::store::{Error, LeaseResult, Settlement};
 use tokio::time::Instant;
 
 use crate::bind::{self, Values};
@@ -116,8 +116,8 @@ impl OpenTable {
             found.extend(rows.into_iter().filter_map(read));
         }
         let fence = &self.stage.lease.fence;
-        let by_version = || fence.iter().position(|role| *role == Role::Version);
-        let version = if self.contract.column(Role::Owner).is_some() { None } else { by_version() };
+        let by_version = || fence.iter().position(|role| *role == ColumnRole::Version);
+        let version = if self.contract.column(ColumnRole::Owner).is_some() { None } else { by_version() };
         Ok(self.unanswered.adopt(found, version))
     }
 
@@ -126,22 +126,22 @@ impl OpenTable {
         &self,
         on: &impl Driver,
         moves: &[Settlement],
-        answers: &mut [Held],
+        answers: &mut [LeaseResult],
     ) -> Result<(), Error> {
-        let lost = moves.iter().zip(&*answers).filter(|(_, answer)| **answer == Held::Lost);
+        let lost = moves.iter().zip(&*answers).filter(|(_, answer)| **answer == LeaseResult::Lost);
         let lost = lost.map(|(settlement, _)| &settlement.lease);
-        let behind = moves.iter().flat_map(|settlement| &settlement.hands_back);
+        let behind = moves.iter().flat_map(|settlement| &settlement.releases);
         let renewed = self.renewed(on, lost.chain(behind)).await?;
         if !renewed.is_empty() {
             let mut again: Vec<Settlement> = Vec::new();
             let mut own = Vec::new();
             for (at, settlement) in moves.iter().enumerate() {
-                let back = settlement.hands_back.iter().filter_map(|lease| renewed.get(&lease.id)).cloned();
-                match renewed.get(&settlement.lease.id).filter(|_| answers[at] == Held::Lost) {
+                let back = settlement.releases.iter().filter_map(|lease| renewed.get(&lease.id)).cloned();
+                match renewed.get(&settlement.lease.id).filter(|_| answers[at] == LeaseResult::Lost) {
                     Some(lease) => {
                         own.push((again.len(), at));
-                        let (lease, hands_back) = (lease.clone(), back.collect());
-                        again.push(Settlement { lease, hands_back, ..settlement.clone() });
+                        let (lease, releases) = (lease.clone(), back.collect());
+                        again.push(Settlement { lease, releases, ..settlement.clone() });
                     }
                     None => again.extend(back.map(Settlement::released)),
                 }
@@ -151,7 +151,7 @@ impl OpenTable {
                 answers[to] = more[from];
             }
         }
-        let behind = moves.iter().flat_map(|settlement| &settlement.hands_back);
+        let behind = moves.iter().flat_map(|settlement| &settlement.releases);
         self.unanswered.forget(moves.iter().map(|one| &one.lease).chain(behind).map(|lease| &lease.id));
         Ok(())
     }

@@ -5,7 +5,7 @@ pub(crate) mod statements;
 
 use std::collections::BTreeSet;
 
-use postrider_contract::Role;
+use postrider_contract::ColumnRole;
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
@@ -50,7 +50,7 @@ impl OpenTable {
         let mut columns: BTreeSet<String> =
             conditions.map(|(column, _)| column.clone()).chain(filter).collect();
         columns.extend([self.contract.table.id.clone(), time.to_owned()]);
-        columns.extend(self.contract.column(Role::Attempts).map(str::to_owned));
+        columns.extend(self.contract.column(ColumnRole::Attempts).map(str::to_owned));
         columns
     }
 

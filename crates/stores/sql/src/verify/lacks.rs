@@ -1,6 +1,6 @@
 //! Describes what a table lacks, and what each missing part would add.
 
-use postrider_contract::{Columns, Role, When};
+use postrider_contract::{ColumnRole, Columns, When};
 use postrider_seams::inspect::{Finding, Level};
 
 use super::Waking;
@@ -30,37 +30,37 @@ impl OpenTable {
     }
 
     /// The benefit of the column for a lane.
-    fn gain(&self, role: Role) -> String {
+    fn gain(&self, role: ColumnRole) -> String {
         match role {
-            Role::Attempts => "counts attempts in the row itself",
-            Role::MaxAttempts => "lets a row have its own number of attempts",
-            Role::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
-            Role::ClaimedAt => "tells since when a row is claimed",
-            Role::LeaseUntil => {
+            ColumnRole::Attempts => "counts attempts in the row itself",
+            ColumnRole::MaxAttempts => "lets a row have its own number of attempts",
+            ColumnRole::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
+            ColumnRole::ClaimedAt => "tells since when a row is claimed",
+            ColumnRole::LeaseUntil => {
                 let without = self.stage.lease.without.as_secs();
                 return format!(
                     "lets leases be short and be extended; without it rows of a crashed worker wait {without} s"
                 );
             }
-            Role::Attempted => "keeps when a row was last tried",
-            Role::Owner => "shows which worker holds a row",
-            Role::Version => "counts the changes of a row, so that a stale worker can't overwrite it",
-            Role::Error => "keeps why a row failed",
-            Role::Receipt => "keeps the receipt of a delivery",
-            Role::Created => "tells how old a row is: for expiry, retention and claim.min_age",
-            Role::Updated => "keeps when a row last changed",
-            Role::Finished => "keeps when a row ended, for retention",
-            Role::Duration => "keeps how long a delivery took",
-            Role::Priority => "lets urgent rows go first",
-            Role::Pool => "puts rows under the limits of a pool",
-            Role::Id | Role::Status => "every row needs",
+            ColumnRole::Attempted => "keeps when a row was last tried",
+            ColumnRole::Owner => "shows which worker holds a row",
+            ColumnRole::Version => "counts the changes of a row, so that a stale worker can't overwrite it",
+            ColumnRole::Error => "keeps why a row failed",
+            ColumnRole::Receipt => "keeps the receipt of a delivery",
+            ColumnRole::Created => "tells how old a row is: for expiry, retention and claim.min_age",
+            ColumnRole::Updated => "keeps when a row last changed",
+            ColumnRole::Finished => "keeps when a row ended, for retention",
+            ColumnRole::Duration => "keeps how long a delivery took",
+            ColumnRole::Priority => "lets urgent rows go first",
+            ColumnRole::Pool => "puts rows under the limits of a pool",
+            ColumnRole::Id | ColumnRole::Status => "every row needs",
         }
         .to_owned()
     }
 
     /// A row without a creation time has no age. `migrate` cannot add a default on SQLite, so the column may stay NULL.
     pub(crate) fn ageless_finding(&self) -> Option<Finding> {
-        let created = self.contract.column(Role::Created)?;
+        let created = self.contract.column(ColumnRole::Created)?;
         self.shape.column(created).filter(|column| column.nullable && !column.has_default)?;
         let expires = self
             .contract

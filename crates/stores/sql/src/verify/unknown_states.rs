@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Condition, Literal, Role, StateId};
+use postrider_contract::{ColumnRole, Condition, Literal, StateId};
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
@@ -30,7 +30,7 @@ impl OpenTable {
             .run("look for unknown states", &script, &Values::limit(on.owner(), REPORTED))
             .await?
             .into_rows();
-        let (table, status) = (&self.contract.table.name, self.contract.column(Role::Status));
+        let (table, status) = (&self.contract.table.name, self.contract.column(ColumnRole::Status));
         let sentence = |row: &Vec<postrider_seams::Value>| {
             let state = row.first().and_then(postrider_seams::Value::as_text).unwrap_or("NULL").to_owned();
             let count = row.get(1).map_or(0, bind::count);
@@ -48,7 +48,7 @@ impl OpenTable {
 
     /// Whether the status column holds this value in some state; then other columns keep the row out of that state.
     fn is_status(&self, text: &str) -> bool {
-        let status = self.contract.column(Role::Status);
+        let status = self.contract.column(ColumnRole::Status);
         let mut conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
         conditions.any(|(column, condition)| match condition {
             Condition::Is(Literal::Text(known)) => Some(column.as_str()) == status && known == text,
@@ -63,7 +63,7 @@ impl OpenTable {
         let table = self.table(dialect);
         let states: Vec<StateId> = (0..self.contract.states.len()).map(StateId).collect();
         let known = table.in_states(&states, Lookup::Index);
-        let text = self.contract.column(Role::Status).map_or("NULL".to_owned(), |status| {
+        let text = self.contract.column(ColumnRole::Status).map_or("NULL".to_owned(), |status| {
             let column = table.col(status);
             match dialect {
                 Dialect::Postgres => format!("({column})::text"),
@@ -76,7 +76,7 @@ impl OpenTable {
         let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
         let mut columns: BTreeSet<&str> =
             conditions.map(|(column, _)| column.as_str()).chain(filter).collect();
-        columns.extend(self.contract.column(Role::Status));
+        columns.extend(self.contract.column(ColumnRole::Status));
         let columns: Vec<&str> = columns.into_iter().collect();
         let mut unknown = vec![format!(
             "NOT COALESCE({known}, {})",

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use postrider_contract::{Contract, Counters, Got, Layer, Verdict};
+use postrider_contract::{AttemptResult, Contract, Counters, Layer, ResultKind};
 use postrider_sql::{Dialect, Shape, ShapeColumn, ddl, render};
 
 const BASE: &str = include_str!("../../../../contract/tests/keys/base.toml");
@@ -85,21 +85,21 @@ fn seen(contract: &Contract) -> String {
 fn decided(contract: &Contract) -> String {
     let mut seen = String::new();
     let gots = [
-        Got::Delivered,
-        Got::Retryable,
-        Got::Rejected,
-        Got::Skipped,
-        Got::Deferred,
-        Got::Refused,
-        Got::Uncertain,
+        ResultKind::Delivered,
+        ResultKind::Retryable,
+        ResultKind::Rejected,
+        ResultKind::Skipped,
+        ResultKind::Deferred,
+        ResultKind::Refused,
+        ResultKind::Uncertain,
     ];
     for stage in &contract.stages {
-        for (attempts, got) in (0..5).flat_map(|attempts| gots.map(|got| (attempts, got))) {
+        for (attempts, kind) in (0..5).flat_map(|attempts| gots.map(|kind| (attempts, kind))) {
             for schedule in [None, Some("slow".to_owned())] {
                 for after in [None, Some(Duration::from_secs(1))] {
                     let row = Counters { attempts, max_attempts: None, schedule: schedule.clone() };
-                    let verdict = Verdict { got, after, partly: false };
-                    writeln!(seen, "{:?}", stage.decide(&row, verdict, 1.0)).expect("no failure");
+                    let result = AttemptResult { kind, after, partly: false };
+                    writeln!(seen, "{:?}", stage.decide(&row, result, 1.0)).expect("no failure");
                 }
             }
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::migrate::{Migrate as _, Options};
-use postrider_seams::store::{Class, Held, Store as _, Want};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
+use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
 
 use postrider_store_sqlite::{Database, Settings, SqliteStore};
 
@@ -97,7 +97,7 @@ async fn check_reports_a_file_that_can_only_be_read() {
     let file = File::new();
     let disk = SmallDisk::mount(file.folder.path(), 16 << 20);
     let made = file.database();
-    made.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+    made.migration(contract("mail_outbox")).apply(MigrateOptions::default()).await.expect("migrate");
     made.close().await;
     disk.remount("ro");
     let database = Database::connect(&Settings { create: false, ..file.settings() }).expect("settings");
@@ -167,7 +167,7 @@ async fn a_full_disk_is_away_and_the_store_goes_on_when_there_is_room() {
         assert!(!error.message.contains("transaction depth"), "{error}");
     }
     disk.free();
-    assert_eq!(store.settle(&moves).await.expect("settle"), vec![Held::Held; moves.len()]);
+    assert_eq!(store.settle(&moves).await.expect("settle"), vec![LeaseResult::Held; moves.len()]);
     loop {
         let rows = store.claim(&Want { limit: 200 }).await.expect("claim");
         if rows.is_empty() {
@@ -177,7 +177,7 @@ async fn a_full_disk_is_away_and_the_store_goes_on_when_there_is_room() {
     }
     assert_eq!(first.len() + claimed.len(), 600, "every row once");
     let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
-    assert_eq!(store.settle(&moves).await.expect("settle"), vec![Held::Held; moves.len()]);
+    assert_eq!(store.settle(&moves).await.expect("settle"), vec![LeaseResult::Held; moves.len()]);
     assert_eq!(
         file.text("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await.as_deref(),
         Some("600")

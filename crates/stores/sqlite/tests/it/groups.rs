@@ -3,8 +3,8 @@
 use postrider_contract::{Contract, Layer, Transition};
 use postrider_seams::Migrate as _;
 use postrider_seams::inspect::{Inspect as _, Level};
-use postrider_seams::migrate::Options;
-use postrider_seams::store::{Held, Store as _};
+use postrider_seams::migrate::MigrateOptions;
+use postrider_seams::store::{LeaseResult, Store as _};
 use postrider_sql::{Param, Step};
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -98,11 +98,11 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
         finding.text.contains("lacks the index outbox_publish_order_block;")
     };
     assert!(store.verify().await.expect("verify").iter().any(reported));
-    database.migration(outbox("block")).apply(Options::default()).await.expect("migrate");
+    database.migration(outbox("block")).apply(MigrateOptions::default()).await.expect("migrate");
     assert!(!store.verify().await.expect("verify").iter().any(reported));
     let head = claim(&store, 1).await;
     let dead = settlement(&head[0].lease, Transition::Dead);
-    assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
+    assert_eq!(store.settle(&[dead]).await.expect("settle"), [LeaseResult::Held]);
     assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
     // A lane in mode `wait` works on the same table.
     let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");

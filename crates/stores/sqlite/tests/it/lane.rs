@@ -4,7 +4,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
 use postrider_seams::row::RowId;
-use postrider_seams::store::{Held, Reclaimed, Settlement, Store as _};
+use postrider_seams::store::{LeaseResult, Reclaimed, Settlement, Store as _};
 
 use crate::file::{File, claim, contract, settlement};
 
@@ -42,7 +42,7 @@ async fn m03_each_transition_writes_exactly_what_it_should() {
         one.delay = Duration::from_mins(2);
     }
     moves[0].receipt = Some("<1@relay>".into());
-    assert_eq!(store.settle(&moves).await.expect("settle"), [Held::Held; 7]);
+    assert_eq!(store.settle(&moves).await.expect("settle"), [LeaseResult::Held; 7]);
     let expected = [
         "sent|0|-|<1@relay>|1|0|-",
         "queued|1|why retry|-|0|120|-",
@@ -69,13 +69,13 @@ async fn a_stale_fence_changes_nothing() {
     assert_ne!(first.lease.fence, second.lease.fence, "within one millisecond, and still later");
     for transition in Transition::SETTLES {
         let held = store.settle(&[settlement(&first.lease, transition)]).await.expect("settle");
-        assert_eq!(held, [Held::Lost], "{transition}");
+        assert_eq!(held, [LeaseResult::Lost], "{transition}");
     }
     assert_eq!(store.extend(std::slice::from_ref(&first.lease)).await.expect("extend"), [None]);
     assert_eq!(file.text("SELECT status FROM mail_outbox").await.as_deref(), Some("dispatching"));
     let extended = store.extend(&[second.lease]).await.expect("extend").remove(0).expect("held");
     let held = store.settle(&[settlement(&extended, Transition::Delivered)]).await.expect("settle");
-    assert_eq!(held, [Held::Held]);
+    assert_eq!(held, [LeaseResult::Held]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,5 @@
 use postrider_contract::{Contract, Layer};
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::store::Store as _;
 
 use crate::file::{File, claim, contract};
@@ -10,13 +10,16 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
     let database = file.database();
     for name in Contract::builtin_names() {
         let migration = database.migration(contract(name));
-        let planned = migration.plan(Options::default()).await.expect(name);
+        let planned = migration.plan(MigrateOptions::default()).await.expect(name);
         assert!(!planned.is_empty(), "{name}");
         let there = format!("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{name}'");
         assert_eq!(file.text(&there).await.as_deref(), Some("0"), "a plan only reads");
-        assert_eq!(migration.apply(Options::default()).await.expect(name), planned, "{name}");
+        assert_eq!(migration.apply(MigrateOptions::default()).await.expect(name), planned, "{name}");
         assert_eq!(file.text(&there).await.as_deref(), Some("1"));
-        assert!(migration.plan(Options::default()).await.expect(name).is_empty(), "{name}: nothing is left");
+        assert!(
+            migration.plan(MigrateOptions::default()).await.expect(name).is_empty(),
+            "{name}: nothing is left"
+        );
     }
 }
 
@@ -28,7 +31,7 @@ async fn g4_migrations_at_once_are_all_fine() {
         let database = file.database();
         all.push(tokio::spawn(async move {
             for name in Contract::builtin_names() {
-                database.migration(contract(name)).apply(Options::default()).await.expect(name);
+                database.migration(contract(name)).apply(MigrateOptions::default()).await.expect(name);
             }
         }));
     }
@@ -49,7 +52,7 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
          INSERT INTO mail_outbox (to_addresses, subject) VALUES ('a@example.org', 'one'), ('a@example.org', 'two')",
     )
     .await;
-    database.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+    database.migration(contract("mail_outbox")).apply(MigrateOptions::default()).await.expect("migrate");
     let kept = "SELECT count(*) FROM mail_outbox WHERE tenant = 'acme' AND claimed_by IS NULL AND lease_until IS NULL";
     assert_eq!(file.text(kept).await.as_deref(), Some("2"));
     let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");

@@ -1,7 +1,7 @@
 //! Query plans of a lane with pools, fair queue and external queue: each statement finds its rows by an index on just
 //! those rows, in order, so that no backlog is scanned or sorted.
 
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_sql::{Param, Script, Step};
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -37,7 +37,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
     let file = File::new();
     let queued = contract("dispatch_jobs").with_queue();
     let database = file.database();
-    database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
+    database.migration(queued.clone()).apply(MigrateOptions::default()).await.expect("migrate");
     let store = database.open(queued, "deliver", "test").await.expect("open");
     file.run("CREATE TABLE dispatch_pools (id TEXT PRIMARY KEY, concurrency INTEGER, rate_per_minute INTEGER, paused BOOLEAN)")
         .await;

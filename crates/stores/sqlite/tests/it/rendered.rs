@@ -1,6 +1,6 @@
 use postrider_contract::Contract;
 use postrider_contract::Transition;
-use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::Settlement;
 use postrider_sql::bind::Values;
@@ -14,7 +14,7 @@ async fn every_statement_of_every_contract_runs() {
     let database = file.database();
     let mut ran = 0;
     for name in Contract::builtin_names() {
-        database.migration(contract(name)).apply(Options::default()).await.expect(name);
+        database.migration(contract(name)).apply(MigrateOptions::default()).await.expect(name);
         for stage in contract(name).stages {
             let store = database.open(contract(name), &stage.name, name).await.expect(name);
             let program = &store.opened().statements;

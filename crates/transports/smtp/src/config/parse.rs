@@ -1,7 +1,7 @@
 //! Parses `smtp://user:password@host:port?option=value` into settings and reports all mistakes at once.
 
 use postrider_seams::Secret;
-use postrider_target_options::{Address, Options};
+use postrider_target_options::{TargetUrl, UrlOptions};
 
 use super::{Credentials, Mechanism, Settings, Timeouts, Tls, is_loopback};
 use crate::error::{Error, TARGET};
@@ -12,7 +12,7 @@ impl Settings {
     /// credentials it is plain text. `tls=none|starttls|implicit` overrides this.
     pub fn from_url(text: &str) -> Result<Self, Error> {
         // The default port depends on TLS: 0 means that the URL has none.
-        let mut address = Address::parse(text, &[], 0);
+        let mut address = TargetUrl::parse(text, &[], 0);
         let mut options = std::mem::take(&mut address.options);
         if address.hosts.len() > 1 {
             options.mistake("a relay has one host: use a transport with reliable: for several relays");
@@ -36,7 +36,7 @@ impl Settings {
         Error::check(TARGET, mistakes).map(|()| settings)
     }
 
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
         self.helo = options.text("helo");
         options.read("connections", "a whole number", &mut self.connections);
@@ -54,7 +54,7 @@ impl Settings {
 }
 
 impl Timeouts {
-    fn read(&mut self, options: &mut Options) {
+    fn read(&mut self, options: &mut UrlOptions) {
         options.positive_duration("timeout_connect", &mut self.connect);
         options.positive_duration("timeout_tls", &mut self.tls);
         options.positive_duration("timeout_greeting", &mut self.greeting);
@@ -69,7 +69,11 @@ impl Timeouts {
     }
 }
 
-fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Options) -> Option<Credentials> {
+fn credentials(
+    user: Option<String>,
+    password: Option<Secret>,
+    options: &mut UrlOptions,
+) -> Option<Credentials> {
     let mut mechanism = None;
     let mechanisms = [
         ("password", Some(Mechanism::Password)),
@@ -97,7 +101,7 @@ fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Opt
     }
 }
 
-fn tls(scheme: &str, host: &str, credentials: bool, options: &mut Options) -> Tls {
+fn tls(scheme: &str, host: &str, credentials: bool, options: &mut UrlOptions) -> Tls {
     let by_scheme = match scheme {
         "smtps" => Tls::Implicit,
         "smtp" if !credentials && is_loopback(host) => Tls::None,

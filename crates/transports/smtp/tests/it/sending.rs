@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use postrider_composers::raw_eml::FileRest;
 use postrider_seams::envelope::RecipientResult;
-use postrider_seams::message_tail::Rest as _;
+use postrider_seams::message_tail::MessageTail as _;
 use postrider_seams::transport::Capabilities;
 use postrider_seams::{Mail, Outcome, Transport};
 

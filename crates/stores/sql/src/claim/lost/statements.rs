@@ -1,6 +1,6 @@
 //! Renders the release of rows that this worker claimed but does not hold, because the result of the claim was lost.
 
-use postrider_contract::{Role, Transition};
+use postrider_contract::{ColumnRole, Transition};
 
 use crate::render::condition::Lookup;
 use crate::render::moves::Pick;
@@ -20,7 +20,7 @@ pub struct LostClaimScripts {
 impl Table<'_> {
     /// Returns the scripts; `None` if the table does not record which worker claimed a row.
     pub fn lost_claims(&self) -> Option<LostClaimScripts> {
-        let owner = self.role(Role::Owner)?;
+        let owner = self.role(ColumnRole::Owner)?;
         let step = self.contract.lease_move(self.stage, Transition::Released);
         let builder = StepBuilder::plain(self);
         let mut parts = vec![self.in_states(step.from, Lookup::Index)];

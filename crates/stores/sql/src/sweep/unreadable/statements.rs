@@ -3,7 +3,7 @@
 //! Such a time satisfies no comparison, so the row would wait forever. Owns: which times can keep a row waiting, and
 //! the scripts that end such a row. Other databases reject such values on write and need none of this.
 
-use postrider_contract::{Claimed, DueNull, LeaseBy, Role, Set, StateId, Transition, When};
+use postrider_contract::{ClaimedState, ColumnRole, DueNull, LeaseBy, Set, StateId, Transition, When};
 
 use crate::render::condition::Lookup;
 use crate::render::moves::Pick;
@@ -61,7 +61,7 @@ impl Table<'_> {
     fn awaited_times(&self) -> Vec<Compared<'_>> {
         let ready = || self.stage.ready.clone();
         let mut times = Vec::new();
-        if let Some(column) = self.contract.column(Role::Due) {
+        if let Some(column) = self.contract.column(ColumnRole::Due) {
             let so = if self.contract.due.null == DueNull::Now { So::GoesFirst } else { So::Waits };
             times.push(Compared { column, states: ready(), condition: None, so });
         } else if let Some(column) = self.contract.due.after.and_then(|role| self.contract.column(role)) {
@@ -73,7 +73,7 @@ impl Table<'_> {
             times.push(Compared { column, states: ready(), condition, so: So::Waits });
         }
         if let Some(column) =
-            self.contract.column(Role::Created).filter(|_| !self.contract.claim.min_age.is_zero())
+            self.contract.column(ColumnRole::Created).filter(|_| !self.contract.claim.min_age.is_zero())
         {
             times.push(Compared { column, states: ready(), condition: None, so: So::Waits });
         }
@@ -94,8 +94,8 @@ impl Table<'_> {
     }
 
     fn lease_times(&self) -> Vec<Compared<'_>> {
-        let Claimed::State(held) = self.stage.claimed else { return Vec::new() };
-        let columns = [Role::ClaimedAt, Role::LeaseUntil].map(|role| self.contract.column(role));
+        let ClaimedState::State(held) = self.stage.claimed else { return Vec::new() };
+        let columns = [ColumnRole::ClaimedAt, ColumnRole::LeaseUntil].map(|role| self.contract.column(role));
         let time = |column| Compared { column, states: vec![held], condition: None, so: So::IsStamped };
         columns.into_iter().flatten().map(time).collect()
     }
@@ -121,10 +121,10 @@ impl Table<'_> {
         if let Some(column) = nullable {
             return Some((column, self.has_no_time(column)));
         }
-        if !matches!(self.stage.claimed, Claimed::State(_)) || self.stage.lease.by == LeaseBy::Due {
+        if !matches!(self.stage.claimed, ClaimedState::State(_)) || self.stage.lease.by == LeaseBy::Due {
             return None;
         }
-        let column = self.contract.column(Role::ClaimedAt)?;
+        let column = self.contract.column(ColumnRole::ClaimedAt)?;
         Some((column, self.is_unreadable(column)?))
     }
 
@@ -133,7 +133,7 @@ impl Table<'_> {
     /// Empty if the contract has no error column, or its dead state is also a ready one.
     pub fn unreadable(&self) -> Vec<UnreadableScripts> {
         let ends =
-            !self.stage.ready.contains(&self.stage.dead) && self.contract.column(Role::Error).is_some();
+            !self.stage.ready.contains(&self.stage.dead) && self.contract.column(ColumnRole::Error).is_some();
         if self.dialect != Dialect::Sqlite || !ends {
             return Vec::new();
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Absent, Expr, Move, Role, Set, Transition};
+use postrider_contract::{Absent, ColumnRole, Expr, Move, Set, Transition};
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;
 
@@ -28,7 +28,7 @@ impl OpenTable {
         on: &impl Driver,
         table: &Table<'_>,
     ) -> Result<Option<Finding>, Error> {
-        let Some(column) = self.contract.column(Role::Attempts) else { return Ok(None) };
+        let Some(column) = self.contract.column(ColumnRole::Attempts) else { return Ok(None) };
         if self.stage.attempts.nullable || !table.shape_of(column).nullable {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Checks whether the rows of a group have a definite order. Times tie, as rows of one transaction often have the same;
 //! so do numbers that no constraint keeps unique. Numbers in a text column are not in the order of numbers.
 
-use postrider_contract::{Group, Role};
+use postrider_contract::{ColumnRole, GroupRule};
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;
 
@@ -57,7 +57,7 @@ impl OpenTable {
     }
 
     /// Counts how often rows of one group tie, among the newest rows.
-    async fn ties(&self, on: &impl Driver, table: &Table<'_>, group: &Group) -> Result<u64, Error> {
+    async fn ties(&self, on: &impl Driver, table: &Table<'_>, group: &GroupRule) -> Result<u64, Error> {
         let mut columns: Vec<&str> = vec![&group.by];
         columns.extend(group.sequence.iter().map(String::as_str));
         let list: Vec<String> = columns.iter().map(|column| format!("n.{}", table.quote(column))).collect();
@@ -70,7 +70,7 @@ impl OpenTable {
         count(on, "look for rows of a group without an order", sql).await
     }
 
-    fn tied(&self, table: &Table<'_>, group: &Group, ties: u64, numbered: bool) -> String {
+    fn tied(&self, table: &Table<'_>, group: &GroupRule, ties: u64, numbered: bool) -> String {
         let (by, id, order) = (&group.by, &self.contract.table.id, group.sequence.join(", "));
         let coarse = |column: &String| table.time(column).is_some_and(|time| time.tick() >= SECOND);
         let seconds = if group.sequence.iter().any(coarse) { ", in whole seconds" } else { "" };
@@ -81,7 +81,7 @@ impl OpenTable {
         let remedy = if numbered {
             format!("Keep {order} unique within {by}, or name a column that counts up in group.sequence")
         } else {
-            let created = self.contract.column(Role::Created).unwrap_or("created");
+            let created = self.contract.column(ColumnRole::Created).unwrap_or("created");
             format!(
                 "Rows inserted in one transaction often have the same {created}. Add a column that counts up, and name it \
                  in group.sequence"
@@ -95,7 +95,7 @@ impl OpenTable {
 }
 
 /// Text is ordered by its characters: 10 goes before 9.
-fn text_order(table: &Table<'_>, group: &Group) -> Option<Finding> {
+fn text_order(table: &Table<'_>, group: &GroupRule) -> Option<Finding> {
     let is_text = |column: &&String| table.time(column).is_none() && table.kind(column) == Kind::Text;
     let column = group.sequence.iter().find(is_text)?;
     let (by, sql_type) = (&group.by, &table.shape_of(column).sql_type);
@@ -107,7 +107,7 @@ fn text_order(table: &Table<'_>, group: &Group) -> Option<Finding> {
 }
 
 /// Whether a unique key prevents ties between rows of a group.
-fn is_unique(group: &Group, constraints: &Constraints) -> bool {
+fn is_unique(group: &GroupRule, constraints: &Constraints) -> bool {
     let orders = |column: &String| *column == group.by || group.sequence.contains(column);
     constraints.unique.iter().any(|columns| columns.iter().all(orders))
 }

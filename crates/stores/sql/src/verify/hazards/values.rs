@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Condition, Effect, Expr, Literal, Move, Role, StateId};
+use postrider_contract::{ColumnRole, Condition, Effect, Expr, Literal, Move, StateId};
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::{Class, Error};
 
@@ -121,7 +121,7 @@ impl OpenTable {
         effect: &Effect,
         states: impl Fn(&Move<'_>) -> Vec<StateId>,
     ) -> Vec<&'a Literal> {
-        let status = self.contract.column(Role::Status);
+        let status = self.contract.column(ColumnRole::Status);
         let moves = self.moves().into_iter().filter(|step| effect.on.contains(&step.transition));
         let value = |state: StateId| {
             let conditions = &self.contract.state(state).conditions;
