@@ -19,12 +19,12 @@ pub struct TableReader<'a> {
 }
 
 impl<'a> TableReader<'a> {
-    /// Creates the scope of a whole document.
+    /// Creates the reader of a whole document.
     pub fn root(report: &'a Report, node: &'a Node) -> Self {
         Self::new(report, String::new(), node)
     }
 
-    /// Creates the scope of a table; `path` is its full name.
+    /// Creates the reader of a table; `path` is its full name.
     pub fn new(report: &'a Report, path: String, node: &'a Node) -> Self {
         Self { report, path, node, known: RefCell::default(), open: Cell::new(false) }
     }

@@ -147,10 +147,10 @@ laws! {
     handoff::one_of_many_gets_a_named_row [handoff::no_queue] [J3] "Of several workers with a pointer to a row, exactly one claims it.";
     handoff::named_claims_keep_every_condition [handoff::no_queue] [J3] "A pointer does not claim a row that cannot be claimed: not due, without attempts left, or in another state.";
     handoff::no_queue_carries_order_or_pools [handoff::no_unqueueable_rows] [J3] "Rows of ordered groups and of pools are claimed only from the table, others only by their pointers.";
-    handoff::due_rows_are_offered_once [handoff::no_queue] [J3] "A ready row that is due and not on the queue is offered once; a row that the queue lost is offered again.";
+    handoff::due_rows_are_published_once [handoff::no_queue] [J3] "A ready row that is due and not on the queue is published once; a row that the queue lost is published again.";
     handoff::only_lost_rows_are_stale [handoff::no_unqueueable_rows] [J3] "A row that waits for its time, its group or its pool is not stale, however old.";
-    handoff::refused_rows_are_recalled [handoff::no_queue] [J3] "A row that the queue refused waits to be offered again; a claimed row is unchanged.";
-    handoff::rows_that_come_back_are_offered_again [handoff::no_queue] [J3] "Rows that are released, deferred, retried or reclaimed are offered when they are due.";
+    handoff::refused_rows_are_recalled [handoff::no_queue] [J3] "A row that the queue refused waits to be published again; a claimed row is unchanged.";
+    handoff::rows_that_come_back_are_published_again [handoff::no_queue] [J3] "Rows that are released, deferred, retried or reclaimed are published when they are due.";
     foreign::foreign_worker [foreign::no_foreign_worker] [M1] "A worker that runs the specification's own SQL at the same time is safe: no row is claimed by both.";
     locks::locks_are_exclusive [always] [O5] "A named lock has one owner, which can renew and release it; it expires.";
     locks::pause_is_shared [always] [J17] "A pause applies to every worker on the database.";

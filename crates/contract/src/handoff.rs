@@ -1,7 +1,7 @@
 //! Hand-off to an external queue: which sweeps publish and recall rows, and which column records the publication.
 //!
-//! Invariant of a contract that is `queued`: the mark of a ready row is NULL exactly while the queue is assumed to have
-//! no pointer to the row. Transitions back to a ready state clear the mark; the queue publisher sets it.
+//! Invariant of a contract that is `queued`: the publication time of a ready row is NULL exactly while the queue is assumed
+//! to have no pointer to the row. Transitions back to a ready state clear it; the queue publisher sets it.
 
 use crate::assign::{Assignment, Assignments};
 use crate::{ColumnRole, Contract, Move, Set, Stage, StateId, Sweep, Transition, When};
@@ -47,8 +47,8 @@ impl Contract {
         self.handoff(stage).filter(|_| self.queued)
     }
 
-    /// Returns the move that only sets or clears the mark: the row was published, or the queue turned out not to have
-    /// it.
+    /// Returns the move that only sets or clears the publication time: the row was published, or the queue turned out
+    /// not to have it.
     pub fn publication_move<'a>(&self, stage: &'a Stage, state: &'a StateId) -> Move<'a> {
         Move {
             stage,
@@ -59,7 +59,7 @@ impl Contract {
         }
     }
 
-    /// Returns the assignments that set the mark (`published`) or clear it.
+    /// Returns the assignments that set the publication time (`published`) or clear it.
     pub fn published_at_assignments(&self, published_at: &str, published: bool) -> Vec<Assignment> {
         let mut list = Assignments::default();
         list.put(published_at, if published { Set::Now } else { Set::Null });
@@ -68,7 +68,7 @@ impl Contract {
         list.into()
     }
 
-    /// Clears the mark where the row becomes ready again: the queue has no pointer to it.
+    /// Clears the publication time where the row becomes ready again: the queue has no pointer to it.
     pub(crate) fn assign_published_at(&self, step: &Move<'_>, list: &mut Assignments) {
         let Some(handoff) = self.queue_of(step.stage) else { return };
         let back = match step.transition {

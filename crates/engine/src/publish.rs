@@ -1,5 +1,5 @@
-//! Publishes pointers to rows, for workers and for producers: marks the rows, offers them to the queue, and reverts the
-//! marks of those that the queue refuses.
+//! Publishes pointers to rows, for workers and for producers: marks the rows as published, publishes them to the
+//! queue, and reverts this for those that the queue refuses.
 //!
 //! Invariant: after a call that succeeds, no row whose pointer the queue refused is marked as published.
 
@@ -16,7 +16,7 @@ const PUBLISH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The result of publishing rows.
 #[derive(Debug, Default)]
 pub struct Published {
-    /// The number of rows that were to be published.
+    /// The number of rows that were marked as published.
     pub marked: usize,
     /// The number of rows that the queue refused: their marks are reverted, and they wait in the table.
     pub refused: usize,
@@ -37,7 +37,7 @@ pub async fn mark_and_publish(
     publish(handoff, queue, &rows).await
 }
 
-/// Publishes pointers to rows that are marked as published, and reverts the marks of those that the queue refuses.
+/// Publishes pointers to rows that are marked as published, and reverts this for those that the queue refuses.
 pub async fn publish(handoff: &dyn Handoff, queue: &dyn Queue, rows: &[RowId]) -> Result<Published, Error> {
     let mut published = Published { marked: rows.len(), ..Published::default() };
     if rows.is_empty() {

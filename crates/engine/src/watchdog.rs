@@ -152,17 +152,17 @@ pub(crate) struct LastProgress {
 }
 
 impl LastProgress {
-    /// Creates a moment that is now.
+    /// Creates one: the progress was now.
     pub fn now() -> Self {
         Self { began: Instant::now(), at: AtomicU64::new(0) }
     }
 
-    /// Moves the moment to now.
+    /// Records progress now.
     pub fn note(&self) {
         self.at.store(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Returns the time since the moment.
+    /// Returns the time since the last progress.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed().saturating_sub(Duration::from_millis(self.at.load(Relaxed)))
     }

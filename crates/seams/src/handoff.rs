@@ -43,7 +43,7 @@ pub trait Handoff: Send + Sync {
     /// Marks up to `limit` rows as published and returns them: the caller publishes them. Idempotent.
     async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error>;
 
-    /// Reverts the mark of rows that the queue refused, unless a worker has claimed them. Returns the number of rows
+    /// Clears the publication time of rows that the queue refused, unless a worker has claimed them. Returns the number of rows
     /// changed. Idempotent.
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error>;
 }

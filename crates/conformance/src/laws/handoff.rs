@@ -18,9 +18,9 @@ use super::group_rows::modes;
 
 pub(crate) fn no_queue(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
     if kind == TestedStore::DynamoDb {
-        return Some("hands nothing to a queue");
+        return Some("has no external queue");
     }
-    subject.contract.queue_of(subject.stage()).is_none().then_some("hands nothing to a queue")
+    subject.contract.queue_of(subject.stage()).is_none().then_some("has no external queue")
 }
 
 pub(crate) fn no_unqueueable_rows(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
@@ -213,7 +213,7 @@ pub(crate) async fn no_queue_carries_order_or_pools(case: &TestCase) {
     }
 }
 
-pub(crate) async fn due_rows_are_offered_once(case: &TestCase) {
+pub(crate) async fn due_rows_are_published_once(case: &TestCase) {
     let worker = case.worker("one").await;
     let age = case.stale_age();
     let fresh = case.put_marked(1, 0, None).await;
@@ -261,7 +261,7 @@ pub(crate) async fn due_rows_are_offered_once(case: &TestCase) {
     let waiting = case.subject.contract.sweeps[handoff.stale].to;
     case.assert_state(&lost, waiting).await;
     let published = worker.mark_published(PublishSource::Waiting).await;
-    assert!(published.len() == 1 && case.is(&lost, &published[0]), "and offered again");
+    assert!(published.len() == 1 && case.is(&lost, &published[0]), "and published again");
     case.assert_state(&lost, case.subject.ready()).await;
     assert!(case.marked(&lost).await.is_some_and(|mark| mark >= now - 5 * SECOND), "with a new mark");
 }
@@ -301,13 +301,13 @@ pub(crate) async fn refused_rows_are_recalled(case: &TestCase) {
     case.assert_state(&ids[1], case.subject.claimed()).await;
     case.assert_state(&done, case.subject.stage().delivered).await;
     if second {
-        assert_eq!(case.marked(&ids[3]).await, None, "it is offered again");
+        assert_eq!(case.marked(&ids[3]).await, None, "it is published again");
         case.assert_state(&ids[3], case.subject.stage().ready[1]).await;
     }
     assert_eq!(worker.end(&claimed, Transition::Delivered).await, postrider_seams::store::LeaseResult::Held);
 }
 
-pub(crate) async fn rows_that_come_back_are_offered_again(case: &TestCase) {
+pub(crate) async fn rows_that_come_back_are_published_again(case: &TestCase) {
     let worker = case.worker("one").await;
     for (n, transition) in
         [Transition::Retry, Transition::Deferred, Transition::Released].into_iter().enumerate()
