@@ -8,8 +8,8 @@ use std::time::Duration;
 use postrider_contract::Uncertain;
 use postrider_seams::{Envelope, Failure, Outcome, transport};
 
+use crate::missing_acks::LATER;
 use crate::runner::Runner;
-use crate::silence::LATER;
 use crate::state::{Phase, TargetTrouble};
 
 /// The number of consecutive connection failures after which the target counts as away.
@@ -68,7 +68,7 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 /// Spares rows of which nothing was sent while the target is away (rule G1). After a connection that failed or broke,
 /// the target is probed. If it is away, these rows are handed back at no cost. If it is up, the failure counts as an
 /// attempt. A record that a broker did not acknowledge is handed back as well, to be published again under the same id
-/// (rule O2); if the broker answers the probe, [`Silence`](crate::silence::Silence) decides whether it counts.
+/// (rule O2); if the broker answers the probe, [`Silence`](crate::missing_acks::Silence) decides whether it counts.
 async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
     let repeats = repeats(runner);
     let unanswered = |outcome: &Outcome| match outcome {

@@ -3,8 +3,8 @@
 //! Invariant: a row has one trace, that of its producer if the row carries one; the target receives the span of the
 //! delivery as its parent.
 
+mod decorators;
 mod propagation;
-mod seams;
 mod trace;
 
-pub use seams::{Seams, observe};
+pub use decorators::{Seams, observe};

@@ -12,7 +12,7 @@ use postrider_seams::{Envelope, Failure, Outcome, Receipt, Store, Transport, tra
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, count, fill, health, int, lane, limits, mail, table, until};
+use crate::fixtures::{Even, Faulty, count, fill, health, int, lane, limits, mail, table, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -196,7 +196,7 @@ async fn closed_by_the_first_row(answer: fn(&str) -> Outcome) {
 
 #[tokio::test(start_paused = true)]
 async fn g2_rows_that_are_being_marked_are_handed_back_when_the_target_is_away() {
-    closed_by_the_first_row(|_| crate::bench::unreachable()).await;
+    closed_by_the_first_row(|_| crate::fixtures::unreachable()).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use postrider_engine::{Engine, Limits};
 use postrider_store_memory::MemoryTable;
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, lane, limits, table, until};
+use crate::fixtures::{Even, Faulty, Scripted, count, fill, lane, limits, table, until};
 
 const ROWS: usize = 3000;
 

@@ -10,7 +10,7 @@ use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt,
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Plain, count, fill, int, lane, limits, mail, table, text, unreachable, until};
+use crate::fixtures::{Even, Plain, count, fill, int, lane, limits, mail, table, text, unreachable, until};
 
 /// A broker that acknowledges all records but one at once, and answers about that one when the test lets it.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use postrider_engine::{Engine, Health};
 use postrider_seams::{Store, Transport};
 use postrider_store_memory::MemoryStore;
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, health, int, lane, limits, start, table, until};
+use crate::fixtures::{Even, Faulty, Scripted, count, fill, health, int, lane, limits, start, table, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

@@ -7,7 +7,7 @@ use postrider_engine::{Engine, Health};
 use postrider_seams::{Failure, Outcome, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
-use crate::bench::{
+use crate::fixtures::{
     Even, Faulty, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
 };
 

@@ -10,7 +10,7 @@ use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome, Receipt, Value};
 use postrider_store_memory::MemoryTable;
 
-use crate::bench::{Scripted, count, fill, int, start, text, until};
+use crate::fixtures::{Scripted, count, fill, int, start, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const RESULTS: &str = "recipient_results";
@@ -45,7 +45,7 @@ async fn tries(table: &Arc<MemoryTable>) -> (Vec<Option<String>>, Option<i64>) {
 
 #[tokio::test(start_paused = true)]
 async fn g1_m09_an_interrupted_mail_costs_nothing_and_its_results_are_recorded() {
-    let (recorded, attempts) = tries(&crate::bench::table()).await;
+    let (recorded, attempts) = tries(&crate::fixtures::table()).await;
     let first = Some(FIRST.to_owned());
     assert_eq!(recorded, [None, first.clone(), first], "a deferral of an untried row changes no results");
     assert_eq!(attempts, Some(0));

@@ -10,7 +10,9 @@ use postrider_seams::{Envelope, Outcome, Receipt, RowId, Transport, Value, trans
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, mail, start, table, text, until};
+use crate::fixtures::{
+    Even, Faulty, Scripted, count, fill, int, lane, limits, mail, start, table, text, until,
+};
 use crate::ordered;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -208,7 +210,7 @@ async fn a_lost_lease_overwrites_nothing() {
 /// If rows were handed back just because their lease is always short, they would be claimed and released forever.
 #[tokio::test(start_paused = true)]
 async fn a_lease_as_short_as_the_margin_still_delivers() {
-    let mut contract = crate::bench::contract();
+    let mut contract = crate::fixtures::contract();
     contract.stages[0].lease.duration = Duration::from_secs(1);
     let table = MemoryTable::new(contract);
     fill(&table, 3);

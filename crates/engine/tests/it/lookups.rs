@@ -9,7 +9,7 @@ use postrider_engine::{Engine, Limits};
 use postrider_seams::{ClaimedRow, Composer, Envelope, Outcome, Receipt, Transport, transport};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, Plain, count, fill, lane, limits, table, until};
+use crate::fixtures::{Even, Faulty, Plain, count, fill, lane, limits, table, until};
 
 /// The duration of a round trip to the database.
 const ROUND_TRIP: Duration = Duration::from_millis(500);

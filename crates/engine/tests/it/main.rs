@@ -1,10 +1,10 @@
 //! The engine on the memory store, with scripted composers, transports and store faults, on a paused clock.
 
 mod ahead;
-mod bench;
 mod distance;
 mod early;
 mod faults;
+mod fixtures;
 mod flow;
 mod interrupted;
 mod leases;

@@ -10,7 +10,7 @@ use postrider_engine::{Engine, Health, Lane};
 use postrider_seams::{ClaimedRow, Composer, Envelope, Failure, Outcome, Receipt, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
-use crate::bench::{
+use crate::fixtures::{
     Even, Faulty, Plain, Scripted, count, fill, health, lane, limits, start, table, text, until,
 };
 

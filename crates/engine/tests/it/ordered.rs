@@ -12,7 +12,7 @@ use postrider_seams::{Composer, Envelope, Failure, Outcome, Receipt, Transport, 
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Plain, count, int, limits, text, until};
+use crate::fixtures::{Even, Plain, count, int, limits, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

@@ -13,7 +13,7 @@ use postrider_seams::{
 use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Plain, count, limits, until};
+use crate::fixtures::{Even, Plain, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

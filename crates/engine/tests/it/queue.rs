@@ -14,7 +14,7 @@ use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, Plain, Scripted, count, limits, until};
+use crate::fixtures::{Even, Faulty, Plain, Scripted, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

@@ -15,7 +15,7 @@ use postrider_seams::{
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::bench::{
+use crate::fixtures::{
     Even, Faulty, Plain, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
 };
 use crate::ordered;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use postrider_engine::Health;
 use postrider_seams::{Failure, Outcome, Receipt, RowId, Value};
 
-use crate::bench::{Scripted, count, fill, health, int, mail, start, table, text, unreachable, until};
+use crate::fixtures::{Scripted, count, fill, health, int, mail, start, table, text, unreachable, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

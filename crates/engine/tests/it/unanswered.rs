@@ -10,7 +10,7 @@ use postrider_seams::{Store as _, Transport, Want};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, table, text, until};
+use crate::fixtures::{Even, Faulty, Scripted, count, fill, int, lane, limits, table, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
