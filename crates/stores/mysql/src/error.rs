@@ -70,12 +70,18 @@ fn number_class(number: u16, message: &str) -> Class {
         | 1049 | 1054 | 1146 | 1305 | 1356 => Class::Misconfigured,
         // During a failover the old primary becomes a replica before the address changes.
         number if is_read_only_number(number) => Class::Transient,
-        // Lock wait timeout, deadlock, row changed since it was read.
-        1205 | 1213 | 1020
+        // A node that left its cluster, or lost its quorum.
+        number if is_out_of_cluster(number) => Class::Transient,
+        // Lock wait timeout, deadlock, row or table definition changed since it was read, statement to be prepared again.
+        1205 | 1213 | 1020 | 1412 | 1615 | 1243
+        // Group replication or the storage engine refused the commit; a table that is read-only during a recovery; a
+        // host that is blocked after many broken connections.
+        | 3100 | 3101 | 1180 | 1036 | 1129
         // Too many connections, shutdown, killed, interrupted, time limit, network errors reported by the server.
-        | 1040 | 1203 | 1226 | 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031
-        // Out of memory (server or sort buffer), threads, file descriptors or disk space; table full.
-        | 1037 | 1038 | 1041 | 1135 | 1021 | 1114 => Class::Transient,
+        | 1040 | 1203 | 1226 | 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1317 | 1927 | 1969 | 3024 | 3168
+        | 3169 | 4031
+        // Out of memory (server or sort buffer), locks, threads, file descriptors or disk space; table full.
+        | 1037 | 1038 | 1041 | 1135 | 1021 | 1114 | 1206 => Class::Transient,
         // The server cannot open, write or read a file because of insufficient resources.
         1016 | 1026 | 1030 if errno(message).is_some_and(is_want) => Class::Transient,
         _ => Class::Permanent,
@@ -106,6 +112,10 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         1045 | 1698 => Some("check user and password in the store's URL"),
         1049 => Some("create the database, or correct its name in the store's URL"),
         1044 | 1142 | 1143 | 1227 => Some("grant it to this user"),
+        1129 => Some("run `FLUSH HOSTS` on the server, and look for broken connections from this machine"),
+        number if is_out_of_cluster(number) => {
+            Some("this server is no part of its cluster now: the store needs a node that accepts writes")
+        }
         number if is_read_only_number(number) => Some(
             "this server is read-only: a replica, or a primary during a fail-over; the store needs the primary",
         ),
@@ -123,6 +133,19 @@ fn is_read_only_number(number: u16) -> bool {
     matches!(number, 1290 | 1792 | 1836)
 }
 
+/// Whether the server answers no queries although it is up: a node of Galera without its cluster (1047), or a server
+/// that an administrator or group replication took offline (3032).
+fn is_out_of_cluster(number: u16) -> bool {
+    matches!(number, 1047 | 3032)
+}
+
+/// Whether the session cannot be used any more, or does not know its prepared statements (1243).
+fn ends_the_session(number: u16) -> bool {
+    matches!(number, 1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1243 | 1927 | 3168 | 3169 | 4031)
+        || is_read_only_number(number)
+        || is_out_of_cluster(number)
+}
+
 /// The meaning of the errors of sqlx and of the server.
 pub struct Errors;
 
@@ -131,7 +154,7 @@ impl DriverErrors for Errors {
 
     /// Whether two transactions collided, so that this one can be retried.
     fn is_collision(cause: &sqlx::Error) -> bool {
-        matches!(number(cause), Some(1205 | 1213 | 1020))
+        matches!(number(cause), Some(1205 | 1213 | 1020 | 3101))
     }
 
     /// Whether the table does not exist.
@@ -142,16 +165,12 @@ impl DriverErrors for Errors {
     /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
     /// or became read-only: a new session may reach a server that can write.
     fn leaves_the_session(cause: &sqlx::Error) -> bool {
-        let is_lost = |number| {
-            matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1927 | 4031)
-                || is_read_only_number(number)
-        };
-        number(cause).is_some_and(|number| !is_lost(number))
+        number(cause).is_some_and(|number| !ends_the_session(number))
     }
 
-    /// Whether the server is read-only: a replica, or a primary during a failover.
+    /// Whether the server is read-only or out of its cluster: a replica, or a primary during a failover.
     fn concerns_all(cause: &sqlx::Error) -> bool {
-        number(cause).is_some_and(is_read_only_number)
+        number(cause).is_some_and(|number| is_read_only_number(number) || is_out_of_cluster(number))
     }
 
     /// Whether the server appears to be starting up and will soon accept connections.
@@ -190,8 +209,21 @@ mod tests {
     }
 
     #[test]
+    fn e_a_server_that_fails_over_is_away() {
+        for number in [1036, 1047, 1129, 1180, 1317, 1412, 1615, 1927, 3024, 3032, 3100, 3101, 3168, 3169] {
+            assert_eq!(number_class(number, ""), Class::Transient, "{number}");
+        }
+        for number in [1047, 1927, 3032, 3168, 3169] {
+            assert!(ends_the_session(number), "{number}");
+        }
+        for number in [1180, 1205, 1213, 1317, 3024, 3101] {
+            assert!(!ends_the_session(number), "only the statement failed: {number}");
+        }
+    }
+
+    #[test]
     fn a_server_without_resources_is_away() {
-        for number in [1021, 1037, 1038, 1041, 1114, 1135] {
+        for number in [1021, 1037, 1038, 1041, 1114, 1135, 1206] {
             assert_eq!(number_class(number, ""), Class::Transient, "{number}");
         }
         for (number, message) in [

@@ -66,9 +66,9 @@ fn code_class(code: &str) -> Class {
     match code {
         // Undefined table, column, function, schema; privileges.
         "42P01" | "42703" | "42883" | "3F000" | "3D000" | "42501" | "0LP01" => Class::Misconfigured,
-        // Serialization failure, deadlock, lock not available, statement cancelled by its timeout, transaction idle for
-        // too long, prepared statement replaced by another session of a pooler.
-        "40001" | "40P01" | "55P03" | "57014" | "25P03" | "26000"
+        // Serialization failure, deadlock, result of a commit unknown, lock not available, statement cancelled by its
+        // timeout, transaction idle or open for too long, prepared statement replaced by another session of a pooler.
+        "40001" | "40P01" | "40003" | "55P03" | "57014" | "25P03" | "25P04" | "26000"
         // A read-only session: during a failover the old primary becomes a replica before the address changes.
         | "25006" => Class::Transient,
         _ => match code.get(..2) {
@@ -111,6 +111,11 @@ pub fn is_unknown_startup_parameter(cause: &sqlx::Error) -> bool {
         && cause.as_database_error().is_some_and(|inner| inner.message().contains("startup parameter"))
 }
 
+/// Whether the server ended the session, or the session is read-only.
+fn ends_the_session(code: &str) -> bool {
+    code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03" | "25P04")
+}
+
 /// The meaning of the errors of sqlx and of the server.
 pub struct Errors;
 
@@ -131,10 +136,7 @@ impl DriverErrors for Errors {
     /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
     /// or became read-only: a new session may reach a server that can write.
     fn leaves_the_session(cause: &sqlx::Error) -> bool {
-        let is_lost = |code: &str| {
-            code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03")
-        };
-        code(cause).is_some_and(|code| !is_lost(&code))
+        code(cause).is_some_and(|code| !ends_the_session(&code))
     }
 
     /// Whether the server is read-only: a replica, or a primary during a failover.
@@ -162,5 +164,23 @@ impl DriverErrors for Errors {
 
     fn closed() -> sqlx::Error {
         sqlx::Error::PoolClosed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e_a_session_that_the_server_ended_is_away_and_lost() {
+        // Transaction idle for too long, transaction_timeout, shutdown, crash, start-up, idle_session_timeout.
+        for code in ["25P03", "25P04", "57P01", "57P02", "57P03", "57P05", "08006"] {
+            assert_eq!(code_class(code), Class::Transient, "{code}");
+            assert!(ends_the_session(code), "{code}");
+        }
+        for code in ["40001", "40003", "55P03", "57014"] {
+            assert_eq!(code_class(code), Class::Transient, "{code}");
+            assert!(!ends_the_session(code), "only the statement failed: {code}");
+        }
     }
 }
