@@ -15,14 +15,22 @@ use crate::store::DynamoStore;
 
 impl DynamoStore {
     pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<ClaimedRow>, Error> {
-        // Some claims of the last call failed although others succeeded, and may have been made: return that error now,
-        // so that the caller releases them.
+        // The last call claimed rows before it failed, or some of its claims failed and may have been made nevertheless:
+        // return that error now, so that the caller reports it and releases them.
         self.claim_error().take().map_or(Ok(()), Err)?;
         let mut claimed_rows = Vec::new();
         let mut next = Some(i64::MAX);
         for status in self.statuses(&self.stage().ready) {
-            let earliest = self.claim_in(&status, limit, &mut claimed_rows).await?;
-            next = next.zip(earliest).map(|(next, earliest)| next.min(earliest));
+            match self.claim_in(&status, limit, &mut claimed_rows).await {
+                Ok(earliest) => next = next.zip(earliest).map(|(next, earliest)| next.min(earliest)),
+                Err(error) if claimed_rows.is_empty() => return Err(error),
+                // Keep the rows of earlier pages, which would otherwise wait for the end of their lease.
+                Err(error) => {
+                    *self.claim_error() = Some(error);
+                    next = None;
+                    break;
+                }
+            }
         }
         self.remember_next_due(next);
         self.add_crash_counts(&mut claimed_rows).await;

@@ -16,6 +16,8 @@ use crate::fixtures::{Fixture, claim, ids};
 struct Mood {
     /// Requests of these names are rejected this many more times.
     refuse: Vec<(&'static str, usize)>,
+    /// The token of requests of this name expires once so many of them were answered.
+    expire: Option<(&'static str, usize)>,
     /// The times of the rejections.
     refused: Vec<Instant>,
     /// The `Limit` of each ExecuteStatement that reads pages.
@@ -81,9 +83,9 @@ fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
     if let Some(limit) = serde_json::from_slice::<serde_json::Value>(&body).ok()?["Limit"].as_i64() {
         mood.lock().unwrap().limits.push(limit);
     }
-    if turned_away(&target, mood) {
-        let body =
-            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+    let expired = has_expired(&target, mood).then_some("ExpiredTokenException");
+    if let Some(code) = expired.or_else(|| turned_away(&target, mood).then_some("ThrottlingException")) {
+        let body = format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"no"}}"#);
         let said = format!(
             "HTTP/1.1 400 Bad Request\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
@@ -96,6 +98,18 @@ fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
     let mut answer = Vec::new();
     other.read_to_end(&mut answer).ok()?;
     stream.write_all(&answer).ok()
+}
+
+fn has_expired(target: &str, mood: &Mutex<Mood>) -> bool {
+    let mut mood = mood.lock().unwrap();
+    match &mut mood.expire {
+        Some((name, 0)) => target.ends_with(*name),
+        Some((name, left)) => {
+            *left -= usize::from(target.ends_with(*name));
+            false
+        }
+        None => false,
+    }
 }
 
 fn turned_away(target: &str, mood: &Mutex<Mood>) -> bool {
@@ -159,6 +173,21 @@ async fn e04_a_claim_requests_pages_of_25() {
     assert_eq!(claimed.len(), 30);
     let limits = proxy.mood.lock().unwrap().limits.clone();
     assert!(limits.len() > 2 && limits.iter().all(|limit| *limit == 25), "{limits:?}");
+}
+
+/// The rows of the first page would wait ten minutes for the end of their lease.
+#[tokio::test(flavor = "multi_thread")]
+async fn c_rows_that_were_claimed_before_the_token_expired_are_kept() {
+    let mut fixture = Fixture::new().await;
+    fixture.boto3("[put(f'e-{n}', 'ACCEPTED') for n in range(30)]").await;
+    let (proxy, store) = open(&mut fixture, Duration::from_mins(10)).await;
+    proxy.mood.lock().unwrap().expire = Some(("ExecuteStatement", 1));
+    let claimed = claim(&store, 100).await;
+    assert!((1..=25).contains(&claimed.len()), "those of the first page: {}", claimed.len());
+    let error = store.claim(&Want { limit: 100 }).await.unwrap_err();
+    assert_eq!(error.class, Class::Misconfigured, "{error}");
+    proxy.mood.lock().unwrap().expire = None;
+    assert_eq!(claim(&store, 100).await.len() + claimed.len(), 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
