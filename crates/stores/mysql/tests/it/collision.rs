@@ -1,8 +1,9 @@
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
 use postrider_seams::row::RowId;
-use postrider_seams::store::{LeaseResult, Store as _};
+use postrider_seams::store::{Class, LeaseResult, Store as _};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -66,6 +67,31 @@ async fn m01_a_foreign_worker_with_the_specifications_own_sql_is_left_alone() {
         assert_eq!(ours.len(), 15, "a foreign worker's rows are passed over");
         sqlx::raw_sql("ROLLBACK").execute(&mut *foreign).await.expect("rollback");
         assert_eq!(claim(&store, 100).await.len(), 5);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_a_row_that_another_session_locks_delays_its_settle_by_no_more_than_two_deadlines() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        server.insert_mails(2).await;
+        let rows = claim(&store, 2).await;
+        let mut foreign = server.sql.acquire().await.expect("a connection");
+        let lock = format!("BEGIN; SELECT id FROM mail_outbox WHERE id = {} FOR UPDATE", rows[0].lease.id);
+        sqlx::raw_sql(sqlx::AssertSqlSafe(lock)).execute(&mut *foreign).await.expect("a lock");
+
+        let begun = Instant::now();
+        let error =
+            store.settle(&[settlement(&rows[0].lease, Transition::Delivered)]).await.expect_err("locked");
+
+        assert_eq!(error.class, Class::Transient, "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(17), "{:?}", begun.elapsed());
+        let other = std::slice::from_ref(&rows[1].lease);
+        assert!(store.extend(other).await.expect("extend")[0].is_some(), "its lease is extended meanwhile");
+        sqlx::raw_sql("ROLLBACK").execute(&mut *foreign).await.expect("rollback");
+        let held = store.settle(&[settlement(&rows[0].lease, Transition::Delivered)]).await.expect("settle");
+        assert_eq!(held, [LeaseResult::Held]);
     })
     .await;
 }

@@ -36,10 +36,11 @@ impl<'a, D: Driver> Retry<'a, D> {
         Self { driver, doing, retried: 0, started: Instant::now() }
     }
 
-    /// Waits before another try; returns the error if it is no collision, or there were enough tries.
+    /// Waits before another try; returns the error if it is no collision, or there were enough tries, or the call has
+    /// lasted for its deadline: a collision may be a lock wait of seconds.
     pub async fn wait(&mut self, cause: D::Error) -> Result<(), Error> {
         let over = match self.driver.retries() {
-            Retries::Times(most) => self.retried >= most,
+            Retries::Times(most) => self.retried >= most || self.started.elapsed() >= self.driver.deadline(),
             Retries::Within(most) => self.started.elapsed() >= most,
         };
         if over || !D::Errors::is_collision(&cause) {
