@@ -27,6 +27,7 @@ mod publish;
 mod queue_publisher;
 mod queue_receiver;
 mod recipients;
+mod refused;
 mod retry_timer;
 mod room;
 mod runner;

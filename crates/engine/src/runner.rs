@@ -21,6 +21,7 @@ use crate::lane::Lane;
 use crate::missing_acks::Silence;
 use crate::observed::{ObservedStore, ObservedTransport, PendingCalls};
 use crate::outcomes::{DecidedRow, OutcomeQueue};
+use crate::refused::{self, RefusedOutcomes};
 use crate::retry_timer::RetryTimer;
 use crate::room::Room;
 use crate::sizes::{CallSize, CallsAhead, ClaimSize, RoundTrip};
@@ -45,6 +46,8 @@ pub(crate) struct Runner {
     pub state: Arc<LaneState>,
     pub waiting: Waiting,
     pub outcomes: OutcomeQueue,
+    /// Outcomes that the database refuses to store.
+    pub refused: RefusedOutcomes,
     /// Batches whose leases are extended; a batch lives as long as one of its rows.
     batches: Mutex<Vec<Weak<Batch>>>,
     /// Settles read, an extension writes: the two never overlap, so no settle uses a fence that is being changed.
@@ -116,6 +119,7 @@ impl Runner {
             state,
             waiting,
             outcomes,
+            refused: RefusedOutcomes::default(),
             batches: Mutex::default(),
             gate: RwLock::new(()),
             unanswered: UnansweredClaims::default(),
@@ -245,6 +249,8 @@ impl Runner {
             settlers.spawn(settler::run(Arc::clone(&self)));
             settlers.spawn(settler::assist(Arc::clone(&self)));
         }
+        let mut refused = JoinSet::new();
+        refused.spawn(refused::run(Arc::clone(&self)));
         let mut deliverers = JoinSet::new();
         for number in 0..self.workers() + self.calls_ahead.most() {
             deliverers.spawn(deliverer::run(Arc::clone(&self), number));
@@ -270,6 +276,8 @@ impl Runner {
         join(deliverers).await;
         self.outcomes.close();
         join(settlers).await;
+        self.refused.close();
+        join(refused).await;
         beside.shutdown().await;
         self.finish_unanswered().await;
         // No row is begun any more. Marks that stay behind are harmless: their rows have other fences by now.

@@ -42,6 +42,8 @@ struct Conditions {
     /// Whether a target in trouble is tried with one row at a time.
     trial: bool,
     store: Option<StoreTrouble>,
+    /// Why the database seems to refuse every outcome, and whether this closes the lane for claims.
+    refused: Option<(String, bool)>,
     queue: Option<String>,
     stalled: Option<String>,
     /// Since when the lane has been stalled, or its store away, without interruption.
@@ -103,6 +105,7 @@ impl LaneState {
                 target: None,
                 trial: false,
                 store: None,
+                refused: None,
                 queue: None,
                 stalled: None,
                 stuck: None,
@@ -123,7 +126,9 @@ impl LaneState {
         if change(&mut conditions) {
             conditions.note_stuck();
             let target_is_open = conditions.target.is_none() || conditions.trial;
-            let open = conditions.phase == Phase::Running && !conditions.paused && target_is_open;
+            let is_refused = conditions.refused.as_ref().is_some_and(|(_, closes)| *closes);
+            let open =
+                conditions.phase == Phase::Running && !conditions.paused && target_is_open && !is_refused;
             self.open.store(open, Relaxed);
             drop(conditions);
             self.changed.send_modify(|tick| *tick += 1);
@@ -176,6 +181,16 @@ impl LaneState {
         self.change(|conditions| {
             let changed = conditions.store != trouble;
             conditions.store = trouble;
+            changed
+        });
+    }
+
+    /// Sets or clears the reason why the database seems to refuse every outcome, and whether this closes the lane for
+    /// claims.
+    pub fn set_refused(&self, trouble: Option<(String, bool)>) {
+        self.change(|conditions| {
+            let changed = conditions.refused != trouble;
+            conditions.refused = trouble;
             changed
         });
     }
@@ -258,6 +273,11 @@ impl LaneState {
             (Some(StoreTrouble::Unavailable(reason)), _) => {
                 return Health::StoreUnavailable { reason: reason.clone() };
             }
+            (None, _) if conditions.refused.is_some() => {
+                let reason =
+                    conditions.refused.as_ref().map(|(reason, _)| reason.clone()).unwrap_or_default();
+                return Health::StoreUnavailable { reason };
+            }
             (_, Some(TargetTrouble::Unreachable(reason))) => {
                 return Health::Unreachable { reason: reason.clone() };
             }
@@ -281,6 +301,7 @@ impl LaneState {
         let store = conditions.store.as_ref().map(|trouble| match trouble {
             StoreTrouble::Unavailable(reason) | StoreTrouble::Misconfigured(reason) => reason.clone(),
         });
+        let store = store.or_else(|| conditions.refused.as_ref().map(|(reason, _)| reason.clone()));
         let target = conditions.target.as_ref().map(|trouble| match trouble {
             TargetTrouble::Unreachable(reason) | TargetTrouble::Refused(reason) => reason.clone(),
         });

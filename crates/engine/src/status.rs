@@ -20,7 +20,7 @@ pub enum Health {
     Misconfigured {
         reason: String,
     },
-    /// The database does not answer.
+    /// The database does not answer, or refuses every outcome.
     #[serde(rename = "store_away")]
     StoreUnavailable {
         reason: String,

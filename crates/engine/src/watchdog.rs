@@ -6,7 +6,7 @@
 //! - rows are due, and for [`PASSED_OVER`] no claim returned one: another transaction holds them;
 //! - the external queue has messages, there is room for rows, and for [`UNRECEIVED`] none was received: the receiver
 //!   hangs, or the consumer on the broker delivers nothing;
-//! - rows are held, and for [`STALL_MARGIN`] beyond the longest delivery nothing has moved: a part of the loop hangs.
+//! - rows are held whose outcome was not refused, and for [`STALL_MARGIN`] beyond the longest delivery nothing has moved: a part of the loop hangs.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,7 +123,7 @@ fn stalled(runner: &Runner) -> Option<String> {
         ));
     }
     let limit = runner.lane.limits.timeout + STALL_MARGIN;
-    (runner.state.held() > 0 && runner.since_progress() > limit)
+    (runner.state.held() > runner.refused.rows() && runner.since_progress() > limit)
         .then(|| format!("rows are held, and nothing has moved for over {} s", limit.as_secs()))
 }
 

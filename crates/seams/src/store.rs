@@ -131,6 +131,9 @@ pub enum LeaseResult {
     Held,
     /// The lease was lost: another worker or an operator has changed the row, and nothing was written.
     Lost,
+    /// The lease holds, but the database rejects what a settle writes into this row, now or for good: nothing was
+    /// written.
+    Refused,
 }
 
 /// The result of a reclaim, in rows.
@@ -188,8 +191,9 @@ pub trait Store: Send + Sync {
 
     /// Writes the transitions, each guarded by its fence, with all effects in the same transaction. Returns one answer
     /// per settlement, in order. Idempotent: a settlement that was already written returns `Lost` and changes nothing.
-    /// So does one that the database rejects while it accepts others (that row is left to its lease); an error means
-    /// that no row of a statement could be settled, and the caller keeps them all.
+    /// One that the database rejects returns `Refused`, whatever becomes of the others; its `releases` are released
+    /// all the same. If all are rejected, the call fails with their error, of class `Permanent`. The caller keeps what
+    /// was refused, and what an error of another class left unknown.
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error>;
 
     /// Extends leases. Returns the lease to use from now on (the fence may have changed), or `None` if it was lost.

@@ -202,7 +202,9 @@ impl Store for FaultyStore {
                     self.shared.holders().remove(&row);
                     self.moved(row, settlement.transition);
                 }
-                LeaseResult::Lost => self.shared.journal.record(Event::SettlementLost { row }),
+                LeaseResult::Lost | LeaseResult::Refused => {
+                    self.shared.journal.record(Event::SettlementLost { row })
+                }
             }
         }
         self.return_answer(answers).await

@@ -118,7 +118,9 @@ fn leases_are_closed_before_an_extension_may_begin() {
     });
     step();
     let settling = Arc::clone(&runner);
-    let settler = std::thread::spawn(move || runtime.block_on(try_settle(&settling, &ended)));
+    let settler = std::thread::spawn(move || {
+        runtime.block_on(try_settle(&settling, ended.iter().map(|one| (one, Form::Whole)).collect()))
+    });
     step();
     assert!(runner.gate.try_write().is_err(), "the settle waits for the store, under the gate");
     let leases = batch.held_still();

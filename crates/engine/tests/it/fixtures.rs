@@ -82,6 +82,7 @@ pub async fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool)
     }
 }
 
+type Refuses = dyn Fn(&Settlement) -> bool + Send + Sync;
 type Takes = dyn Fn(&str) -> Duration + Send + Sync;
 type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
 
@@ -219,6 +220,8 @@ pub struct Faulty {
     pub skips: AtomicBool,
     /// Whether every settle fails permanently, as with a broken trigger or a revoked permission.
     pub refuses: AtomicBool,
+    /// Whether the database refuses this settlement, as for a text that does not fit.
+    pub refuses_this: Option<Box<Refuses>>,
     /// The large row that can never be read.
     pub unreadable: Option<RowId>,
     /// The number of concurrent claims, and how long each takes while it reserves room.
@@ -250,6 +253,7 @@ impl Faulty {
             is_stopped: AtomicBool::new(false),
             skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
+            refuses_this: None,
             unreadable: None,
             claimers: 1,
             claim_takes: Duration::ZERO,
@@ -326,7 +330,14 @@ impl Store for Faulty {
         if self.refuses.load(SeqCst) {
             return Err(Error::new(Class::Permanent, "a trigger says no"));
         }
-        self.inner.settle(moves).await
+        let is_refused = |one: &&Settlement| self.refuses_this.as_ref().is_some_and(|refuses| refuses(one));
+        let accepted: Vec<Settlement> = moves.iter().filter(|one| !is_refused(one)).cloned().collect();
+        if accepted.is_empty() {
+            return Err(Error::new(Class::Permanent, "the text does not fit"));
+        }
+        let mut answers = self.inner.settle(&accepted).await?.into_iter();
+        let answer = |one: &Settlement| if is_refused(&one) { None } else { answers.next() };
+        Ok(moves.iter().map(answer).map(|answer| answer.unwrap_or(LeaseResult::Refused)).collect())
     }
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         self.answer()?;

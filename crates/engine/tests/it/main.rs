@@ -13,6 +13,7 @@ mod maintenance;
 mod ordered;
 mod pools;
 mod queue;
+mod refused;
 mod suspects;
 mod target;
 mod unanswered;

@@ -31,26 +31,31 @@ impl DynamoStore {
     pub(crate) async fn settle_all(&self, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
         let moving = moves.iter().map(|settlement| self.settle_one(settlement)).collect();
         let settled: Vec<Result<LeaseResult, Error>> = self.database.in_parallel(moving).await;
-        if settled.iter().all(Result::is_ok) {
-            return settled.into_iter().collect();
+        let is_refusal =
+            |made: &Result<LeaseResult, Error>| matches!(made, Err(error) if error.class == Class::Permanent);
+        if settled.iter().all(|made| made.is_ok() || is_refusal(made)) && !settled.iter().all(is_refusal) {
+            // A row that DynamoDB rejects does not stop the others.
+            return Ok(settled.into_iter().map(|made| made.unwrap_or(LeaseResult::Refused)).collect());
         }
         let succeeded = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(LeaseResult::Held)));
         self.settled_before.add(succeeded.map(|(settlement, _)| lease_key(&settlement.lease)));
-        settled.into_iter().collect()
+        // An error that passes comes first: the caller makes the whole call again.
+        let (refused, failed): (Vec<_>, Vec<_>) =
+            settled.into_iter().filter_map(Result::err).partition(|error| error.class == Class::Permanent);
+        failed.into_iter().chain(refused).next().map_or(Ok(Vec::new()), Err)
     }
 
     async fn settle_one(&self, settlement: &Settlement) -> Result<LeaseResult, Error> {
         if self.settled_before.take(&lease_key(&settlement.lease)) {
             return Ok(LeaseResult::Held);
         }
-        match self.settle_fenced(settlement).await {
-            // A row that DynamoDB rejects is left to its lease; the others are settled.
-            Err(error) if error.class == Class::Permanent => {
-                tracing::error!(row = %settlement.lease.id, %error, "a row can't be settled; it is left to its lease");
-                Ok(LeaseResult::Lost)
-            }
-            other => other,
+        let settled = self.settle_fenced(settlement).await;
+        if let Err(error) = &settled
+            && error.class == Class::Permanent
+        {
+            tracing::warn!(row = %settlement.lease.id, %error, "DynamoDB refuses to settle a row");
         }
+        settled
     }
 
     async fn settle_fenced(&self, settlement: &Settlement) -> Result<LeaseResult, Error> {

@@ -5,7 +5,7 @@ pub(crate) mod recipients;
 mod statements;
 pub(crate) mod unanswered;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use postrider_seams::row::{Lease, RowId};
 use postrider_seams::store::{Class, Error, LeaseResult, Settlement};
@@ -17,10 +17,15 @@ use crate::driver::Driver;
 use crate::open_table::OpenTable;
 
 impl OpenTable {
-    /// Settles rows, and returns for each whether its lease still held.
+    /// Settles rows, and returns for each whether its lease still held. Errs if the database refuses all of them.
     pub async fn settle(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
-        let mut answers = self.settle_once(on, moves).await?;
+        let (mut answers, refusal) = self.settle_once(on, moves).await?;
         self.settle_renewed(on, moves, &mut answers).await?;
+        if let Some(error) = refusal
+            && answers.iter().all(|answer| *answer == LeaseResult::Refused)
+        {
+            return Err(error);
+        }
         self.record_late(on, moves, &answers).await?;
         self.forgive(on, moves, &answers).await;
         let back =
@@ -31,22 +36,28 @@ impl OpenTable {
         Ok(answers)
     }
 
-    async fn settle_once(&self, on: &impl Driver, moves: &[Settlement]) -> Result<Vec<LeaseResult>, Error> {
+    /// Settles rows with the leases given; returns the error of a row that was refused as well.
+    async fn settle_once(
+        &self,
+        on: &impl Driver,
+        moves: &[Settlement],
+    ) -> Result<(Vec<LeaseResult>, Option<Error>), Error> {
         let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].releases.is_empty()).collect();
         let groups = self.grouped(moves, |at| moves[at].releases.is_empty())?;
-        let mut answers = vec![LeaseResult::Lost; moves.len()];
+        let (mut answers, mut refusal) = (vec![LeaseResult::Lost; moves.len()], None);
         for at in holding {
-            answers[at] = self.settle_holding(on, &moves[at]).await?;
+            answers[at] = self.settle_holding(on, &moves[at], &mut refusal).await?;
         }
         for group in groups {
-            let held = settle_group(on, group.script, moves, &group.members).await?;
+            let settled = settle_group(on, group.script, moves, &group.members).await?;
             for index in group.members {
-                if held.contains(&moves[index].lease.id) {
-                    answers[index] = LeaseResult::Held;
+                if let Some(answer) = settled.answers.get(&moves[index].lease.id) {
+                    answers[index] = *answer;
                 }
             }
+            refusal = refusal.or(settled.refusal);
         }
-        Ok(answers)
+        Ok((answers, refusal))
     }
 
     /// Records attempts of rows that were cancelled meanwhile.
@@ -79,7 +90,12 @@ impl OpenTable {
     }
 
     /// Settles a row that holds its group and releases the rows behind it, in one transaction, the row itself last.
-    async fn settle_holding(&self, on: &impl Driver, settlement: &Settlement) -> Result<LeaseResult, Error> {
+    async fn settle_holding(
+        &self,
+        on: &impl Driver,
+        settlement: &Settlement,
+        refusal: &mut Option<Error>,
+    ) -> Result<LeaseResult, Error> {
         let rest: Vec<Settlement> = settlement.releases.iter().cloned().map(Settlement::released).collect();
         let own = std::slice::from_ref(settlement);
         let mut scripts: Vec<(&Script, Values<'_>)> = Vec::new();
@@ -98,15 +114,14 @@ impl OpenTable {
                 };
                 Ok(if rows.into_iter().any(is_own) { LeaseResult::Held } else { LeaseResult::Lost })
             }
-            // The row itself is at fault: the rows behind it are released, and the row is left to its lease, which
-            // holds its group until it expires.
+            // The row itself is at fault: the rows behind it are released, and its lease holds its group.
             Err(error) if error.class == Class::Permanent => {
-                let id = &settlement.lease.id;
-                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+                note_refused(&settlement.lease.id, &error);
                 for group in self.grouped(&rest, |_| true)? {
                     settle_group(on, group.script, &rest, &group.members).await?;
                 }
-                Ok(LeaseResult::Lost)
+                refusal.get_or_insert(error);
+                Ok(LeaseResult::Refused)
             }
             Err(error) => Err(error),
         }
@@ -167,45 +182,64 @@ impl OpenTable {
     }
 }
 
-/// If this many rows are rejected one by one and none is accepted, the cause is not in the rows.
+/// If this many rows are rejected one by one and none is accepted, the cause is hardly in the rows: the others of the
+/// group count as refused too, without a statement for each.
 const REFUSED_AT_MOST: usize = 8;
 
-/// Settles a group; a statement that the database rejects permanently is halved until the rows at fault are alone.
-///
-/// Those are left to their lease, which costs them an attempt; all others are settled. If no row is accepted, the cause
-/// is elsewhere (a trigger, a constraint), and the error is returned to the caller, which keeps the outcomes.
+/// The answers of a group's rows; those without one were lost.
+#[derive(Default)]
+struct SettledGroup {
+    answers: HashMap<RowId, LeaseResult>,
+    /// The error of a row that was refused.
+    refusal: Option<Error>,
+}
+
+/// Settles a group; a statement that the database rejects permanently is halved until the rows at fault are alone. All
+/// others are settled.
 async fn settle_group(
     on: &impl Driver,
     script: &Script,
     moves: &[Settlement],
     members: &[usize],
-) -> Result<HashSet<RowId>, Error> {
-    let mut held = HashSet::with_capacity(members.len());
+) -> Result<SettledGroup, Error> {
+    let mut settled = SettledGroup::default();
     let mut todo = vec![members];
-    let mut refused = 0;
     while let Some(part) = todo.pop() {
         let given = Values::settlements(on.owner(), part.iter().map(|index| &moves[*index]).collect());
         match on.run("settle rows", script, &given).await {
             Ok(done) => {
                 let keys =
                     done.into_rows().into_iter().filter_map(|mut row| bind::key(taken_from(&mut row, 0)));
-                held.extend(keys);
-            }
-            Err(error) if error.class == Class::Permanent && part.len() > 1 => {
-                let (first, second) = part.split_at(part.len() / 2);
-                todo.extend([second, first]);
+                settled.answers.extend(keys.map(|key| (key, LeaseResult::Held)));
             }
             Err(error) if error.class == Class::Permanent => {
-                refused += 1;
-                let all = refused == members.len() && refused > 1;
-                if held.is_empty() && (all || refused >= REFUSED_AT_MOST) {
-                    return Err(error);
+                let (refused, accepted) = settled.counts();
+                if part.len() > 1 && (refused < REFUSED_AT_MOST || accepted > 0) {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    todo.extend([second, first]);
+                    continue;
                 }
-                let id = &moves[part[0]].lease.id;
-                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+                for index in part {
+                    let id = &moves[*index].lease.id;
+                    note_refused(id, &error);
+                    settled.answers.insert(id.clone(), LeaseResult::Refused);
+                }
+                settled.refusal.get_or_insert(error);
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(held)
+    Ok(settled)
+}
+
+impl SettledGroup {
+    /// Returns the numbers of rows refused and accepted so far.
+    fn counts(&self) -> (usize, usize) {
+        let refused = self.answers.values().filter(|answer| **answer == LeaseResult::Refused).count();
+        (refused, self.answers.len() - refused)
+    }
+}
+
+fn note_refused(id: &RowId, error: &Error) {
+    tracing::warn!(%id, %error, "the database refuses to settle a row");
 }

@@ -141,6 +141,10 @@ impl LaneTraces {
                 for lease in &settlement.releases {
                     traces.remove(&lease.id.to_string());
                 }
+                // The engine settles the row again.
+                if *result == LeaseResult::Refused {
+                    continue;
+                }
                 let id = settlement.lease.id.to_string();
                 let Some(trace) = traces.remove(&id) else { continue };
                 let Some(sampled) = &trace.sampled else { continue };

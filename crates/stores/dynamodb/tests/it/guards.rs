@@ -1,7 +1,7 @@
 //! Tests the guards of concurrent workers: every move compares the state and the time, and is one transaction.
 
 use postrider_contract::Transition;
-use postrider_seams::store::{LeaseResult, Reclaimed, Settlement};
+use postrider_seams::store::{Class, LeaseResult, Reclaimed, Settlement};
 use postrider_seams::{ClaimedRow, Store as _};
 use postrider_store_dynamodb::DynamoStore;
 
@@ -182,4 +182,27 @@ answer(soon)
     let meta = fixture.boto3("answer(all('e-1')['_META']['Attributes'])").await;
     let (soon, after) = (soon.as_str().unwrap(), meta["UpdatedAt"].as_str().unwrap());
     assert_eq!(after, soon.replace('Z', ".000001Z"), "one tick later");
+}
+
+/// A record of more than 400 KB: its outcome must not be forgotten, and other rows go on.
+#[tokio::test]
+async fn a_settle_that_makes_a_record_too_large_is_refused_and_stops_no_other() {
+    let fixture = Fixture::new().await;
+    fixture.boto3("put('e-1', 'READY'); put('e-2', 'READY')").await;
+    let store = fixture.open("send").await;
+    let rows = claim(&store, 2).await;
+    let fits = settlement(&rows[1]);
+    let large = Settlement {
+        transition: Transition::Rejected,
+        reason: Some("x".repeat(450 * 1024)),
+        ..settlement(&rows[0])
+    };
+    assert_eq!(
+        store.settle(&[large.clone(), fits]).await.unwrap(),
+        [LeaseResult::Refused, LeaseResult::Held]
+    );
+    let error = store.settle(&[large.clone()]).await.unwrap_err();
+    assert_eq!(error.class, Class::Permanent, "{error}");
+    let reduced = Settlement { reason: Some("x".to_owned()), ..large };
+    assert_eq!(store.settle(&[reduced]).await.unwrap(), [LeaseResult::Held]);
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
 use postrider_seams::row::{RowId, Value};
-use postrider_seams::store::{LeaseResult, Reclaimed, Settlement, Store as _, SweepKind};
+use postrider_seams::store::{Class, LeaseResult, Reclaimed, Settlement, Store as _, SweepKind};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -199,6 +199,30 @@ async fn verify_is_content_after_migrate_and_names_the_missing_index() {
             !findings.iter().any(|finding| finding.text.contains("the claim reads more")),
             "{findings:?}"
         );
+    })
+    .await;
+}
+
+/// A trigger on a quiet lane: nothing says whether the cause is in the row, and its outcome must not be forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_settle_of_the_only_row_is_an_error() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        server.insert_mails(1).await;
+        let row = claim(&store, 1).await.remove(0);
+        server
+            .run(
+                "CREATE TRIGGER refuse BEFORE UPDATE ON mail_outbox FOR EACH ROW \
+                 IF NEW.status = 'sent' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF",
+            )
+            .await;
+        let done = settlement(&row.lease, Transition::Delivered);
+
+        let error = store.settle(std::slice::from_ref(&done)).await.expect_err("refused");
+
+        assert_eq!(error.class, Class::Permanent, "{error}");
+        server.run("DROP TRIGGER refuse").await;
+        assert_eq!(store.settle(&[done]).await.expect("settle"), [LeaseResult::Held]);
     })
     .await;
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::row::Value;
-use postrider_seams::store::{LeaseResult, Settlement, Store as _};
+use postrider_seams::store::{Class, LeaseResult, Settlement, Store as _};
 
 use crate::server::{claim, settlement, with_database};
 
@@ -140,6 +140,7 @@ async fn a_row_that_the_database_refuses_does_not_stop_the_others() {
         let held = store.settle(&moves).await.expect("settle");
 
         assert_eq!(held.iter().filter(|held| **held == LeaseResult::Held).count(), 19);
+        assert_eq!(held.iter().filter(|held| **held == LeaseResult::Refused).count(), 1);
         assert_eq!(
             server.text("SELECT status FROM mail_outbox WHERE id = 7").await.as_deref(),
             Some("dispatching")
@@ -176,6 +177,31 @@ async fn effects_are_written_with_their_move_and_only_for_held_rows() {
                     || '|' || duration_millis || '|' || length(id), ',') FROM dispatch_attempts";
         let id = &rows[0].lease.id;
         assert_eq!(server.text(kept).await, Some(format!("{id}|1|SUCCESS|204|17|13")));
+    })
+    .await;
+}
+
+/// A trigger on a quiet lane: nothing says whether the cause is in the row, and its outcome must not be forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_settle_of_the_only_row_is_an_error() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        server.insert_mails(1).await;
+        let row = claim(&store, 1).await.remove(0);
+        server
+            .run(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN IF NEW.status = 'sent' THEN RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$; \
+                 CREATE TRIGGER refuse BEFORE UPDATE ON mail_outbox FOR EACH ROW EXECUTE FUNCTION refuse()",
+            )
+            .await;
+        let done = settlement(&row.lease, Transition::Delivered);
+
+        let error = store.settle(std::slice::from_ref(&done)).await.expect_err("refused");
+
+        assert_eq!(error.class, Class::Permanent, "{error}");
+        server.run("DROP TRIGGER refuse ON mail_outbox").await;
+        assert_eq!(store.settle(&[done]).await.expect("settle"), [LeaseResult::Held]);
     })
     .await;
 }

@@ -146,7 +146,7 @@ impl OpenTable {
                     None => again.extend(back.map(Settlement::released)),
                 }
             }
-            let more = self.settle_once(on, &again).await?;
+            let (more, _) = self.settle_once(on, &again).await?;
             for (from, to) in own {
                 answers[to] = more[from];
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
 use postrider_seams::row::RowId;
-use postrider_seams::store::{LeaseResult, Reclaimed, Settlement, Store as _};
+use postrider_seams::store::{Class, LeaseResult, Reclaimed, Settlement, Store as _};
 
 use crate::file::{File, claim, contract, settlement};
 
@@ -167,4 +167,23 @@ async fn g2_two_lanes_of_one_process_do_not_release_each_others_rows() {
     assert_eq!((claim(&one, 2).await.len(), claim(&other, 2).await.len()), (2, 2));
     assert_eq!(one.release_lost_claims(&[]).await.expect("release"), 2);
     assert_eq!(claim(&one, 10).await.len(), 2, "its own are back, the others' are not");
+}
+
+/// A trigger on a quiet lane: nothing says whether the cause is in the row, and its outcome must not be forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_settle_of_the_only_row_is_an_error() {
+    let file = File::new();
+    let store = file.mail_store().await;
+    file.insert_mails(1).await;
+    let row = claim(&store, 1).await.remove(0);
+    file.run(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON mail_outbox WHEN NEW.status = 'sent' \
+         BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+    .await;
+    let done = settlement(&row.lease, Transition::Delivered);
+    let error = store.settle(std::slice::from_ref(&done)).await.expect_err("refused");
+    assert_eq!(error.class, Class::Permanent, "{error}");
+    file.run("DROP TRIGGER refuse").await;
+    assert_eq!(store.settle(&[done]).await.expect("settle"), [LeaseResult::Held]);
 }
