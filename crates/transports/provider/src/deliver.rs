@@ -98,8 +98,13 @@ impl Provider {
                 not_sent.extend(recipients);
                 continue;
             }
-            if let (true, Err(outcome)) = (sent.is_empty(), envelope.may_begin()) {
-                return outcome;
+            if let Err(untried) = envelope.may_begin() {
+                if sent.is_empty() {
+                    return untried;
+                }
+                // Another worker may have sent the rest: the mail ends with the results so far.
+                sent.push(RequestResult { recipients, result: Err(lease_lost(&untried)) });
+                continue;
             }
             let key = encode::idempotency_key(&envelope.dedupe, &mail.message_id, group, groups.len());
             let context = RequestContext { envelope, mail, parsed: &parsed, group, key };
@@ -214,6 +219,11 @@ impl Provider {
 
 fn no_time_left() -> RequestFailure {
     RequestFailure::without_response(FailureKind::NotSent, false, "no time left in this call".to_owned())
+}
+
+fn lease_lost(untried: &Outcome) -> RequestFailure {
+    let reason = untried.failure().map_or_else(String::new, |failure| failure.reason.clone());
+    RequestFailure::without_response(FailureKind::NotSent, false, reason)
 }
 
 fn stops_delivery(sent: &RequestResult) -> bool {

@@ -87,9 +87,15 @@ impl<'a> MailBatch<'a> {
         if self.stop_reason.is_some() { None } else { self.untried.front().copied() }
     }
 
-    /// Checks the lease of a mail of which nothing was sent yet; a mail in parts has already begun.
+    /// Checks the lease before each transaction of a mail. If it was lost between two transactions, the mail ends with
+    /// the results so far: another worker may have sent the rest.
     pub(crate) fn may_begin(&self, index: usize) -> Result<(), Outcome> {
-        if self.partial_mails.contains_key(&index) { Ok(()) } else { self.batch[index].may_begin() }
+        self.batch[index].may_begin().map_err(|untried| match untried {
+            Outcome::Deferred(failure) if self.partial_mails.contains_key(&index) => {
+                self.interrupted(index, &failure.reason, Some(failure.after))
+            }
+            untried => untried,
+        })
     }
 
     pub(crate) fn begin(&mut self) {
@@ -237,15 +243,21 @@ impl<'a> MailBatch<'a> {
         all
     }
 
-    /// Returns the outcome of a mail of which some recipients were settled in this call and the rest could not be
-    /// asked for. If the call ended early for a reason outside the mail, it costs nothing. Such calls come to an end, as
-    /// each of them has delivered the mail to at least one more recipient.
+    /// Returns the outcome of a mail whose other recipients wait because the call ended early.
     fn partial_outcome(&self, index: usize) -> Outcome {
-        let (reason, deferral) = match &self.stop_reason {
-            Some(StopReason::Deferred(failure)) => (failure.reason.as_str(), Some(failure.after)),
-            Some(StopReason::Refused(failure)) => (failure.reason.as_str(), None),
-            None => ("not tried", None),
-        };
+        match &self.stop_reason {
+            Some(StopReason::Deferred(failure)) => {
+                self.interrupted(index, &failure.reason, Some(failure.after))
+            }
+            Some(StopReason::Refused(failure)) => self.interrupted(index, &failure.reason, None),
+            None => self.interrupted(index, "not tried", None),
+        }
+    }
+
+    /// Returns the outcome of a mail of which some recipients were settled in this call and the rest could not be
+    /// asked for. If the reason lies outside the mail (`deferral`), it costs nothing. Such calls come to an end, as each
+    /// of them has delivered the mail to at least one more recipient.
+    fn interrupted(&self, index: usize, reason: &str, deferral: Option<Option<Duration>>) -> Outcome {
         let recipients = self.all_recipients(index, reason);
         let failure = outcome::failure(self.mail(index), &recipients, reason.to_owned());
         match deferral {

@@ -1,5 +1,6 @@
 //! Tests of missing and malformed responses.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_seams::{Outcome, Transport as _, transport};
@@ -89,6 +90,22 @@ async fn j_a_mail_whose_lease_ran_out_is_not_sent() {
         "{outcome:?}"
     );
     assert!(fake.seen().is_empty());
+}
+
+/// Between two requests another worker may have sent the rest: the lease is checked before each.
+#[tokio::test]
+async fn j_a_lease_that_is_lost_between_two_requests_stops_the_mail() {
+    let fake = FakeProvider::start(|_| plain(200, "{\"id\":\"1\"}")).await;
+    let names: Vec<String> = (0..170).map(|number| format!("u{number}@example.com")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let checks = std::sync::atomic::AtomicUsize::new(0);
+    let lease = postrider_seams::LeaseCheck::new(move || checks.fetch_add(1, Relaxed) < 2);
+    let outcome = send(&resend(&fake.url, &[]), postrider_seams::Envelope { lease, ..mail(&names) }).await;
+    let Outcome::Deferred(failure) = &outcome else { panic!("{outcome:?}") };
+    assert!(failure.accepted_now && failure.reason.contains("lease"), "{failure:?}");
+    let results = failure.detail["recipients"].as_text().unwrap();
+    assert_eq!(results.matches("accepted").count() + results.matches("deferred").count(), 170);
+    assert_eq!(fake.seen().len(), 2, "nothing is sent after the lease was lost");
 }
 
 #[tokio::test]

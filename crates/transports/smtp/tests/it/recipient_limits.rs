@@ -1,11 +1,13 @@
 //! Tests of RFC 5321 4.5.3.1.10: a mail to more recipients than the relay accepts at a time goes in several
 //! transactions of one attempt.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::{Outcome, Transport as _};
+use postrider_seams::{Envelope, LeaseCheck, Outcome, Transport as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -140,6 +142,24 @@ async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_one_
             assert!(sizes.iter().all(|size| *size <= 3), "{sizes:?}");
             assert_eq!(sizes.iter().sum::<usize>(), 10);
         }
+    }
+}
+
+/// Between two transactions another worker may have sent the rest: the lease is checked before each.
+#[tokio::test]
+async fn j_a_lease_that_is_lost_between_two_transactions_stops_the_mail() {
+    for pipelining in [true, false] {
+        let relay = limited_relay(1, LimitReply::Rcpt, pipelining);
+        let smtp = smtp(relay.clone().start().await);
+        let checks = AtomicUsize::new(0);
+        let lease = LeaseCheck::new(move || checks.fetch_add(1, SeqCst) < 2);
+        let names = ["a@y.test", "b@y.test", "c@y.test", "d@y.test"];
+        let outcomes = send(&smtp, &[Envelope { lease, ..envelope(mail(&names)) }]).await;
+        let failure = deferred(&outcomes[0]);
+        assert!(failure.accepted_now && failure.reason.contains("lease"), "{failure:?}");
+        let results: Vec<_> = results(&failure.detail).into_iter().map(|(_, result)| result).collect();
+        assert_eq!(results, [Accepted, Accepted, Deferred, Deferred]);
+        assert_eq!(relay.mails.lock().unwrap().len(), 2, "nothing is sent after the lease was lost");
     }
 }
 
