@@ -8,7 +8,8 @@
 //! | 5xx | greeting, EHLO, STARTTLS, AUTH | the relay refuses us |
 //! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it accepts another sender in the same call |
 //! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
-//! | 452 4.5.3, 552 5.5.3, bare 452 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
+//! | 452 4.5.3, 552 5.5.3, bare 452 or 552 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
+//! | 452 4.5.3, 552 5.5.3 | first RCPT of a used connection | too many recipients in this session: the rest over a new connection |
 //! | 452 4.5.3, 552 5.5.3 | DATA, final dot | too many recipients: half of them at a time, in the same try |
 //! | 503 | anywhere | the dialogue is muddled: later, on a new connection |
 //! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | later, and slower |
@@ -93,9 +94,11 @@ impl NegativeReply {
         self.classification.kind
     }
 
-    /// Whether the relay accepts no more recipients in this transaction, after it accepted some.
+    /// Whether the relay accepts no more recipients in this transaction, after it accepted some. A bare 552 counts as
+    /// well (RFC 5321 4.5.3.1.10); if it is about a full mailbox, it comes again as the first reply of the next
+    /// transaction.
     pub(crate) fn is_recipient_limit(&self) -> bool {
-        matches!((self.code, self.enhanced), (452, None)) || self.says_too_many_recipients()
+        matches!((self.code, self.enhanced), (452 | 552, None)) || self.says_too_many_recipients()
     }
 
     /// Whether the reply explicitly says that there are too many recipients. A bare 452 after DATA is about disk

@@ -7,6 +7,7 @@ use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Mail, Outcome, Receipt, Value};
 
 use crate::classify::{NegativeReply, ReplyKind, SmtpPhase};
+use crate::mail_batch::RELAY_FAILURE_DELAY;
 use crate::reply::{Reply, shorten};
 use crate::transaction::Transaction;
 
@@ -45,7 +46,8 @@ pub(crate) fn after_refused_text(mail: &Transaction<'_>) -> (Vec<Recipient>, Vec
     (settled, remaining)
 }
 
-/// Returns the outcome if no recipient was accepted.
+/// Returns the outcome if no recipient was accepted. If others accepted the mail earlier in this attempt, and the relay
+/// accepts no more for now, this costs nothing.
 pub(crate) fn no_recipient_accepted(mail: &Transaction<'_>) -> Outcome {
     let of = |kind: ReplyKind| mail.refused.iter().find(|(_, refusal)| refusal.kind() == kind);
     let Some((index, refusal)) =
@@ -60,7 +62,12 @@ pub(crate) fn no_recipient_accepted(mail: &Transaction<'_>) -> Outcome {
     let mut failure =
         failure(mail.mail, &mail.settled, format!("{}: {}", mail.mail.to[*index], refusal.text));
     add_reply_detail(&mut failure, refusal);
-    by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, ""))
+    match by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, "")) {
+        Outcome::Retryable(failure) if failure.accepted_now && mail.hits_session_limit() => {
+            Outcome::Deferred(Failure { after: Some(RELAY_FAILURE_DELAY), ..failure })
+        }
+        outcome => outcome,
+    }
 }
 
 /// Returns the outcome if MAIL, DATA or the text was refused, for all recipients.

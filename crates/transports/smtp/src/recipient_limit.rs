@@ -22,6 +22,11 @@ impl RecipientLimit {
         *self.lock() = Some((limit, Instant::now()));
     }
 
+    /// Forgets the limit: what was learnt was not the limit of a transaction.
+    pub(crate) fn forget(&self) {
+        *self.lock() = None;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(usize, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

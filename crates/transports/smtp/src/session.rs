@@ -238,7 +238,7 @@ impl<'a> SmtpSession<'_, 'a> {
                 }
             }
             if !mail.write_commands(&mut self.connection.out, &self.connection.extensions) {
-                return Ok(self.after_commands(mail));
+                return self.after_commands(mail);
             }
             if let Err(failed) = self.connection.flush(self.deadline).await {
                 self.connection_lost(&mail, &failed.error.to_string());
@@ -247,10 +247,20 @@ impl<'a> SmtpSession<'_, 'a> {
         }
     }
 
-    /// Settles what is clear after all commands were answered, and keeps the mail that waits for its text.
-    fn after_commands(&mut self, mut mail: Transaction<'a>) -> Option<Transaction<'a>> {
+    /// Settles what is clear after all commands were answered, and keeps the mail that waits for its text. Errs if its
+    /// recipients need another connection.
+    fn after_commands(&mut self, mut mail: Transaction<'a>) -> Result<Option<Transaction<'a>>, ()> {
         mail.remove_postponed();
-        if mail.recipient_limit_reached {
+        if mail.hits_session_limit() {
+            // What was learnt on this connection may have been the rest that it had left.
+            self.recipient_limit.forget();
+            if self.is_reused() {
+                self.mails.put_back(mail.index);
+                return Err(());
+            }
+        }
+        // A used connection may have less left than a transaction on a new one.
+        if mail.recipient_limit_reached && (!self.is_reused() || self.recipient_limit.get().is_none()) {
             self.recipient_limit.learn(mail.accepted);
         }
         for (_, refusal) in &mail.refused {
@@ -261,19 +271,20 @@ impl<'a> SmtpSession<'_, 'a> {
             self.mails.sender_accepted(mail.mail);
         }
         if mail.has_text_to_send() {
-            return Some(mail);
+            return Ok(Some(mail));
         }
         let refused_us = mail.refused.iter().any(|(_, refusal)| refusal.kind() == ReplyKind::Refused);
-        if mail.stopped.is_none() && !mail.later.is_empty() && !refused_us {
+        let goes_on = mail.stopped.is_none() && !refused_us && !mail.hits_session_limit();
+        if goes_on && !mail.later.is_empty() {
             self.mails.continue_later(&mail, outcome::results_so_far(&mail), mail.later.clone());
             self.connection.dirty = true;
-            return mail.data_accepted.then_some(mail);
+            return Ok(mail.data_accepted.then_some(mail));
         }
         let outcome = match &mail.stopped {
             Some(refusal) if mail.has_too_many_recipients(refusal) => {
                 self.halve_recipients(&mail);
                 self.connection.dirty = true;
-                return None;
+                return Ok(None);
             }
             Some(refusal) => {
                 self.apply_refusal(refusal);
@@ -287,7 +298,7 @@ impl<'a> SmtpSession<'_, 'a> {
         self.mails.set_outcome(mail.index, outcome);
         self.mails.clear_losses();
         self.connection.dirty = true;
-        mail.data_accepted.then_some(mail)
+        Ok(mail.data_accepted.then_some(mail))
     }
 
     /// Halves the recipients per transaction within the same attempt, after the relay accepted each but refused them
@@ -315,8 +326,10 @@ impl<'a> SmtpSession<'_, 'a> {
     fn abort(&mut self, mail: &Transaction<'a>, reason: AbortReason) {
         match reason {
             AbortReason::Unexpected(reason) => self.connection_lost(mail, &reason),
-            // Relays close after a number of mails: not this mail's fault, and not an attempt.
-            AbortReason::Closing(_) if !mail.is_answered() && self.is_reused() => {
+            // Relays close after a number of mails or recipients: not this mail's fault, and not an attempt.
+            AbortReason::Closing(_)
+                if self.is_reused() && (!mail.is_answered() || mail.is_later_transaction()) =>
+            {
                 self.mails.put_back(mail.index);
             }
             AbortReason::Closing(refusal) => {

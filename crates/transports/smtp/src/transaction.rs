@@ -140,6 +140,11 @@ impl<'a> Transaction<'a> {
         })
     }
 
+    /// Whether other recipients of this mail were settled earlier in this attempt.
+    pub(crate) fn is_later_transaction(&self) -> bool {
+        self.settled.len() > self.mail.served.len()
+    }
+
     /// Whether the relay replied to a command of this mail.
     pub(crate) fn is_answered(&self) -> bool {
         self.read > usize::from(self.reset)
@@ -163,7 +168,11 @@ impl<'a> Transaction<'a> {
         self.read += 1;
         match (command, classified) {
             (SmtpCommand::Mail, Err(refusal)) => self.stopped = Some(refusal),
-            (SmtpCommand::Rcpt(_), Ok(())) => self.accepted += 1,
+            (SmtpCommand::Rcpt(_), Ok(())) => {
+                self.accepted += 1;
+                // The refusal before it was about one mailbox.
+                self.recipient_limit_reached = false;
+            }
             // After a refused MAIL the rest is refused as out of order, which means nothing.
             (SmtpCommand::Rcpt(position), Err(refusal)) if self.stopped.is_none() => {
                 if self.accepted > 0 && refusal.is_recipient_limit() {
@@ -199,6 +208,16 @@ impl<'a> Transaction<'a> {
     /// Whether this reply to DATA or to the text says that there are too many recipients, so that fewer may succeed.
     pub(crate) fn has_too_many_recipients(&self, refusal: &NegativeReply) -> bool {
         self.accepted > 1 && refusal.says_too_many_recipients()
+    }
+
+    /// Whether the relay accepted no recipient because it accepts no more in this session. A bare reply to one recipient
+    /// is about its mailbox.
+    pub(crate) fn hits_session_limit(&self) -> bool {
+        let mut refusals = self.refused.iter().map(|(_, refusal)| refusal);
+        self.accepted == 0
+            && self.stopped.is_none()
+            && (refusals.clone().any(NegativeReply::says_too_many_recipients)
+                || (self.refused.len() > 1 && refusals.all(NegativeReply::is_recipient_limit)))
     }
 
     /// Whether the relay waits for a text that at least one recipient gets.

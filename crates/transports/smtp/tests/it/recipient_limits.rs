@@ -18,6 +18,8 @@ use crate::fixtures::{
 use crate::relay::{Relay, commands, hello, say, script, text};
 use RecipientResult::{Accepted, Deferred};
 
+const TOO_MANY: &str = "452 4.5.3 too many recipients";
+
 /// The command at which a [`LimitedRelay`] relay complains about too many recipients.
 #[derive(Clone, Copy, PartialEq)]
 enum LimitReply {
@@ -31,6 +33,13 @@ enum LimitReply {
 struct LimitedRelay {
     limit: usize,
     limit_reply: LimitReply,
+    /// The reply to a recipient beyond a limit.
+    too_many: &'static str,
+    /// The number of recipients that it accepts per session, and the reply to one beyond it.
+    session_limit: usize,
+    closing: &'static str,
+    /// The number of recipients that it accepts in all sessions together.
+    total_limit: usize,
     pipelining: bool,
     /// Number of mails on a connection after which it closes (421).
     closes_after: usize,
@@ -54,7 +63,7 @@ impl LimitedRelay {
 
     async fn serve(self, stream: TcpStream) {
         let mut stream = BufReader::new(stream);
-        let (mut to, mut in_text, mut carried) = (Vec::new(), false, 0);
+        let (mut to, mut in_text, mut carried, mut accepted) = (Vec::new(), false, 0, 0);
         stream.write_all(b"220 relay.test\r\n").await.unwrap();
         loop {
             let mut line = String::new();
@@ -86,10 +95,16 @@ impl LimitedRelay {
                 _ if line.starts_with("EHLO") && self.pipelining => "250-relay.test\r\n250 PIPELINING",
                 _ if line.starts_with("EHLO") => "250 relay.test",
                 _ if line.starts_with("MAIL") && carried >= self.closes_after => "421 4.7.0 enough for now",
-                _ if line.starts_with("RCPT") && too_many(LimitReply::Rcpt, to.len() + 1) => {
-                    "452 4.5.3 too many recipients"
+                _ if line.starts_with("RCPT TO:<full") => "552 mailbox full",
+                _ if line.starts_with("RCPT") && accepted >= self.session_limit => self.closing,
+                _ if line.starts_with("RCPT")
+                    && (too_many(LimitReply::Rcpt, to.len() + 1)
+                        || self.mails.lock().unwrap().concat().len() + to.len() >= self.total_limit) =>
+                {
+                    self.too_many
                 }
                 _ if line.starts_with("RCPT") => {
+                    accepted += 1;
                     to.push(line.to_owned());
                     "250 ok"
                 }
@@ -108,8 +123,18 @@ impl LimitedRelay {
 }
 
 fn limited_relay(limit: usize, limit_reply: LimitReply, pipelining: bool) -> LimitedRelay {
-    let (closes_after, delay, mails) = (usize::MAX, Duration::ZERO, Arc::default());
-    LimitedRelay { limit, limit_reply, pipelining, closes_after, delay, mails }
+    LimitedRelay {
+        limit,
+        limit_reply,
+        too_many: TOO_MANY,
+        session_limit: usize::MAX,
+        closing: TOO_MANY,
+        total_limit: usize::MAX,
+        pipelining,
+        closes_after: usize::MAX,
+        delay: Duration::ZERO,
+        mails: Arc::default(),
+    }
 }
 
 /// Sends one mail to `count` recipients; returns the sizes of the transactions that the relay accepted.
@@ -142,6 +167,80 @@ async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_one_
             assert!(sizes.iter().all(|size| *size <= 3), "{sizes:?}");
             assert_eq!(sizes.iter().sum::<usize>(), 10);
         }
+    }
+}
+
+/// RFC 5321 4.5.3.1.10: 552 means the same as 452, also without an enhanced code.
+#[tokio::test]
+async fn m09_too_many_recipients_is_recognised_by_each_code_that_relays_use() {
+    for too_many in ["452 4.5.3 too many", "552 5.5.3 too many", "452 too many", "552 Too many recipients"] {
+        for pipelining in [true, false] {
+            let relay = LimitedRelay { too_many, ..limited_relay(100, LimitReply::Rcpt, pipelining) };
+            assert_eq!(transactions(&relay, 250).await, [100, 100, 50], "{too_many}");
+        }
+    }
+}
+
+/// A relay that accepts no more recipients in a session accepts them over a new connection, in the same attempt.
+#[tokio::test]
+async fn m09_a_limit_of_recipients_per_session_costs_no_attempt() {
+    for (session_limit, closing, pipelining) in [
+        (100, TOO_MANY, true),
+        (100, TOO_MANY, false),
+        (150, "452 too many", true),
+        (102, "552 5.5.3 too many", false),
+        (150, "421 4.7.0 too many", true),
+        (102, "421 4.7.0 too many", false),
+    ] {
+        let limited = limited_relay(100, LimitReply::Rcpt, pipelining);
+        let relay = LimitedRelay { session_limit, closing, ..limited };
+        let sizes = transactions(&relay, 1000).await;
+        assert_eq!(sizes.iter().sum::<usize>(), 1000, "{closing}: {sizes:?}");
+        assert!(sizes.len() <= 20, "a session limit is not taken for a limit per mail: {sizes:?}");
+    }
+}
+
+/// A relay that accepts no more for now has accepted some: the rest goes on later, at no cost. A call in which it
+/// accepts nobody is an attempt.
+#[tokio::test]
+async fn m09_a_limit_of_recipients_per_client_costs_nothing_while_some_are_accepted() {
+    for too_many in [TOO_MANY, "452 too many"] {
+        let relay = LimitedRelay { too_many, total_limit: 5, ..limited_relay(2, LimitReply::Rcpt, true) };
+        let smtp = smtp(relay.clone().start().await);
+        let names: Vec<String> = (0..9).map(|number| format!("u{number}@y.test")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
+        let failure = deferred(&outcomes[0]);
+        assert!(failure.accepted_now && failure.after.is_some(), "{failure:?}");
+        let results = results(&failure.detail);
+        assert_eq!(results.len(), 9);
+        assert_eq!(results.iter().filter(|(_, result)| *result == Accepted).count(), 5);
+        let mut rest = mail(&names[5..]);
+        rest.served = recipients(&failure.detail)[..5].to_vec();
+        let outcomes = send(&smtp, &[envelope(rest)]).await;
+        assert!(!retryable(&outcomes[0]).accepted_now);
+    }
+}
+
+/// A bare 552 that comes again at the first recipient of the next transaction is about its mailbox.
+#[tokio::test]
+async fn m09_a_full_mailbox_among_others_is_refused_for_good_and_alone() {
+    for pipelining in [true, false] {
+        let relay = limited_relay(100, LimitReply::Rcpt, pipelining);
+        let smtp = smtp(relay.clone().start().await);
+        let names = ["a@y.test", "full@y.test", "b@y.test", "c@y.test"];
+        let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
+        let detail = match &outcomes[0] {
+            Outcome::Delivered(receipt) => &receipt.detail,
+            Outcome::Rejected(failure) if failure.partly => &failure.detail,
+            other => panic!("{other:?}"),
+        };
+        let mut results = results(detail);
+        results.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let expected = [("a@y.test", Accepted), ("b@y.test", Accepted), ("c@y.test", Accepted)];
+        let mut expected: Vec<_> = expected.map(|(name, result)| (name.to_owned(), result)).into();
+        expected.push(("full@y.test".to_owned(), RecipientResult::Refused));
+        assert_eq!(results, expected);
     }
 }
 
