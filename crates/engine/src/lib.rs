@@ -14,6 +14,7 @@ mod decide;
 mod deliverer;
 mod engine;
 mod fair_queue;
+mod first_breaks;
 pub mod lane;
 mod large;
 mod lease_extender;

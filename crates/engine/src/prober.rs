@@ -8,6 +8,7 @@ use std::time::Duration;
 use postrider_contract::Uncertain;
 use postrider_seams::{Envelope, Failure, Outcome, transport};
 
+use crate::first_breaks::AFTER_BREAK;
 use crate::missing_acks::LATER;
 use crate::runner::Runner;
 use crate::state::{Phase, TargetTrouble};
@@ -23,8 +24,11 @@ const IDLE_TRIAL: u32 = 10;
 
 /// Checks the outcomes of a delivery for signs of trouble, and changes those that must not cost their rows an attempt.
 pub(crate) async fn note(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
-    for outcome in &*outcomes {
+    for (envelope, outcome) in envelopes.iter().zip(&*outcomes) {
         note_one(runner, outcome);
+        if matches!(outcome, Outcome::Delivered(_) | Outcome::Rejected(_) | Outcome::Skipped(_)) {
+            runner.first_breaks.forget(&envelope.row);
+        }
     }
     if repeats(runner) {
         runner.silence.note(envelopes, outcomes);
@@ -66,8 +70,8 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 }
 
 /// Spares rows of which nothing was sent while the target is away (rule G1). After a connection that failed or broke,
-/// the target is probed. If it is away, these rows are handed back at no cost. If it is up, the failure counts as an
-/// attempt. A record that a broker did not acknowledge is handed back as well, to be published again under the same id
+/// the target is probed. If it is away, these rows are handed back at no cost. If it is up, it may have been restarted:
+/// [`FirstBreaks`](crate::first_breaks::FirstBreaks) decides whether the failure counts as an attempt. A record that a broker did not acknowledge is handed back as well, to be published again under the same id
 /// (rule O2); if the broker answers the probe, [`Silence`](crate::missing_acks::Silence) decides whether it counts.
 async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
     let repeats = repeats(runner);
@@ -92,6 +96,14 @@ async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]
             // Recipients that accepted it in an earlier attempt stay recorded: a deferral changes no record.
             Outcome::Retryable(failure) if was_away && failure.unreachable && !failure.accepted_now => {
                 *outcome = Outcome::Deferred(std::mem::take(failure));
+            }
+            Outcome::Retryable(failure)
+                if failure.unreachable
+                    && !failure.accepted_now
+                    && !runner.first_breaks.is_attempt(&envelope.row) =>
+            {
+                let after = failure.after.unwrap_or_default().max(AFTER_BREAK);
+                *outcome = Outcome::Deferred(Failure { after: Some(after), ..std::mem::take(failure) });
             }
             Outcome::Uncertain(failure) if repeats && was_away => {
                 *outcome = Outcome::Deferred(std::mem::take(failure));

@@ -17,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::batch::{Batch, HeldRow};
 use crate::begun::BegunMarks;
+use crate::first_breaks::FirstBreaks;
 use crate::lane::Lane;
 use crate::missing_acks::Silence;
 use crate::observed::{ObservedStore, ObservedTransport, PendingCalls};
@@ -72,6 +73,8 @@ pub(crate) struct Runner {
     pub unreachable_in_a_row: AtomicU32,
     /// Records that a broker did not acknowledge.
     pub silence: Silence,
+    /// Rows whose connection broke although the target is up.
+    pub first_breaks: FirstBreaks,
     /// Notified when an outcome suggests that the target may be gone.
     pub doubt: Notify,
     /// Concurrent calls of the transport.
@@ -132,6 +135,7 @@ impl Runner {
             backlog: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
             silence: Silence::default(),
+            first_breaks: FirstBreaks::default(),
             doubt: Notify::new(),
             slots: Semaphore::new(workers),
             claim_size,

@@ -7,7 +7,9 @@ use std::time::Duration;
 use postrider_engine::Health;
 use postrider_seams::{Failure, Outcome, Receipt, RowId, Value};
 
-use crate::fixtures::{Scripted, count, fill, health, int, mail, start, table, text, unreachable, until};
+use crate::fixtures::{
+    Scripted, contract, count, fill, health, int, mail, start, table, text, unreachable, until,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -97,15 +99,37 @@ async fn g1_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its_
     assert_eq!(text(&table, 1, "recipient_results").as_deref(), Some(results), "a@x still has it");
 }
 
-/// If a connection breaks although the target is up, that counts as an attempt of the row.
+/// A connection breaks although the target is up. The first time it may have been restarted; each further time counts,
+/// so that a target that breaks every connection ends the row.
 #[tokio::test(start_paused = true)]
-async fn g1_a_connection_that_breaks_while_the_target_is_there_is_an_attempt() {
+async fn g1_a_connection_that_breaks_again_while_the_target_is_there_is_an_attempt() {
     let table = table();
     fill(&table, 1);
     let transport = Arc::new(Scripted::new(|_| unreachable()));
     transport.up.store(true, SeqCst);
-    let _engine = start(&table, &transport);
+    let engine = start(&table, &transport);
     until("an attempt is counted", MINUTE, || int(&table, 1, "retry_count") == Some(1)).await;
+    assert_eq!((transport.times("1"), health(&engine)), (2, Health::Running));
+    let max = contract().stages[0].attempts.max as usize;
+    until("it ends", 600 * MINUTE, || count(&table, "failed") == 1).await;
+    // The first break is free, and so is a fifth in a row, for which the lane stops and probes.
+    assert_eq!(transport.times("1"), max + 2);
+}
+
+/// A relay is restarted: it breaks what is in flight, eight mails here, and answers the next connection at once.
+#[tokio::test(start_paused = true)]
+async fn g1_a_restart_of_the_target_costs_no_row_an_attempt() {
+    let table = table();
+    fill(&table, 300);
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let transport = Arc::new(Scripted::new(move |_| {
+        let is_restart = (100..108).contains(&calls.fetch_add(1, SeqCst));
+        if is_restart { unreachable() } else { Outcome::Delivered(Receipt::default()) }
+    }));
+    let _engine = start(&table, &transport);
+    until("all sent", MINUTE, || count(&table, "sent") == 300).await;
+    let spent: i64 = (1..=300).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!((spent, transport.total()), (0, 308));
 }
 
 #[tokio::test(start_paused = true)]
