@@ -68,7 +68,7 @@ pub(crate) fn transition(runner: &Runner, row: &ClaimedRow, outcome: &Outcome) -
 
 /// Decides with the contract. A partly accepted mail is retried only if the store remembers which recipients have it.
 /// Otherwise a retry would send it to them twice, and calling it delivered would lose the others: the row fails with a
-/// reason that lists who has it.
+/// reason that lists who lacks it.
 fn decision(runner: &Runner, row: &ClaimedRow, outcome: &Outcome, chance: f64) -> Decision {
     let (stage, counters, result) = (runner.stage(), &row.counters, outcome.attempt_result());
     let decision = stage.decide(counters, result, chance);

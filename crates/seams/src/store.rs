@@ -64,7 +64,7 @@ pub struct Capabilities {
     pub lease: Duration,
     pub extend_every: Duration,
     /// Whether the table stores which recipients have a mail. Without that, a partly accepted mail cannot be retried
-    /// for the others alone: it fails, and its reason lists who has it.
+    /// for the others alone: it fails, and its reason lists who lacks it.
     pub recipient_results: bool,
     /// Whether the table also stores them when a row is deferred. Without that, a mail that the end of a call interrupts
     /// between two recipients costs an attempt.
