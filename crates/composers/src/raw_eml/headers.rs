@@ -119,11 +119,13 @@ impl<'a> SplitMessage<'a> {
                 // Some parsers treat a line of blanks as the end of the header.
                 (_, []) => continue,
                 (true, _) => line.to_vec(),
+                // A list of blind recipients that its writer did not fold.
+                (false, line) if hidden && !begins_field(line) => [b" ", line].concat(),
                 (false, line) => {
                     hidden = is_blind(line);
                     let line = field(line);
-                    if hidden && !is_bcc(&line) {
-                        let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+                    if hidden && !(is_bcc(&line) && line.contains(&b':')) {
+                        let name = field_name(&line);
                         unsupported_bcc = Some(String::from_utf8_lossy(name).escape_debug().to_string());
                     }
                     line
@@ -157,6 +159,17 @@ impl<'a> SplitMessage<'a> {
     }
 }
 
+/// Whether a line can be the first of a field. The characters that no field name contains, but lists of addresses do,
+/// are not accepted before the colon.
+fn begins_field(line: &[u8]) -> bool {
+    if is_blind(line) {
+        return true;
+    }
+    let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
+    let name = line[..colon].trim_ascii_end();
+    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic() && !b"@<>\",;()".contains(byte))
+}
+
 /// Removes the blanks that old programs write before the colon of a field.
 fn field(line: &[u8]) -> Vec<u8> {
     match line.iter().position(|byte| *byte == b':') {
@@ -171,7 +184,12 @@ fn is_bcc(field: &[u8]) -> bool {
 
 /// Whether the field names blind recipients, ignoring invisible characters in its name.
 fn is_blind(line: &[u8]) -> bool {
-    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-    let name: Vec<u8> = name.iter().copied().filter(u8::is_ascii_graphic).collect();
+    let name: Vec<u8> = field_name(line).iter().copied().filter(u8::is_ascii_graphic).collect();
     [&b"bcc"[..], b"resent-bcc"].iter().any(|blind| name.eq_ignore_ascii_case(blind))
+}
+
+/// Returns what precedes the colon; of a line without one, the first word.
+fn field_name(line: &[u8]) -> &[u8] {
+    let ends_name = |byte: &u8| *byte == b':' || (byte.is_ascii_whitespace() && !line.contains(&b':'));
+    line.split(ends_name).next().unwrap_or_default()
 }

@@ -186,6 +186,48 @@ async fn e08_bcc_never_leaves_whatever_the_line_ends() {
     assert!(sent.ends_with("\r\n\r\nbody\r\n\r\nof lines\r\n") && !sent.contains("hidden"), "{sent:?}");
 }
 
+/// Programs that write a list over several lines without folding it.
+#[tokio::test]
+async fn e08_bcc_that_is_not_folded_never_leaves() {
+    for blind in [
+        "Bcc: hidden@example.net,\r\nhidden2@example.net",
+        "Bcc:\nhidden@example.net,\nhidden2@example.net",
+        "Bcc: \"A\" <hidden@example.net>,\r\n\"B: C\" <hidden2@example.net>",
+        "Bcc: hidden@example.net,\r\nhidden2@example.net, Team: hidden3@example.net;",
+        "bcc : hidden@example.net,\r\r\n<hidden2@example.net>",
+        "Bcc: hidden@example.net,\rhidden2@example.net",
+        "Bcc: hidden@example.net,\r\n\thidden3@example.net,\r\nhidden2@example.net",
+    ] {
+        for last in ["\r\nX-Last: y\r\n\r\nbody\r\n", "\r\n\r\nbody\r\n", "\r\n", ""] {
+            let text = format!("From: ann@example.org\r\nTo: bob@example.net\r\n{blind}{last}");
+            let mail = compose(text.as_bytes(), None).await.unwrap();
+            let sent = String::from_utf8_lossy(&mail.message);
+            assert!(!sent.contains("hidden"), "{text:?} left as {sent:?}");
+            assert_eq!(sent.contains("X-Last: y\r\n"), last.contains("X-Last"), "{sent:?}");
+            for blind in ["hidden@example.net", "hidden2@example.net"] {
+                assert!(mail.to.iter().any(|to| to == blind), "{text:?}: {:?}", mail.to);
+            }
+        }
+    }
+}
+
+/// The name of the field and its colon on different lines, or no colon at all: no parser agrees on the recipients.
+#[tokio::test]
+async fn e08_bcc_without_a_colon_never_leaves() {
+    for blind in [
+        "Bcc\n: hidden@example.net",
+        "Bcc hidden@example.net",
+        "Bcc\n hidden@example.net",
+        "Bcc\nhidden@example.net",
+    ] {
+        let text = format!("From: ann@example.org\nTo: bob@example.net\n{blind}\nX-Last: y\n\nbody\n");
+        match compose(text.as_bytes(), None).await {
+            Err(Outcome::Rejected(failure)) => assert!(failure.reason.contains("blind"), "{failure:?}"),
+            other => panic!("{blind:?}: {other:?}"),
+        }
+    }
+}
+
 /// A file is rejected if its blind recipients cannot be read: they would silently get nothing.
 #[tokio::test]
 async fn e08_unreadable_blind_recipients_are_reported_and_not_skipped() {
@@ -217,12 +259,13 @@ proptest::proptest! {
     /// A second parser reads the message that is sent: it has no field for blind recipients, whatever surrounds it.
     #[test]
     fn e08_another_parser_finds_no_bcc_in_the_sent_message(
-        parts in proptest::collection::vec(0_usize..9, 1..12),
+        parts in proptest::collection::vec(0_usize..11, 1..12),
         ends in proptest::collection::vec(0_usize..7, 12),
     ) {
         let fields =
             ["Subject: x", "Bcc: hidden@example.net", "bcc :hidden@example.net", "Resent-Bcc:hidden@example.net",
-             "To: bob@example.net", "BCC:\r\n hidden@example.net", "X-A: b", "Cc: bob@example.net", "B\u{1}cc:hidden@example.net"];
+             "To: bob@example.net", "BCC:\r\n hidden@example.net", "X-A: b", "Cc: bob@example.net", "B\u{1}cc:hidden@example.net",
+             "Bcc: a@example.net,\r\nhidden@example.net", "bcc:\n\"Hi: x\" <hidden@example.net>"];
         let endings = ["\r\n", "\n", "\r", "\r\r\n", "\r\n\r", "\n\r", "\r\n\t\r\n"];
         let mut file = String::from("From: ann@example.org\r\nTo: bob@example.net\r\n");
         for (part, end) in parts.iter().zip(&ends) {
