@@ -28,6 +28,7 @@ pub mod notifications;
 mod queues;
 mod scrubbed;
 mod senders;
+mod stores;
 mod transports;
 pub mod webhooks;
 
@@ -35,6 +36,7 @@ pub use clock::StoreClock;
 pub use composers::email_settings;
 pub use kinds::{ComposerKind, DISK, QueueKind, StoreKind, TransportKind};
 pub use queues::queue_mistakes;
+pub use stores::{store_mistakes, unsupported_keys};
 pub use transports::transport_mistakes;
 
 use crate::failure::Failure;

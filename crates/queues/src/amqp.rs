@@ -12,7 +12,7 @@ use lapin::types::FieldTable;
 use lapin::{Channel, Consumer, ErrorKind};
 use postrider_seams::queue::{AckToken, Error, Pointer, Queue};
 use postrider_seams::{RowId, Transport as _};
-use postrider_target_options::InvalidOptions;
+use postrider_target_options::{InvalidOptions, OptionMistake};
 use postrider_transport_amqp::{Amqp, Settings};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -42,9 +42,7 @@ struct ConsumerChannel {
 impl AmqpQueue {
     /// Checks the settings and reads the certificate files; does not connect yet.
     pub fn new(settings: Settings, queue: String) -> Result<Self, InvalidOptions> {
-        name::check("AMQP", [name::amqp(&queue)])?;
-        // Pointers are published to the queue directly, even if records use another exchange.
-        let settings = Settings { exchange: None, ..settings };
+        name::check("AMQP", [name::amqp(&queue), exchange(&settings)])?;
         Ok(Self { amqp: Amqp::new(settings)?, queue, consumer_state: Mutex::default() })
     }
 
@@ -97,6 +95,12 @@ impl AmqpQueue {
         };
         Some((channel, tokens.iter().filter_map(tag).collect()))
     }
+}
+
+/// Returns the mistake of an exchange: pointers are published to the queue directly.
+fn exchange(settings: &Settings) -> Option<OptionMistake> {
+    let what = "is only for transports: pointers are published to the queue directly";
+    settings.exchange.as_ref().map(|_| OptionMistake::of("exchange", what))
 }
 
 async fn with_timeout<T>(call: impl Future<Output = T>) -> Result<T, Error> {

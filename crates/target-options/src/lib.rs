@@ -5,8 +5,10 @@
 
 mod invalid;
 mod options;
+mod query;
 mod target_url;
 
-pub use invalid::InvalidOptions;
+pub use invalid::{InvalidOptions, OptionMistake};
 pub use options::UrlOptions;
-pub use target_url::{Host, TargetUrl, plaintext};
+pub use query::query_mistakes;
+pub use target_url::{Host, TargetUrl, certificates_without_tls, plaintext};

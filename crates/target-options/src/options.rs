@@ -1,17 +1,20 @@
 //! Options of a URL: read one by one; an option that is never read is a mistake.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use postrider_config::{duration_or_seconds, suggestion};
+use postrider_config::{closest, duration_or_seconds, suggestion};
+
+use crate::OptionMistake;
 
 /// The options, and the mistakes found so far.
 #[derive(Default)]
 pub struct UrlOptions {
     pairs: Vec<(String, String)>,
     known: Vec<&'static str>,
-    mistakes: Vec<String>,
+    mistakes: Vec<OptionMistake>,
 }
 
 impl UrlOptions {
@@ -20,12 +23,13 @@ impl UrlOptions {
     }
 
     /// Adds a mistake, which [`UrlOptions::finish`] returns.
-    pub fn mistake(&mut self, mistake: impl Into<String>) {
+    pub fn mistake(&mut self, mistake: impl Into<OptionMistake>) {
         self.mistakes.push(mistake.into());
     }
 
     /// Whether the option is set.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has(&mut self, name: &'static str) -> bool {
+        self.known.push(name);
         self.pairs.iter().any(|(known, _)| known == name)
     }
 
@@ -43,7 +47,7 @@ impl UrlOptions {
         let Some(text) = self.text(name) else { return };
         match text.parse() {
             Ok(value) => *place = value,
-            Err(_) => self.mistake(format!("{name} must be {what}")),
+            Err(_) => self.mistake(OptionMistake::of(name, format!("must be {what}"))),
         }
     }
 
@@ -52,7 +56,9 @@ impl UrlOptions {
         let Some(text) = self.text(name) else { return };
         match duration_or_seconds(&text) {
             Ok(duration) => *place = duration,
-            Err(_) => self.mistake(format!("{name} must be a duration, such as 500ms, 30s or 5m")),
+            Err(_) => {
+                self.mistake(OptionMistake::of(name, "must be a duration, such as 500ms, 30s or 5m"));
+            }
         }
     }
 
@@ -61,7 +67,8 @@ impl UrlOptions {
         let Some(text) = self.text(name) else { return };
         match duration_or_seconds(&text) {
             Ok(duration) if !duration.is_zero() => *place = duration,
-            _ => self.mistake(format!("{name} must be a duration above zero, such as 500ms, 30s or 5m")),
+            _ => self
+                .mistake(OptionMistake::of(name, "must be a duration above zero, such as 500ms, 30s or 5m")),
         }
     }
 
@@ -73,15 +80,33 @@ impl UrlOptions {
             return;
         }
         let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
-        self.mistake(format!("{name} must be one of {}", known.join(", ")));
+        let mistake = OptionMistake::of(name, format!("must be one of {}", known.join(", ")));
+        // The list itself says what is known, if no value is close.
+        let close = closest(&text, known).map(|close| format!("did you mean `{close}`?"));
+        self.mistake(mistake.with_remedy(close.unwrap_or_default()));
     }
 
-    /// Returns all mistakes, unknown options included.
-    pub fn finish(mut self) -> Vec<String> {
+    /// Reads the PEM files of a client certificate and its key; one without the other is a mistake.
+    pub fn certificate(&mut self) -> Option<(PathBuf, PathBuf)> {
+        let (certificate, key) = (self.text("cert_file"), self.text("key_file"));
+        let (set, missing) = match (certificate, key) {
+            (Some(certificate), Some(key)) => return Some((certificate.into(), key.into())),
+            (None, None) => return None,
+            (Some(_), None) => ("cert_file", "key_file"),
+            (None, Some(_)) => ("key_file", "cert_file"),
+        };
+        self.mistake(OptionMistake::of(set, format!("needs {missing}")));
+        None
+    }
+
+    /// Returns all mistakes, those of unknown options included.
+    pub fn finish(mut self) -> Vec<OptionMistake> {
         self.known.sort_unstable();
+        self.known.dedup();
         for (name, _) in &self.pairs {
             let suggestion = suggestion(name, self.known.iter().copied());
-            self.mistakes.push(format!("unknown option {name} ({suggestion})"));
+            let mistake = OptionMistake::of(name, "is not an option of this target");
+            self.mistakes.push(mistake.with_remedy(suggestion));
         }
         self.mistakes
     }

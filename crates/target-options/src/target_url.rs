@@ -8,7 +8,7 @@ use std::fmt;
 use percent_encoding::percent_decode_str;
 use postrider_seams::Secret;
 
-use crate::UrlOptions;
+use crate::{OptionMistake, UrlOptions};
 
 #[cfg(test)]
 mod tests;
@@ -41,11 +41,19 @@ impl fmt::Display for Host {
 
 /// Returns why credentials may not be sent over this connection, `None` if they may.
 /// Plain text is allowed only to this machine, or if the settings say so explicitly.
-pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Option<String> {
+pub fn plaintext(tls: bool, allowed: bool, hosts: &[Host], scheme: &str) -> Option<OptionMistake> {
     let safe = tls || allowed || hosts.iter().all(Host::is_loopback);
     (!safe).then(|| {
-        format!("credentials in plain text: use {scheme}://, or allow_plaintext_auth=true in a network that you trust")
+        let remedy = format!("use {scheme}://, or allow_plaintext_auth=true in a network that you trust");
+        OptionMistake::from("credentials in plain text").with_remedy(remedy)
     })
+}
+
+/// Returns the mistake of a connection without TLS that has certificates, which it would not use.
+pub fn certificates_without_tls(ca_file: bool, certificate: bool, scheme: &str) -> Option<OptionMistake> {
+    let option = if ca_file { "ca_file" } else { "cert_file" };
+    let mistake = || OptionMistake::of(option, "needs TLS").with_remedy(format!("use {scheme}://"));
+    (ca_file || certificate).then(mistake)
 }
 
 /// A parsed URL.

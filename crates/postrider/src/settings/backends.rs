@@ -6,12 +6,13 @@ use postrider_seams::Secret;
 use postrider_store_postgres::Pooler;
 
 use super::keys::transport_options;
-use super::reader::{Located, Reader};
+use super::reader::{Located, Reader, SetKeys};
 use super::reliable::ReliableSettings;
 use super::secret::References;
-use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
+use crate::wiring::{StoreKind, TransportKind, store_mistakes, transport_mistakes};
 
 const ONLY_POSTGRES: &str = "is only for PostgreSQL";
+const ONLY_SERVERS: &str = "is only for PostgreSQL and MySQL";
 
 /// The settings of a database.
 #[derive(Debug, Clone)]
@@ -51,39 +52,55 @@ impl StoreSettings {
         let timeout = reader.duration("timeout", Duration::from_secs(1)..=Duration::from_mins(10));
         let pooler = pooler(reader);
         let kind = url.as_ref().and_then(|url| reported(reader, url, StoreKind::of(url.value.reveal())));
+        let password = password.filter(|_| kind != Some(StoreKind::Sqlite));
         let whole = url.as_ref().and_then(|url| {
             reported(reader, url, with_options(url.value.reveal(), None, password.as_ref(), &[]))
         });
-        if let (Some(found), Some(kind)) = (&pooler, kind)
-            && kind != StoreKind::Postgres
-        {
-            reader.wrong_at(&found.place, "pooler", ONLY_POSTGRES);
+        if let Some(kind) = kind {
+            refuse_unused(reader, kind);
         }
-        if let (Some(found), Some(kind)) = (&listen_url, kind)
-            && kind != StoreKind::Postgres
-        {
-            reader.wrong_at(&found.place, "listen_url", ONLY_POSTGRES);
+        if let (Some(url), Some(kind), Some(whole)) = (&url, kind, &whole) {
+            let set = reader.set_keys(["password"]);
+            reader.wrong_options(&url.place, &set, &store_mistakes(kind, whole.reveal()));
         }
-        let without_server = kind.is_some_and(|kind| matches!(kind, StoreKind::Sqlite | StoreKind::DynamoDb));
-        let set = [("connections", connections.is_some()), ("timeout", timeout.is_some())];
-        for (key, _) in set.into_iter().filter(|(_, set)| *set && without_server) {
-            reader.wrong_at(reader.place(), key, "is only for PostgreSQL and MySQL");
+        if let (Some(listen_url), Some(StoreKind::Postgres)) = (&listen_url, kind) {
+            for mistake in store_mistakes(StoreKind::Postgres, listen_url.value.reveal()) {
+                reader.wrong_at(&listen_url.place, "listen_url", mistake.to_string());
+            }
         }
         let listen_url = listen_url.map(|found| found.value);
-        let pooler = pooler.map(|found| found.value);
         reader.finish();
         Some(Self { name, kind: kind?, url: whole?, listen_url, connections, timeout, pooler })
     }
 }
 
-fn pooler(reader: &Reader<'_>) -> Option<Located<Pooler>> {
-    let item = reader.get("pooler")?;
-    let value = item.choice(&[
+/// Refuses the keys that a database of this kind has no use for.
+fn refuse_unused(reader: &Reader<'_>, kind: StoreKind) {
+    let unused: &[(&str, &str)] = match kind {
+        StoreKind::Postgres => &[],
+        StoreKind::Mysql => &[("listen_url", ONLY_POSTGRES), ("pooler", ONLY_POSTGRES)],
+        StoreKind::Sqlite | StoreKind::DynamoDb => &[
+            ("listen_url", ONLY_POSTGRES),
+            ("pooler", ONLY_POSTGRES),
+            ("connections", ONLY_SERVERS),
+            ("timeout", ONLY_SERVERS),
+        ],
+    };
+    let file = [("password", "is not for SQLite: a file has no password")];
+    let file = file.iter().filter(|_| kind == StoreKind::Sqlite);
+    for (key, text) in unused.iter().chain(file) {
+        if let Some(place) = reader.place_of(key) {
+            reader.wrong_at(&place, key, *text);
+        }
+    }
+}
+
+fn pooler(reader: &Reader<'_>) -> Option<Pooler> {
+    reader.get("pooler")?.choice(&[
         ("none", Pooler::None),
         ("session", Pooler::Session),
         ("transaction", Pooler::Transaction),
-    ])?;
-    Some(Located { value, place: item.place().clone() })
+    ])
 }
 
 impl TransportSettings {
@@ -98,38 +115,30 @@ impl TransportSettings {
         let kind = url.as_ref().and_then(|url| reported(reader, url, TransportKind::of(url.value.reveal())));
         let user = reader.text("user").map(|found| found.value);
         let password = reader.secret("password", References::All).map(|found| found.value);
-        let key = reader.secret("key", References::All);
-        let options: Vec<(&str, String)> =
+        let key = reader.secret("key", References::All).map(|found| found.value);
+        let options: Vec<(&'static str, String)> =
             transport_options().into_iter().filter_map(|key| Some((key, reader.option(key)?))).collect();
-        let beside = kind.is_some_and(TransportKind::reads_beside);
+        let names = options.iter().map(|(name, _)| *name);
+        let set = reader.set_keys(["user", "password", "key"].into_iter().chain(names));
+        let beside = Beside { user, password, key, options };
+        let refused = refuse_options(reader, kind, &set);
+        let beside = if refused { Beside::default() } else { beside };
+        let separate = kind.is_some_and(TransportKind::reads_beside);
         let whole = url.as_ref().and_then(|url| {
-            let (user, password, options) = if beside {
-                (None, None, &[][..])
-            } else {
-                (user.as_deref(), password.as_ref(), &options[..])
-            };
-            reported(reader, url, with_options(url.value.reveal(), user, password, options))
+            let none = Beside::default();
+            let Beside { user, password, options, .. } = if separate { &none } else { &beside };
+            reported(
+                reader,
+                url,
+                with_options(url.value.reveal(), user.as_deref(), password.as_ref(), options),
+            )
         });
-        let mut pairs: Vec<(String, Secret)> = Vec::new();
-        if beside {
-            pairs.extend(options.iter().map(|(key, value)| ((*key).to_owned(), Secret::new(value.as_str()))));
-            pairs.extend(user.map(|user| ("user".to_owned(), Secret::new(user))));
-            pairs.extend(password.map(|password| ("password".to_owned(), password)));
-            pairs.extend(key.map(|key| ("key".to_owned(), key.value)));
-        } else if let Some(key) = key {
-            reader.wrong_at(
-                &key.place,
-                "key",
-                "is only for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
-            );
-        }
+        let beside = if separate { beside.pairs() } else { Vec::new() };
         let reliable =
             kind.filter(|kind| *kind == TransportKind::Reliable).map(|_| ReliableSettings::read(reader));
-        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs, reliable });
+        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside, reliable });
         if let (Some(url), Some(made)) = (&url, &made) {
-            for text in transport_mistakes(made) {
-                reader.wrong_at(&url.place, "url", text);
-            }
+            reader.wrong_options(&url.place, &set, &transport_mistakes(made));
         }
         reader.finish();
         made
@@ -141,6 +150,45 @@ impl TransportSettings {
     }
 }
 
+/// What a transport's table sets next to the URL.
+#[derive(Default)]
+struct Beside {
+    user: Option<String>,
+    password: Option<Secret>,
+    key: Option<Secret>,
+    options: Vec<(&'static str, String)>,
+}
+
+impl Beside {
+    /// All of it as options.
+    fn pairs(self) -> Vec<(String, Secret)> {
+        let user = self.user.map(Secret::new);
+        let login = [("user", user), ("password", self.password), ("key", self.key)];
+        let login = login.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let options = self.options.into_iter().map(|(name, value)| (name, Secret::new(value)));
+        options.chain(login).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// Refuses what this kind of transport has no use for: every option of a folder or a combination, and the key of a
+/// relay. Returns whether all of `set` was refused.
+fn refuse_options(reader: &Reader<'_>, kind: Option<TransportKind>, set: &SetKeys) -> bool {
+    let Some(kind) = kind else { return false };
+    let text = match kind {
+        TransportKind::Folder => "is not an option of a folder, which has only a url",
+        TransportKind::Reliable => {
+            "is not an option of reliable:; its senders have options of their own, in their tables"
+        }
+        _ => "is only for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
+    };
+    let all = matches!(kind, TransportKind::Folder | TransportKind::Reliable);
+    for (key, place) in set.iter().filter(|(key, _)| all || *key == "key" && kind != TransportKind::Provider)
+    {
+        reader.wrong_at(place, key, text);
+    }
+    all
+}
+
 fn reported<T>(reader: &Reader<'_>, url: &Located<Secret>, result: Result<T, String>) -> Option<T> {
     result.map_err(|text| reader.wrong_at(&url.place, "url", text)).ok()
 }
@@ -150,7 +198,7 @@ pub(super) fn with_options(
     url: &str,
     user: Option<&str>,
     password: Option<&Secret>,
-    options: &[(&str, String)],
+    options: &[(&'static str, String)],
 ) -> Result<Secret, String> {
     if user.is_none() && password.is_none() && options.is_empty() {
         return Ok(Secret::new(url));

@@ -65,10 +65,14 @@ impl QueueSettings {
         let subject = reader.text("subject").map(|found| found.value);
         let consumer = reader.text("consumer").map(|found| found.value);
         let patience = reader.duration("patience", Duration::from_secs(5)..=Duration::from_hours(12));
-        if patience.is_some() && kind == Some(QueueKind::Amqp) {
-            let text =
-                "`patience` is for NATS and SQS: an AMQP broker hands a pointer on when its channel closes";
-            reader.wrong(text);
+        let of_kind = |kinds: &[QueueKind]| kind.is_none_or(|kind| kinds.contains(&kind));
+        if !of_kind(&[QueueKind::Nats, QueueKind::Sqs]) {
+            let text = "is for NATS and SQS: an AMQP broker hands a pointer on when its channel closes";
+            refuse(reader, "patience", text);
+        }
+        if !of_kind(&[QueueKind::Nats]) {
+            refuse(reader, "subject", "is only for NATS");
+            refuse(reader, "consumer", "is only for NATS");
         }
         let timeouts = Duration::from_millis(100)..=Duration::from_secs(30);
         let publish_timeout = reader.duration("publish_timeout", timeouts);
@@ -80,6 +84,9 @@ impl QueueSettings {
             .collect();
         beside.extend(user.map(|user| ("user".to_owned(), user)));
         beside.extend(password.map(|password| ("password".to_owned(), password)));
+        let place = url.as_ref().map_or_else(|| reader.place().clone(), |url| url.place.clone());
+        let names = ["queue", "subject", "consumer", "user", "password"].into_iter().chain(OPTIONS);
+        let set = reader.set_keys(names);
         let made = kind.zip(url).zip(queue).map(|((kind, url), queue)| Self {
             name,
             kind,
@@ -91,8 +98,8 @@ impl QueueSettings {
             patience: patience.unwrap_or(postrider_queues::DEFAULT_REDELIVERY_TIMEOUT),
             publish_timeout: publish_timeout.unwrap_or(Duration::from_secs(2)),
         });
-        for text in made.iter().flat_map(queue_mistakes) {
-            reader.wrong(text);
+        if let Some(made) = &made {
+            reader.wrong_options(&place, &set, &queue_mistakes(made));
         }
         reader.finish();
         made
@@ -101,5 +108,12 @@ impl QueueSettings {
     /// The options next to the URL.
     pub fn beside(&self) -> Vec<(String, String)> {
         self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
+    }
+}
+
+/// Reports a key that this kind of queue has no use for, if it is set.
+fn refuse(reader: &Reader<'_>, key: &'static str, text: &str) {
+    if let Some(place) = reader.place_of(key) {
+        reader.wrong_at(&place, key, text);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use postrider_config::{Item, Mistake, Place, Report, TableReader, Value, duration, format_duration};
 use postrider_seams::Secret;
+use postrider_target_options::OptionMistake;
 
 use super::secret::{References, resolve};
 
@@ -33,6 +34,9 @@ pub struct Located<T> {
     pub value: T,
     pub place: Place,
 }
+
+/// Keys of a table that are set, and their places.
+pub type SetKeys = Vec<(&'static str, Place)>;
 
 impl<'a> Reader<'a> {
     /// Creates a reader of a table.
@@ -60,14 +64,26 @@ impl<'a> Reader<'a> {
         self.context.base
     }
 
-    /// Reports a mistake about this table as a whole.
-    pub fn wrong(&self, text: impl Into<String>) {
-        self.scope.wrong(text, "");
-    }
-
     /// Reports a mistake about one key of this table.
     pub fn wrong_at(&self, place: &Place, key: &str, text: impl Into<String>) {
         self.context.wrong(place, self.key(key), text);
+    }
+
+    /// Reports the mistakes of a URL and of the options next to it, each where it is written. `set` has the places of
+    /// these options; a mistake of any other option is in the URL.
+    pub fn wrong_options(&self, url: &Place, set: &SetKeys, mistakes: &[OptionMistake]) {
+        for mistake in mistakes {
+            let beside = |option: &String| set.iter().find(|(key, _)| key == option);
+            match mistake.option.as_ref().and_then(beside) {
+                Some((key, place)) => self.wrong_at(place, key, mistake.text()),
+                None => self.wrong_at(url, "url", mistake.to_string()),
+            }
+        }
+    }
+
+    /// Returns those of these keys that are set, with their places.
+    pub fn set_keys(&self, keys: impl IntoIterator<Item = &'static str>) -> SetKeys {
+        keys.into_iter().filter_map(|key| Some((key, self.place_of(key)?))).collect()
     }
 
     /// Returns the place of a key; `None` if it is not set.

@@ -7,6 +7,7 @@ use postrider_queues::{AmqpQueue, MonitoredQueue, NatsNames, NatsQueue, SqsQueue
 use postrider_seams::queue::NewRowPublisher;
 use postrider_seams::store::Error;
 use postrider_seams::{Queue, Store};
+use postrider_target_options::{InvalidOptions, OptionMistake};
 use {postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrider_transport_sqs as sqs};
 
 use super::Wiring;
@@ -18,7 +19,7 @@ use crate::settings::{LaneSettings, QueueSettings};
 /// The default name of the consumer that all workers of a NATS queue share.
 const CONSUMER: &str = "postrider";
 
-fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, String> {
+fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, InvalidOptions> {
     let timeout = settings.publish_timeout;
     Ok(match settings.kind {
         QueueKind::Nats => Arc::new(MonitoredQueue::new(nats_queue(settings)?, lane, timeout)),
@@ -27,41 +28,34 @@ fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, Strin
     })
 }
 
-fn nats_queue(settings: &QueueSettings) -> Result<NatsQueue, String> {
+fn nats_queue(settings: &QueueSettings) -> Result<NatsQueue, InvalidOptions> {
     let names = NatsNames {
         stream: settings.queue.clone(),
         subject: settings.subject.clone().unwrap_or_else(|| settings.queue.clone()),
         consumer: settings.consumer.clone().unwrap_or_else(|| CONSUMER.to_owned()),
     };
     let broker = nats::Settings::from_url(settings.url.reveal(), &settings.beside());
-    let queue = broker.and_then(|broker| NatsQueue::new(broker, names, settings.patience));
-    queue.map_err(|mistakes| mistakes.to_string())
+    broker.and_then(|broker| NatsQueue::new(broker, names, settings.patience))
 }
 
-fn amqp_queue(settings: &QueueSettings) -> Result<AmqpQueue, String> {
+fn amqp_queue(settings: &QueueSettings) -> Result<AmqpQueue, InvalidOptions> {
     let broker = amqp::Settings::from_url(settings.url.reveal(), &settings.beside());
-    let queue = broker.and_then(|broker| AmqpQueue::new(broker, settings.queue.clone()));
-    queue.map_err(|mistakes| mistakes.to_string())
+    broker.and_then(|broker| AmqpQueue::new(broker, settings.queue.clone()))
 }
 
-fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, String> {
+fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, InvalidOptions> {
     let broker = sqs::Settings::from_url(settings.url.reveal(), &settings.beside());
-    let queue = broker.and_then(|broker| SqsQueue::new(broker, settings.queue.clone(), settings.patience));
-    queue.map_err(|mistakes| mistakes.to_string())
+    broker.and_then(|broker| SqsQueue::new(broker, settings.queue.clone(), settings.patience))
 }
 
-/// Lists every mistake in a queue's settings without connecting.
-pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
+/// Lists every mistake in a queue's URL, options and names, without connecting.
+pub fn queue_mistakes(settings: &QueueSettings) -> Vec<OptionMistake> {
     let error = match settings.kind {
         QueueKind::Nats => nats_queue(settings).err(),
         QueueKind::Amqp => amqp_queue(settings).err(),
         QueueKind::Sqs => sqs_queue(settings).err(),
     };
-    let mut mistakes: Vec<String> = error.into_iter().collect();
-    if settings.kind != QueueKind::Nats && (settings.subject.is_some() || settings.consumer.is_some()) {
-        mistakes.push("subject and consumer are only for NATS".to_owned());
-    }
-    mistakes
+    error.map(|error| error.mistakes).unwrap_or_default()
 }
 
 impl Wiring {
@@ -73,7 +67,7 @@ impl Wiring {
             return Ok(Some(Arc::clone(queue)));
         }
         let queue = connect(&self.queue_settings[name], &lane.name)
-            .map_err(|text| Failure::Failed(format!("queue `{name}`: {text}")))?;
+            .map_err(|error| Failure::Failed(format!("queue `{name}`: {error}")))?;
         let queue: Arc<dyn Queue> = Arc::new(ScrubbedQueue(queue));
         cached.insert(name.clone(), Arc::clone(&queue));
         Ok(Some(queue))

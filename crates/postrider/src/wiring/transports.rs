@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::Transport;
+use postrider_target_options::OptionMistake;
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_kafka::{self as kafka, Kafka};
@@ -27,9 +28,7 @@ pub(super) fn connect_transport(
 ) -> Result<Arc<dyn Transport>, String> {
     let (url, beside) = (transport.url.reveal(), transport.beside());
     match transport.kind {
-        TransportKind::Smtp => {
-            scrubbed_transport(Smtp::from_url(url).map_err(|error| error.mistakes.join("; ")))
-        }
+        TransportKind::Smtp => scrubbed_transport(Smtp::from_url(url)),
         TransportKind::Folder => {
             scrubbed_transport(FileTransport::new(Config::new(base.join(folder_name(url)))))
         }
@@ -57,35 +56,38 @@ fn scrubbed_transport<T: Transport + 'static>(
 }
 
 /// Lists every mistake in a transport's URL and options, without building or connecting anything.
-pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
+pub fn transport_mistakes(transport: &TransportSettings) -> Vec<OptionMistake> {
     let (url, beside) = (transport.url.reveal(), transport.beside());
-    match transport.kind {
-        TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url)
-            .err()
-            .map_or_else(Vec::new, |error| error.mistakes),
-        TransportKind::Folder if folder_name(url).is_empty() => {
-            vec!["names no folder: use for example \"file:outbox\"".to_owned()]
+    let error = match transport.kind {
+        TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url).err(),
+        TransportKind::Folder => return folder_mistakes(url),
+        TransportKind::Kafka => kafka::Settings::from_url(url, &beside).err(),
+        TransportKind::Nats => postrider_transport_nats::Settings::from_url(url, &beside).err(),
+        TransportKind::Amqp => postrider_transport_amqp::Settings::from_url(url, &beside).err(),
+        TransportKind::Sqs => postrider_transport_sqs::Settings::from_url(url, &beside).err(),
+        TransportKind::Provider => postrider_transport_provider::Settings::from_url(url, &beside).err(),
+        TransportKind::Reliable if url == "reliable:" => None,
+        TransportKind::Reliable => {
+            let text = "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience";
+            return vec![text.into()];
         }
-        TransportKind::Folder => Vec::new(),
-        TransportKind::Kafka => mistake_of(kafka::Settings::from_url(url, &beside)),
-        TransportKind::Nats => mistake_of(postrider_transport_nats::Settings::from_url(url, &beside)),
-        TransportKind::Amqp => mistake_of(postrider_transport_amqp::Settings::from_url(url, &beside)),
-        TransportKind::Sqs => mistake_of(postrider_transport_sqs::Settings::from_url(url, &beside)),
-        TransportKind::Provider => mistake_of(postrider_transport_provider::Settings::from_url(url, &beside)),
-        TransportKind::Reliable if url == "reliable:" => Vec::new(),
-        TransportKind::Reliable => vec![
-            "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience"
-                .to_owned(),
-        ],
-        TransportKind::Webhook => mistake_of(postrider_transport_webhook::Settings::from_url(url, &beside)),
+        TransportKind::Webhook => postrider_transport_webhook::Settings::from_url(url, &beside).err(),
+    };
+    error.map(|error| error.mistakes).unwrap_or_default()
+}
+
+fn folder_mistakes(url: &str) -> Vec<OptionMistake> {
+    let name = folder_name(url);
+    if name.is_empty() {
+        return vec!["names no folder: use for example \"file:outbox\"".into()];
     }
+    if name.contains('?') {
+        return vec!["is a folder, which has no ?options: use for example \"file:outbox\"".into()];
+    }
+    Vec::new()
 }
 
-fn mistake_of<T>(settings: Result<T, impl std::fmt::Display>) -> Vec<String> {
-    settings.err().map(|error| error.to_string()).into_iter().collect()
-}
-
-/// The folder of `file:outbox` or `file:///var/outbox`; options belong to other transports.
+/// The folder of `file:outbox` or `file:///var/outbox`.
 fn folder_name(url: &str) -> &str {
     let name = url.strip_prefix("file:").unwrap_or(url);
     name.strip_prefix("//").unwrap_or(name)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::TargetUrl;
+use postrider_target_options::{OptionMistake, TargetUrl};
 
 /// Invalid settings: all mistakes at once, without secrets.
 pub use postrider_target_options::InvalidOptions;
@@ -72,23 +72,23 @@ impl Settings {
         InvalidOptions::check(SERVICE, mistakes).map(|()| settings)
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if self.region.as_deref().is_some_and(|region| region.is_empty() || !region.bytes().all(plain)) {
-            mistakes.push("the region must be a name such as eu-west-1".to_owned());
+            mistakes.push("the region must be a name such as eu-west-1".into());
         }
         let web = |endpoint: &str| endpoint.starts_with("http://") || endpoint.starts_with("https://");
         if self.endpoint.as_deref().is_some_and(|endpoint| !web(endpoint)) {
-            mistakes.push("endpoint must begin with http:// or https://".to_owned());
+            mistakes.push(OptionMistake::of("endpoint", "must begin with http:// or https://"));
         }
         for (name, value) in [("connect_timeout", self.connect_timeout), ("timeout", self.timeout)] {
             if !(Duration::from_millis(100)..=Duration::from_mins(1)).contains(&value) {
-                mistakes.push(format!("{name} must be between 100ms and 1m"));
+                mistakes.push(OptionMistake::of(name, "must be between 100ms and 1m"));
             }
         }
         if !(1..=1000).contains(&self.requests) {
-            mistakes.push("requests must be between 1 and 1000".to_owned());
+            mistakes.push(OptionMistake::of("requests", "must be between 1 and 1000"));
         }
         mistakes
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn every_mistake_is_reported_at_once() {
         let url = "dynamodb://key@a,b/emails?endpoint=ftp://x&timeout=1h&colour=red";
-        let mistakes = Settings::from_url(url).unwrap_err().mistakes.join("; ");
+        let mistakes = Settings::from_url(url).unwrap_err().to_string();
         for word in ["nothing after", "secret key", "endpoint", "timeout", "colour"] {
             assert!(mistakes.contains(word), "{word}: {mistakes}");
         }

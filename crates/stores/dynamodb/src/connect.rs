@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::migrate::Migration;
 use crate::store::DynamoStore;
+use crate::unsupported::unsupported_keys;
 use crate::verify::TableShape;
 
 /// The only record layout that this store supports.
@@ -106,8 +107,8 @@ pub fn adapted(mut contract: Contract) -> Result<Contract, String> {
         Some(dynamodb) => return Err(format!("`{}` is not a known layout: {LAYOUT} is", dynamodb.layout)),
         None => return Err(format!("contract {name} has no [dynamodb] layout; `emails` has one")),
     }
-    if contract.group.is_some() || !contract.joins.is_empty() {
-        return Err(format!("contract {name} has groups or joins, which DynamoDB can't claim by"));
+    if let Some((key, reason)) = unsupported_keys(&contract).into_iter().next() {
+        return Err(format!("contract {name}: {key} {reason}"));
     }
     let updated = contract.column(ColumnRole::Updated);
     if updated.is_none() || contract.column(ColumnRole::ClaimedAt) != updated {

@@ -27,6 +27,7 @@ mod statement;
 mod store;
 mod suppressions;
 mod sweep;
+mod unsupported;
 mod verify;
 
 pub use config::{InvalidOptions, Settings};
@@ -35,3 +36,4 @@ pub use migrate::Migration;
 pub use requests::Usage;
 pub use store::DynamoStore;
 pub use suppressions::SuppressionList;
+pub use unsupported::unsupported_keys;

@@ -12,6 +12,7 @@ use postrider_sql::driver::pool::{Limits, Pool};
 use postrider_sql::open_table::OpenTable;
 use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
+use postrider_target_options::{OptionMistake, query_mistakes};
 use sqlx::ConnectOptions as _;
 use sqlx::mysql::MySqlConnectOptions;
 
@@ -185,26 +186,84 @@ fn too_old(version: &str) -> Option<&'static str> {
     }
 }
 
-fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
+/// The options that the driver reads from a URL. It ignores any other, a misspelled `ssl_mode` too.
+const URL_OPTIONS: [&str; 11] = [
+    "ssl-mode",
+    "sslmode",
+    "ssl-ca",
+    "sslca",
+    "ssl-cert",
+    "sslcert",
+    "ssl-key",
+    "sslkey",
+    "socket",
+    "collation",
+    "statement-cache-capacity",
+];
+
+/// Options that the driver reads, and that would change what our sessions rely on.
+const OUR_OPTIONS: [(&str, &str); 3] = [
+    ("time-zone", "cannot be set: Postrider's sessions are always in UTC"),
+    ("timezone", "cannot be set: Postrider's sessions are always in UTC"),
+    ("charset", "cannot be set: Postrider's sessions always use utf8mb4"),
+];
+
+/// Lists every mistake in a database's URL, without connecting and without secrets.
+pub fn url_mistakes(url: &str) -> Vec<OptionMistake> {
+    let is_valid = |url: &str| MySqlConnectOptions::from_str(url).is_ok();
+    let mut mistakes = query_mistakes(url, &URL_OPTIONS, &OUR_OPTIONS, is_valid);
     // The parser's message may quote parts of the URL, and thus of the password.
-    let options = MySqlConnectOptions::from_str(url).map_err(|_| {
-        Error::new(
-            Class::Misconfigured,
-            "the store's URL can't be read: it should be mysql://user:password@host:3306/database \
-             (special characters in the password are percent-encoded)",
-        )
-    })?;
-    if options.get_database().is_none_or(str::is_empty) {
-        let text = "the store's URL names no database: it should be mysql://user:password@host:3306/database";
-        return Err(Error::new(Class::Misconfigured, text));
+    match MySqlConnectOptions::from_str(url) {
+        Err(_) if mistakes.is_empty() => mistakes.push(
+            "can't be read: it should be mysql://user:password@host:3306/database (special characters in the \
+             password are percent-encoded)"
+                .into(),
+        ),
+        Ok(options) if options.get_database().is_none_or(str::is_empty) => mistakes.push(
+            "names no database: it should be mysql://user:password@host:3306/database".into(),
+        ),
+        _ => {}
     }
+    mistakes
+}
+
+fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
+    let invalid = |mistakes: &[OptionMistake]| {
+        let texts: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Error::new(Class::Misconfigured, format!("the store's URL: {}", texts.join("; ")))
+    };
+    let mistakes = url_mistakes(url);
+    let parsed = MySqlConnectOptions::from_str(url).ok().filter(|_| mistakes.is_empty());
+    let options = parsed.ok_or_else(|| invalid(&mistakes))?;
     // sqlx sets UTC and utf8mb4; `session.rs` sets the rest.
     Ok(options.pipes_as_concat(false).no_engine_substitution(false).disable_statement_logging())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::too_old;
+    use super::{options, too_old, url_mistakes};
+
+    #[test]
+    fn an_option_that_the_driver_would_ignore_and_one_that_is_ours_are_mistakes() {
+        let mistakes = |query: &str| {
+            let found = url_mistakes(&format!("mysql://app:hunter2@db/shop?{query}"));
+            found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(mistakes("ssl-mode=VERIFY_IDENTITY&ssl-ca=ca.pem&socket=/run/m.sock"), "");
+        assert_eq!(
+            mistakes("ssl_mode=VERIFY_IDENTITY"),
+            "ssl_mode is not an option of this database; did you mean `ssl-mode`?"
+        );
+        assert_eq!(mistakes("ssl-mode=VERIFY"), "ssl-mode has an invalid value");
+        for ours in ["time-zone=%2B08:00", "timezone=SYSTEM"] {
+            assert!(mistakes(ours).contains("always in UTC"), "{ours}");
+        }
+        assert!(mistakes("charset=latin1").contains("utf8mb4"));
+        let error = options("mysql://app:hunter2@db/shop?time-zone=%2B08:00").unwrap_err().to_string();
+        assert!(error.contains("always in UTC") && !error.contains("hunter2"), "{error}");
+        assert!(url_mistakes("mysql://db")[0].what.contains("names no database"));
+        assert!(url_mistakes("mysql://db:port/x")[0].what.contains("can't be read"));
+    }
 
     #[test]
     fn servers_without_skip_locked_are_refused() {

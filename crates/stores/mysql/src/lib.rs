@@ -13,6 +13,6 @@ mod shape;
 mod store;
 mod verify;
 
-pub use connect::{Database, Settings};
+pub use connect::{Database, Settings, url_mistakes};
 pub use migrate::Migration;
 pub use store::{MysqlStore, MysqlTable};

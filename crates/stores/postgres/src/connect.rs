@@ -19,6 +19,7 @@ use crate::migrate::Migration;
 use crate::session::{Connector, Pooler};
 use crate::shape;
 use crate::store::{PostgresStore, PostgresTable};
+use crate::url_options::url_mistakes;
 use crate::wake::Waker;
 
 /// Oldest server version that the rendered statements support: `AS MATERIALIZED` came with 12.
@@ -186,12 +187,10 @@ impl Database {
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, Error> {
-    // The parser's message may quote parts of the URL, and thus of the password.
-    PgConnectOptions::from_str(url).map_err(|_| {
-        Error::new(
-            Class::Misconfigured,
-            "the store's URL can't be read: it should be postgres://user:password@host:5432/database \
-             (special characters in the password are percent-encoded)",
-        )
+    let mistakes = url_mistakes(url);
+    let parsed = PgConnectOptions::from_str(url).ok().filter(|_| mistakes.is_empty());
+    parsed.ok_or_else(|| {
+        let texts: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Error::new(Class::Misconfigured, format!("the store's URL: {}", texts.join("; ")))
     })
 }

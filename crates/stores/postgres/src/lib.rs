@@ -11,6 +11,7 @@ mod migrate;
 mod session;
 mod shape;
 mod store;
+mod url_options;
 mod verify;
 mod wake;
 
@@ -18,3 +19,4 @@ pub use connect::{Database, Settings};
 pub use migrate::Migration;
 pub use session::Pooler;
 pub use store::{PostgresStore, PostgresTable};
+pub use url_options::url_mistakes;

@@ -189,6 +189,11 @@ fn session_settings(timeout: Duration, most: Duration) -> Vec<(&'static str, Str
     ]
 }
 
+/// Whether our sessions set this setting of the server.
+pub(crate) fn sets(name: &str) -> bool {
+    session_settings(Duration::ZERO, Duration::ZERO).iter().any(|(known, _)| *known == name)
+}
+
 /// Whether `SET LOCAL` applies the setting. The others are part of BEGIN, or concern the server's socket to the pooler.
 fn is_local(name: &str) -> bool {
     name != "default_transaction_isolation" && !name.starts_with("tcp_")

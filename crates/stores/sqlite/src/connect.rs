@@ -13,6 +13,7 @@ use postrider_sql::driver::pool::{Limits, Pool};
 use postrider_sql::open_table::OpenTable;
 use postrider_sql::store::SqlStore;
 use postrider_sql::{Dialect, bind};
+use postrider_target_options::OptionMistake;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
@@ -150,6 +151,19 @@ impl Database {
     }
 }
 
+/// Lists every mistake in the URL of a database file: it is a name and nothing else, as Postrider sets every option.
+pub fn url_mistakes(url: &str) -> Vec<OptionMistake> {
+    let name = url.strip_prefix("sqlite:").unwrap_or(url);
+    let name = name.strip_prefix("//").unwrap_or(name);
+    if name.is_empty() || name.contains(":memory:") {
+        return vec!["names no file: a SQLite store needs one, such as sqlite:postrider.db".into()];
+    }
+    if name.contains('?') {
+        return vec!["is a file without ?options: Postrider sets them itself".into()];
+    }
+    Vec::new()
+}
+
 fn options(settings: &Settings) -> Result<SqliteConnectOptions, Error> {
     let options = SqliteConnectOptions::from_str(&settings.url).map_err(|cause| {
         let text = format!("the store's URL can't be read: it should be sqlite:FILE ({cause})");
@@ -180,5 +194,20 @@ fn create(path: &Path) -> io::Result<()> {
         Ok(_) => Ok(()),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(cause) => Err(cause),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url_mistakes;
+
+    #[test]
+    fn the_url_is_a_file_and_nothing_else() {
+        for fine in ["sqlite:app.db", "sqlite:///var/lib/app.db", "sqlite:a%3Fb.db"] {
+            assert!(url_mistakes(fine).is_empty(), "{fine}");
+        }
+        for wrong in ["sqlite:app.db?mode=ro", "sqlite:", "sqlite::memory:"] {
+            assert_eq!(url_mistakes(wrong).len(), 1, "{wrong}");
+        }
     }
 }

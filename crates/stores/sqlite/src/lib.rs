@@ -14,6 +14,6 @@ mod store;
 mod verify;
 mod wake;
 
-pub use connect::{Database, Settings};
+pub use connect::{Database, Settings, url_mistakes};
 pub use migrate::Migration;
 pub use store::{SqliteStore, SqliteTable};

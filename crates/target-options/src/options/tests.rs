@@ -4,6 +4,10 @@ fn options(pairs: &[(&str, &str)]) -> UrlOptions {
     UrlOptions::new(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
+fn texts(options: UrlOptions) -> Vec<String> {
+    options.finish().iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn values_are_read_and_mistakes_collected() {
     let mut options = options(&[
@@ -29,15 +33,14 @@ fn values_are_read_and_mistakes_collected() {
     options.choice("kind", &[("a", 'a'), ("b", 'b')], &mut kind);
     assert_eq!((size, many, wait, long), (7, 1, Duration::from_millis(250), Duration::from_mins(2)));
     assert_eq!((mode, kind, odd), ('b', 'a', Duration::ZERO));
-    let mistakes = options.finish();
     assert_eq!(
-        mistakes,
+        texts(options),
         [
             "many must be a whole number",
             "odd must be a duration, such as 500ms, 30s or 5m",
             "kind must be one of a, b",
-            "unknown option secret (known: kind, long, many, mode, odd, size, wait)",
-            "unknown option wiat (did you mean `wait`?)",
+            "secret is not an option of this target; known: kind, long, many, mode, odd, size, wait",
+            "wiat is not an option of this target; did you mean `wait`?",
         ]
     );
 }
@@ -54,5 +57,19 @@ fn zero_is_refused_where_it_makes_no_sense() {
     options.positive_duration("idle", &mut idle);
     options.positive_duration("wait", &mut wait);
     assert_eq!((idle, wait), (Duration::from_secs(1), Duration::from_secs(5)), "a plain number is seconds");
-    assert_eq!(options.finish(), ["idle must be a duration above zero, such as 500ms, 30s or 5m"]);
+    assert_eq!(texts(options), ["idle must be a duration above zero, such as 500ms, 30s or 5m"]);
+}
+
+#[test]
+fn a_mistake_names_its_option_and_the_value_that_was_probably_meant() {
+    let mut options = options(&[("auth", "logni"), ("odd", "1 hour"), ("wiat", "1s")]);
+    let (mut auth, mut odd) = ('a', Duration::ZERO);
+    options.choice("auth", &[("plain", 'p'), ("login", 'l')], &mut auth);
+    options.duration("odd", &mut odd);
+    options.mistake("no host");
+    let mistakes = options.finish();
+    let named: Vec<Option<&str>> = mistakes.iter().map(|mistake| mistake.option.as_deref()).collect();
+    assert_eq!(named, [Some("auth"), Some("odd"), None, Some("wiat")]);
+    assert_eq!(mistakes[0].to_string(), "auth must be one of plain, login; did you mean `login`?");
+    assert_eq!(mistakes[2].to_string(), "no host");
 }

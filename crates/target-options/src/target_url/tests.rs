@@ -1,7 +1,7 @@
 use super::*;
 
 fn mistakes(text: &str) -> Vec<String> {
-    TargetUrl::parse(text, &[], 9).options.finish()
+    TargetUrl::parse(text, &[], 9).options.finish().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn a_url_has_many_hosts_a_login_a_path_and_options() {
     assert_eq!(address.path.as_deref(), Some("a/b"));
     assert_eq!(address.options.text("size").as_deref(), Some("5"));
     assert_eq!(address.options.text("tls").as_deref(), Some("on"));
-    assert_eq!(address.options.finish(), Vec::<String>::new());
+    assert_eq!(address.options.finish(), []);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
+use postrider_target_options::{
+    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext,
+};
 
 use crate::error::{BROKER, Error};
 
@@ -103,14 +105,7 @@ impl Settings {
         options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
         self.exchange = options.text("exchange");
         self.ca_file = options.text("ca_file").map(Into::into);
-        self.certificate = match (options.text("cert_file"), options.text("key_file")) {
-            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
-            (None, None) => None,
-            _ => {
-                options.mistake("cert_file and key_file go together");
-                None
-            }
-        };
+        self.certificate = options.certificate();
         options.read("name", "a name", &mut self.name);
         options.duration("heartbeat", &mut self.heartbeat);
         options.duration("connect_timeout", &mut self.connect_timeout);
@@ -124,33 +119,34 @@ impl Settings {
         Error::check(BROKER, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         if self.hosts.is_empty() {
-            mistakes.push("no host: amqp://host:port".to_owned());
+            mistakes.push("no host: amqp://host:port".into());
         }
         mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.hosts, "amqps"));
-        if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
-            mistakes.push("ca_file, cert_file and key_file need TLS: use amqps://".to_owned());
+        if !self.tls {
+            let (ca_file, certificate) = (self.ca_file.is_some(), self.certificate.is_some());
+            mistakes.extend(certificates_without_tls(ca_file, certificate, "amqps"));
         }
         if self.vhost.is_empty() || self.vhost.len() > 255 {
-            mistakes.push("the vhost must have 1 to 255 bytes; without a path it is /".to_owned());
+            mistakes.push("the vhost must have 1 to 255 bytes; without a path it is /".into());
         }
         if self.exchange.as_deref().is_some_and(|exchange| exchange.is_empty() || exchange.len() > 255) {
-            mistakes.push("exchange must have 1 to 255 bytes".to_owned());
+            mistakes.push(OptionMistake::of("exchange", "must have 1 to 255 bytes"));
         }
         if !(Duration::from_secs(1)..=Duration::from_mins(10)).contains(&self.heartbeat) {
-            mistakes.push("heartbeat must be between 1s and 10m".to_owned());
+            mistakes.push(OptionMistake::of("heartbeat", "must be between 1s and 10m"));
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
-            mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+            mistakes.push(OptionMistake::of("connect_timeout", "must be between 100ms and 5m"));
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.ack_timeout) {
-            mistakes.push("ack_timeout must be between 100ms and 5m".to_owned());
+            mistakes.push(OptionMistake::of("ack_timeout", "must be between 100ms and 5m"));
         }
         let ranges = [("batch", self.batch, 10_000), ("channels", self.channels, 1000)];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
-            mistakes.push(format!("{name} must be between 1 and {most}"));
+            mistakes.push(OptionMistake::of(name, format!("must be between 1 and {most}")));
         }
         mistakes
     }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
+use postrider_target_options::{
+    Host, OptionMistake, TargetUrl, UrlOptions, certificates_without_tls, plaintext,
+};
 
 use crate::error::{BROKER, Error};
 
@@ -122,14 +124,7 @@ impl Settings {
         options.read("tls", truth, &mut self.tls);
         options.read("allow_plaintext_auth", truth, &mut self.allow_plaintext_auth);
         self.ca_file = options.text("ca_file").map(Into::into);
-        self.certificate = match (options.text("cert_file"), options.text("key_file")) {
-            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
-            (None, None) => None,
-            _ => {
-                options.mistake("cert_file and key_file go together");
-                None
-            }
-        };
+        self.certificate = options.certificate();
         options.read("client_id", "a name", &mut self.client_id);
         let mut timeout = self.timeout();
         if options.has("timeout") {
@@ -156,32 +151,33 @@ impl Settings {
         Error::check(BROKER, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         if self.brokers.is_empty() {
-            mistakes.push("no broker: kafka://host:port".to_owned());
+            mistakes.push("no broker: kafka://host:port".into());
         }
         if self.credentials.is_some() {
             mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.brokers, "kafkas"));
         }
-        if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
-            mistakes.push("ca_file, cert_file and key_file need TLS: use kafkas://".to_owned());
+        if !self.tls {
+            let (ca_file, certificate) = (self.ca_file.is_some(), self.certificate.is_some());
+            mistakes.extend(certificates_without_tls(ca_file, certificate, "kafkas"));
         }
         if !(Duration::from_millis(100)..=LONGEST).contains(&self.timeout()) {
-            mistakes.push("timeout must be between 100ms and 15m".to_owned());
+            mistakes.push(OptionMistake::of("timeout", "must be between 100ms and 15m"));
         }
         if self.linger > self.timeout() / 2 {
-            mistakes.push("linger must be at most half of timeout".to_owned());
+            mistakes.push(OptionMistake::of("linger", "must be at most half of timeout"));
         }
         if !(1000..=500_000_000).contains(&self.max_size) {
-            mistakes.push("max_size must be between 1000 and 500000000 bytes".to_owned());
+            mistakes.push(OptionMistake::of("max_size", "must be between 1000 and 500000000 bytes"));
         }
         let ranges = [("batch", self.batch, 10_000), ("concurrency", self.concurrency, 1000)];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
-            mistakes.push(format!("{name} must be between 1 and {most}"));
+            mistakes.push(OptionMistake::of(name, format!("must be between 1 and {most}")));
         }
         if !(self.batch..=10_000_000).contains(&(self.queue as usize)) {
-            mistakes.push("queue must be between the batch and 10000000".to_owned());
+            mistakes.push(OptionMistake::of("queue", "must be between the batch and 10000000"));
         }
         mistakes
     }
@@ -225,7 +221,7 @@ fn credentials(
         }
         (None, None) => {
             if mechanism.is_some() {
-                options.mistake("sasl needs a user and a password before the hosts");
+                options.mistake(OptionMistake::of("sasl", "needs a user and a password before the hosts"));
             }
             None
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{Host, TargetUrl, UrlOptions, plaintext};
+use postrider_target_options::{Host, OptionMistake, TargetUrl, UrlOptions, plaintext};
 use url::Url;
 
 use crate::error::{Error, PROVIDER};
@@ -141,7 +141,15 @@ impl Settings {
 
     fn keys(&mut self, user: Option<String>, password: Option<Secret>, options: &mut UrlOptions) {
         let key = options.text("key").map(Secret::new);
+        if key.is_some() && password.is_some() {
+            options.mistake(OptionMistake::of("password", "is the same as key: set one of them"));
+        }
         if self.kind != Kind::Ses {
+            let has_key = key.is_some() || password.is_some();
+            if has_key && user.is_some() {
+                options
+                    .mistake(OptionMistake::of("user", "is not used: the key alone identifies the account"));
+            }
             self.key = key.or(password).or(user.map(Secret::new));
             return;
         }
@@ -156,7 +164,8 @@ impl Settings {
         if let Some(text) = options.text("endpoint") {
             self.endpoint = Url::parse(&text).ok();
             if self.endpoint.is_none() {
-                options.mistake("endpoint must be a URL such as https://mail.example.com");
+                let what = "must be a URL such as https://mail.example.com";
+                options.mistake(OptionMistake::of("endpoint", what));
             }
         }
         match self.kind {
@@ -185,55 +194,56 @@ impl Settings {
         Error::check(PROVIDER, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = self.endpoint.as_ref().map(|url| self.endpoint_mistakes(url)).unwrap_or_default();
         if self.kind != Kind::Ses && self.key.as_ref().is_none_or(|key| !is_key(key.reveal())) {
-            mistakes.push("there is no usable key: write key = \"env://NAME\" next to the url".to_owned());
+            mistakes.push("there is no usable key: write key = \"env://NAME\" next to the url".into());
         }
         if self.kind == Kind::Mailgun && !self.domain.as_deref().is_some_and(is_domain) {
-            mistakes.push("the sending domain is missing: mailgun://mg.example.com".to_owned());
+            mistakes.push("the sending domain is missing: mailgun://mg.example.com".into());
         }
         mistakes.extend(self.region_mistake());
         let ranges = [("concurrency", self.concurrency, 1000), ("max_size", self.max_size, 1 << 30)];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
-            mistakes.push(format!("{name} must be between 1 and {most}"));
+            mistakes.push(OptionMistake::of(name, format!("must be between 1 and {most}")));
         }
         let sane = Duration::from_millis(100)..=Duration::from_mins(10);
         for (name, value) in [("connect_timeout", self.connect_timeout), ("timeout", self.timeout)] {
             if !sane.contains(&value) {
-                mistakes.push(format!("{name} must be between 100ms and 10m"));
+                mistakes.push(OptionMistake::of(name, "must be between 100ms and 10m"));
             }
         }
         if !(Duration::from_millis(100)..=Duration::from_hours(24)).contains(&self.longest_retry_after) {
-            mistakes.push("longest_retry_after must be between 100ms and 24h".to_owned());
+            mistakes.push(OptionMistake::of("longest_retry_after", "must be between 100ms and 24h"));
         }
         mistakes
     }
 
-    fn region_mistake(&self) -> Option<String> {
+    fn region_mistake(&self) -> Option<OptionMistake> {
         let region = self.region.as_deref()?;
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         match self.kind {
             Kind::Ses if region.is_empty() || !region.bytes().all(plain) => {
-                Some("the region must be a name such as eu-west-1".to_owned())
+                Some(OptionMistake::of("region", "must be a name such as eu-west-1"))
             }
             Kind::SendGrid | Kind::Mailgun if !matches!(region, "us" | "eu") => {
-                Some("region must be us or eu".to_owned())
+                Some(OptionMistake::of("region", "must be us or eu"))
             }
             _ => None,
         }
     }
 
-    fn endpoint_mistakes(&self, url: &Url) -> Vec<String> {
+    fn endpoint_mistakes(&self, url: &Url) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            mistakes.push("endpoint must begin with http:// or https://, and name a host".to_owned());
+            mistakes
+                .push(OptionMistake::of("endpoint", "must begin with http:// or https://, and name a host"));
         }
         let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let host = Host { name, port: url.port_or_known_default().unwrap_or(443) };
         mistakes.extend(plaintext(url.scheme() == "https", self.allow_plaintext, &[host], "https"));
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            mistakes.push("endpoint takes neither a user, a password nor options".to_owned());
+            mistakes.push(OptionMistake::of("endpoint", "takes neither a user, a password nor options"));
         }
         mistakes
     }

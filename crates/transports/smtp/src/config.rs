@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_seams::Secret;
+use postrider_target_options::OptionMistake;
 
 use crate::error::{Error, TARGET};
 
@@ -153,20 +154,23 @@ impl Settings {
         Error::check(TARGET, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         self.check_numbers(&mut mistakes);
         self.check_secrecy(&mut mistakes);
         if self.host.is_empty() {
-            mistakes.push("the host is missing: smtp://host:port".to_owned());
+            mistakes.push("the host is missing: smtp://host:port".into());
         }
         if self.helo.as_deref().is_some_and(|name| !is_helo(name)) {
-            mistakes.push("helo must be a host name or an address literal such as [192.0.2.1]".to_owned());
+            mistakes.push(OptionMistake::of(
+                "helo",
+                "must be a host name or an address literal such as [192.0.2.1]",
+            ));
         }
         mistakes
     }
 
-    fn check_numbers(&self, mistakes: &mut Vec<String>) {
+    fn check_numbers(&self, mistakes: &mut Vec<OptionMistake>) {
         let least = [
             ("connections", self.connections as u64),
             ("per_connection", u64::from(self.per_connection)),
@@ -176,22 +180,22 @@ impl Settings {
             ("port", u64::from(self.port)),
         ];
         for (name, _) in least.into_iter().filter(|(_, value)| *value == 0) {
-            mistakes.push(format!("{name} must be at least 1"));
+            mistakes.push(OptionMistake::of(name, "must be at least 1"));
         }
     }
 
-    fn check_secrecy(&self, mistakes: &mut Vec<String>) {
+    fn check_secrecy(&self, mistakes: &mut Vec<OptionMistake>) {
         let Some(credentials) = &self.credentials else { return };
         if self.tls == Tls::None && !(self.allow_plaintext_auth && is_loopback(&self.host)) {
             mistakes.push(
                 "credentials need TLS: use smtps://, or tls=starttls; allow_plaintext_auth=true works for a loopback \
                  address only"
-                    .to_owned(),
+                    .into(),
             );
         }
         let fields = [("user", credentials.user.as_str()), ("password", credentials.secret.reveal())];
         for (name, _) in fields.into_iter().filter(|(_, text)| text.contains(['\0', '\r', '\n', '\u{1}'])) {
-            mistakes.push(format!("the {name} holds a control character"));
+            mistakes.push(OptionMistake::of(name, "contains a control character"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_seams::Secret;
-use postrider_target_options::{TargetUrl, UrlOptions};
+use postrider_target_options::{OptionMistake, TargetUrl, UrlOptions};
 
 use crate::error::{BROKER, Error};
 
@@ -100,28 +100,28 @@ impl Settings {
         Error::check(BROKER, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if self.region.as_deref().is_some_and(|region| region.is_empty() || !region.bytes().all(plain)) {
-            mistakes.push("the region must be a name such as eu-west-1".to_owned());
+            mistakes.push("the region must be a name such as eu-west-1".into());
         }
         let web = |endpoint: &str| endpoint.starts_with("http://") || endpoint.starts_with("https://");
         if self.endpoint.as_deref().is_some_and(|endpoint| !web(endpoint)) {
-            mistakes.push("endpoint must begin with http:// or https://".to_owned());
+            mistakes.push(OptionMistake::of("endpoint", "must begin with http:// or https://"));
         }
         if self
             .account
             .as_deref()
             .is_some_and(|id| id.len() != 12 || !id.bytes().all(|byte| byte.is_ascii_digit()))
         {
-            mistakes.push("account must be the 12 digits of an AWS account".to_owned());
+            mistakes.push(OptionMistake::of("account", "must be the 12 digits of an AWS account"));
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
-            mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+            mistakes.push(OptionMistake::of("connect_timeout", "must be between 100ms and 5m"));
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.request_timeout) {
-            mistakes.push("request_timeout must be between 100ms and 5m".to_owned());
+            mistakes.push(OptionMistake::of("request_timeout", "must be between 100ms and 5m"));
         }
         let ranges = [
             ("batch", self.batch, 10_000),
@@ -130,7 +130,7 @@ impl Settings {
             ("max_size", self.max_size, 1024 * 1024 * 1024),
         ];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
-            mistakes.push(format!("{name} must be between 1 and {most}"));
+            mistakes.push(OptionMistake::of(name, format!("must be between 1 and {most}")));
         }
         mistakes
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use postrider_http::{BreakerSettings, Cidr, Guard, PlainHttp};
-use postrider_target_options::{TargetUrl, UrlOptions};
+use postrider_target_options::{OptionMistake, TargetUrl, UrlOptions};
 
 use crate::error::{Error, KIND};
 
@@ -73,7 +73,11 @@ impl Settings {
             options.mistake("the scheme must be webhook");
         }
         let path = address.path.is_some_and(|path| !path.is_empty());
-        if !address.hosts.is_empty() || path || address.user.is_some() || address.password.is_some() {
+        let login = [("user", address.user.is_some()), ("password", address.password.is_some())];
+        for (name, _) in login.into_iter().filter(|(_, set)| *set) {
+            options.mistake(OptionMistake::of(name, "is not used: jobs name their accounts"));
+        }
+        if !address.hosts.is_empty() || path {
             options.mistake("there is nothing after webhook:// but ?options: rows name their targets");
         }
         let mut settings = Self::default();
@@ -88,7 +92,9 @@ impl Settings {
             for range in text.split([',', ' ']).filter(|range| !range.is_empty()) {
                 match range.parse::<Cidr>() {
                     Ok(range) => self.guard.allow.push(range),
-                    Err(wrong) => options.mistake(format!("allow: {wrong}")),
+                    Err(wrong) => {
+                        options.mistake(OptionMistake::of("allow", format!("must be networks: {wrong}")))
+                    }
                 }
             }
         }
@@ -117,7 +123,7 @@ impl Settings {
         Error::check(KIND, self.mistakes())
     }
 
-    fn mistakes(&self) -> Vec<String> {
+    fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         let hundred = Duration::from_millis(100);
         let times = [
@@ -131,11 +137,8 @@ impl Settings {
         ];
         for (name, value, least, most) in times {
             if !(least..=most).contains(&value) {
-                mistakes.push(format!(
-                    "{name} must be between {} ms and {} s",
-                    least.as_millis(),
-                    most.as_secs()
-                ));
+                let (least, most) = (least.as_millis(), most.as_secs());
+                mistakes.push(OptionMistake::of(name, format!("must be between {least} ms and {most} s")));
             }
         }
         let counts = [
@@ -147,10 +150,11 @@ impl Settings {
             ("breaker_failures", self.breaker.failures as usize, 1_000_000),
         ];
         for (name, _, most) in counts.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
-            mistakes.push(format!("{name} must be between 1 and {most}"));
+            mistakes.push(OptionMistake::of(name, format!("must be between 1 and {most}")));
         }
         if self.ca_file.is_some() && self.system_roots {
-            mistakes.push("ca_file adds to the built-in roots: leave out roots=system".to_owned());
+            let what = "adds to the built-in roots, so it excludes roots=system";
+            mistakes.push(OptionMistake::of("ca_file", what));
         }
         mistakes
     }

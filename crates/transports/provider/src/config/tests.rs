@@ -39,7 +39,7 @@ fn every_mistake_is_reported_and_no_key_is_shown() {
             "resend://?key=hush&longest_retry_after=2d",
             vec!["longest_retry_after must be between 100ms and 24h"],
         ),
-        ("resend://?key=hush&stream=x", vec!["unknown option stream"]),
+        ("resend://?key=hush&stream=x", vec!["stream is not an option"]),
         ("carrier-pigeon://?key=hush", vec!["the scheme must be"]),
     ];
     for (url, expected) in wrong {

@@ -1,7 +1,7 @@
 //! Parses `smtp://user:password@host:port?option=value` into settings and reports all mistakes at once.
 
 use postrider_seams::Secret;
-use postrider_target_options::{TargetUrl, UrlOptions};
+use postrider_target_options::{OptionMistake, TargetUrl, UrlOptions};
 
 use super::{Credentials, Mechanism, Settings, Timeouts, Tls, is_loopback};
 use crate::error::{Error, TARGET};
@@ -89,12 +89,12 @@ fn credentials(
             mechanism: mechanism.unwrap_or(Mechanism::Password),
         }),
         (Some(_), None) => {
-            options.mistake("a user without a password: write smtp://user:password@host");
+            options.mistake(OptionMistake::of("user", "needs a password"));
             None
         }
         (None, None) => {
             if mechanism.is_some() {
-                options.mistake("auth needs a user and a password before the host");
+                options.mistake(OptionMistake::of("auth", "needs a user and a password before the host"));
             }
             None
         }
@@ -115,7 +115,8 @@ fn tls(scheme: &str, host: &str, credentials: bool, options: &mut UrlOptions) ->
     let modes = [("implicit", Tls::Implicit), ("starttls", Tls::Required), ("none", Tls::None)];
     options.choice("tls", &modes, &mut tls);
     if by_scheme == Tls::Implicit && tls != Tls::Implicit {
-        options.mistake("smtps:// is TLS from the first byte: use smtp:// with this tls option");
+        let what = "must be implicit: smtps:// is TLS from the first byte";
+        options.mistake(OptionMistake::of("tls", what).with_remedy("use smtp:// for another mode"));
         return by_scheme;
     }
     tls

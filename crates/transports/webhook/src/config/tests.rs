@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(url: &str) -> Result<Settings, Vec<String>> {
-    Settings::from_url(url, &[]).map_err(|error| error.mistakes)
+    Settings::from_url(url, &[]).map_err(|error| error.mistakes.iter().map(ToString::to_string).collect())
 }
 
 #[test]
