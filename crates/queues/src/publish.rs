@@ -1,6 +1,7 @@
-//! Publishes pointers as records, through the broker's transport.
+//! Publishes pointers as records, through the broker's transport, in as many concurrent calls as it allows.
 
 use bytes::Bytes;
+use futures::StreamExt as _;
 use postrider_seams::outcome::shorten;
 use postrider_seams::queue::Error;
 use postrider_seams::row::Detail;
@@ -16,12 +17,22 @@ pub(crate) async fn publish(
     rows: &[RowId],
     deadline: Instant,
 ) -> Vec<Result<(), Error>> {
-    let mut answers = Vec::with_capacity(rows.len());
-    for part in rows.chunks(transport.capabilities().batch.max(1)) {
-        let envelopes: Vec<Envelope> = part.iter().map(|row| envelope(topic, row)).collect();
-        answers.extend(transport.deliver(&envelopes, deadline).await.into_iter().map(answer));
-    }
-    answers
+    let capabilities = transport.capabilities();
+    let parts = rows.chunks(capabilities.batch.max(1));
+    let calls: Vec<_> = parts.map(|part| publish_part(transport, topic, part, deadline)).collect();
+    // The results keep the order of the rows.
+    let calls = futures::stream::iter(calls).buffered(capabilities.concurrency.max(1));
+    calls.collect::<Vec<_>>().await.into_iter().flatten().collect()
+}
+
+async fn publish_part(
+    transport: &dyn Transport,
+    topic: &str,
+    rows: &[RowId],
+    deadline: Instant,
+) -> Vec<Result<(), Error>> {
+    let envelopes: Vec<Envelope> = rows.iter().map(|row| envelope(topic, row)).collect();
+    transport.deliver(&envelopes, deadline).await.into_iter().map(answer).collect()
 }
 
 fn envelope(topic: &str, row: &RowId) -> Envelope {
@@ -53,3 +64,6 @@ fn answer(outcome: Outcome) -> Result<(), Error> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
