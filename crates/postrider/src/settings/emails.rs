@@ -8,6 +8,10 @@ use postrider_seams::Secret;
 use super::reader::Reader;
 use super::secret::References;
 
+/// The keys of the table.
+pub const KEYS: [&str; 6] =
+    ["base", "folder", "remove_files_after", "callback_url", "callback_secret", "callback_old_secret"];
+
 /// The settings of the e-mail pipeline; every key is optional for lanes outside it.
 #[derive(Debug, Clone, Default)]
 pub struct EmailsSettings {

@@ -9,6 +9,8 @@ mod effects;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod refused;
+#[cfg(test)]
 mod tests;
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 use postrider_config::{Node, Place, Value};
 use postrider_contract::LaneDefaults as Allowed;
 
-use super::emails::EmailsSettings;
-use super::mail::MailSettings;
-use super::reader::{Located, Reader};
+use super::emails::{self, EmailsSettings};
+use super::mail::{self, MailSettings};
+use super::reader::{Located, Reader, SetKeys};
 use super::records::RecordSettings;
 
 /// Contract tables that a lane may override; the contract's reader knows their keys.
@@ -48,7 +48,10 @@ pub struct RawLane {
     /// The contract tables that the lane overrides.
     pub overrides: Node,
     pub mail: MailSettings,
+    /// The keys of the lane's own `mail` and `emails` tables.
+    pub mail_keys: SetKeys,
     pub emails: EmailsSettings,
+    pub emails_keys: SetKeys,
     pub records: RecordSettings,
     /// The place of the first key about records, if there is one.
     pub records_place: Option<Place>,
@@ -78,11 +81,14 @@ impl RawLane {
         let transport = reader.text("transport");
         let queue = reader.text("queue");
         let limits = RawLimits::read(reader);
-        let mail = match reader.table("mail") {
-            Some(inner) => MailSettings::read(&inner, mail.clone()),
-            None => mail.clone(),
+        let (mail, mail_keys) = match reader.table("mail") {
+            Some(inner) => (MailSettings::read(&inner, mail.clone()), inner.set_keys(mail::KEYS)),
+            None => (mail.clone(), SetKeys::new()),
         };
-        let emails = reader.table("emails").map(|inner| EmailsSettings::read(&inner)).unwrap_or_default();
+        let (emails, emails_keys) = match reader.table("emails") {
+            Some(inner) => (EmailsSettings::read(&inner), inner.set_keys(emails::KEYS)),
+            None => (EmailsSettings::default(), SetKeys::new()),
+        };
         let (records, records_place) = RecordSettings::read(reader);
         let overrides = overrides(reader);
         reader.finish();
@@ -98,7 +104,9 @@ impl RawLane {
             limits,
             overrides,
             mail,
+            mail_keys,
             emails,
+            emails_keys,
             records,
             records_place,
         }

@@ -12,10 +12,10 @@ use postrider_engine::Limits;
 use super::LaneSettings;
 use super::lanes::{RawLane, RawLimits};
 use super::load::RawSettings;
-use super::mistake::suggest;
+use super::mistake::{listed, suggest};
 use super::reader::{Context, Located};
 use super::reliable;
-use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications};
+use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications, unsupported_keys};
 
 /// Returns the lanes whose names could all be resolved; records mistakes for the others.
 pub(super) fn lookup(written: &RawSettings, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
@@ -44,6 +44,7 @@ impl Search<'_> {
     fn lane(&self, lane: &RawLane) -> Option<LaneSettings> {
         let store = self.named(lane, "store", lane.store.as_ref(), &self.written.store_names);
         let (contract, external) = self.contract(lane)?;
+        self.refuse_unsupported(lane, store.as_deref(), &contract);
         let stage = self.stage(lane, &contract)?;
         let composer = ComposerKind::of(&contract.stages[stage].composer);
         let transport = if composer == Ok(ComposerKind::Eml) {
@@ -52,7 +53,10 @@ impl Search<'_> {
             self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names)
         };
         match &composer {
-            Ok(composer) => self.fit(lane, *composer, transport.as_deref()),
+            Ok(composer) => {
+                self.fit(lane, *composer, transport.as_deref());
+                self.refuse_unread(lane, *composer);
+            }
             Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text.clone()),
         }
         let mistakes = match composer {
@@ -105,6 +109,47 @@ impl Search<'_> {
         } else if let Some(place) = &lane.records_place {
             let text = "payload_limit, cloud_events and dead_letter are only for lanes that publish records";
             self.wrong(place, format!("lanes.{}", lane.name), text);
+        }
+    }
+
+    /// Refuses keys of the contract that the lane's store has no use for.
+    fn refuse_unsupported(&self, lane: &RawLane, store: Option<&str>, contract: &Contract) {
+        let found = self.written.stores.iter().find(|found| Some(found.name.as_str()) == store);
+        for (key, reason) in found.map(|found| unsupported_keys(found.kind, contract)).unwrap_or_default() {
+            let place = lane.contract.as_ref().map_or(&lane.place, |found| &found.place).clone();
+            let (key, what) = (key.to_owned(), reason.to_owned());
+            self.add([in_lane(Mistake { place, key, what, remedy: String::new() }, lane)]);
+        }
+    }
+
+    /// Refuses keys that the lane's composer does not read, and the transport of a lane that needs none.
+    fn refuse_unread(&self, lane: &RawLane, composer: ComposerKind) {
+        let name = &lane.name;
+        let tables = [
+            ("mail", &lane.mail_keys, composer.mail_keys()),
+            ("emails", &lane.emails_keys, composer.emails_keys()),
+        ];
+        for (table, set, read) in tables {
+            let text = if read.is_empty() {
+                format!("is not read by this lane's stage, which reads nothing of [lanes.{name}.{table}]")
+            } else {
+                format!("is not read by this lane's stage, which reads {}", listed(read))
+            };
+            for (key, place) in set.iter().filter(|(key, _)| !read.contains(key)) {
+                self.wrong(place, format!("lanes.{name}.{table}.{key}"), text.clone());
+            }
+        }
+        let locale = lane.mail_keys.iter().find(|(key, _)| *key == "locale");
+        if let Some((_, place)) = locale
+            && composer == ComposerKind::Email
+            && lane.mail.templates.is_none()
+        {
+            let text = "is not used without templates: set templates = \"FOLDER\"";
+            self.wrong(place, format!("lanes.{name}.mail.locale"), text);
+        }
+        if let Some(found) = lane.transport.as_ref().filter(|_| composer == ComposerKind::Eml) {
+            let text = "is not used: this stage writes files to disk; remove the key";
+            self.wrong(&found.place, format!("lanes.{name}.transport"), text);
         }
     }
 

@@ -10,6 +10,21 @@ use super::secret::References;
 /// Default size limit in bytes: large enough for attachments; most relays refuse more.
 const SIZE_LIMIT: u64 = 25 << 20;
 
+/// The keys of the table.
+pub const KEYS: [&str; 11] = [
+    "from",
+    "domain",
+    "templates",
+    "locale",
+    "bounces",
+    "recipient_limit",
+    "size_limit",
+    "dkim",
+    "manage_url",
+    "unsubscribe_url",
+    "time_zone",
+];
+
 /// The mail settings of a lane.
 #[derive(Debug, Clone)]
 pub struct MailSettings {

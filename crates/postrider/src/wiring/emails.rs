@@ -41,12 +41,33 @@ pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
     mistakes
 }
 
+/// The settings of a pipeline stage's composer.
+#[derive(Debug)]
+pub enum StageSettings {
+    Eml(eml::Settings),
+    RawEml(raw_eml::Settings),
+    Callback(callback::Settings),
+}
+
 /// Builds the composer of a pipeline stage; the settings must be checked.
 pub fn composer(
     kind: ComposerKind,
     lane: &LaneSettings,
     clock: Arc<ClockOffset>,
 ) -> Result<Arc<dyn Composer>, Vec<String>> {
+    Ok(match stage_settings(kind, lane, clock)? {
+        StageSettings::Eml(settings) => Arc::new(EmlComposer::new(settings)),
+        StageSettings::RawEml(settings) => Arc::new(RawEmlComposer::new(settings)),
+        StageSettings::Callback(settings) => Arc::new(CallbackComposer::new(settings)),
+    })
+}
+
+/// Builds the settings of a pipeline stage's composer, or returns every mistake in them.
+pub fn stage_settings(
+    kind: ComposerKind,
+    lane: &LaneSettings,
+    clock: Arc<ClockOffset>,
+) -> Result<StageSettings, Vec<String>> {
     let found = mistakes(kind, lane);
     if !found.is_empty() {
         return Err(found);
@@ -54,7 +75,7 @@ pub fn composer(
     let mail = email_settings(&lane.name, &lane.mail)?;
     let base = BaseFolder::new(lane.emails.base.clone().unwrap_or_default());
     Ok(match kind {
-        ComposerKind::Eml => Arc::new(EmlComposer::new(eml::Settings {
+        ComposerKind::Eml => StageSettings::Eml(eml::Settings {
             name: lane.contract.table.name.clone(),
             base,
             from: mail.from,
@@ -62,14 +83,14 @@ pub fn composer(
             size_limit: mail.size_limit,
             recipient_limit: mail.recipient_limit,
             attachment_limit: ATTACHMENTS,
-        })),
-        ComposerKind::RawEml => Arc::new(RawEmlComposer::new(raw_eml::Settings {
+        }),
+        ComposerKind::RawEml => StageSettings::RawEml(raw_eml::Settings {
             base,
             bounces: mail.bounces,
             size_limit: mail.size_limit,
             recipient_limit: mail.recipient_limit,
-        })),
-        _ => Arc::new(CallbackComposer::new(callback::Settings {
+        }),
+        _ => StageSettings::Callback(callback::Settings {
             clock,
             url: lane.emails.callback_url.clone().unwrap_or_default(),
             secrets: [&lane.emails.callback_secret, &lane.emails.callback_old_secret]
@@ -82,7 +103,7 @@ pub fn composer(
                 .ready
                 .iter()
                 .any(|ready| lane.contract.keeps_error(*ready)),
-        })),
+        }),
     })
 }
 

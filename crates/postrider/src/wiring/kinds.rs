@@ -188,6 +188,41 @@ impl ComposerKind {
         }
     }
 
+    /// The keys of `[lanes.NAME.mail]` that it reads.
+    pub fn mail_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Email => {
+                &["from", "domain", "templates", "locale", "bounces", "recipient_limit", "size_limit", "dkim"]
+            }
+            // Each of its mails has one recipient.
+            Self::MailJob => &[
+                "from",
+                "domain",
+                "templates",
+                "locale",
+                "bounces",
+                "size_limit",
+                "dkim",
+                "manage_url",
+                "unsubscribe_url",
+                "time_zone",
+            ],
+            Self::Eml => &["from", "domain", "recipient_limit", "size_limit"],
+            // Its files are complete messages.
+            Self::RawEml => &["bounces", "recipient_limit", "size_limit"],
+            Self::Record | Self::Webhook | Self::Callback => &[],
+        }
+    }
+
+    /// The keys of `[lanes.NAME.emails]` that it reads.
+    pub fn emails_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Eml | Self::RawEml => &["base", "folder", "remove_files_after"],
+            Self::Callback => &["callback_url", "callback_secret", "callback_old_secret"],
+            Self::Email | Self::Record | Self::MailJob | Self::Webhook => &[],
+        }
+    }
+
     /// Returns the kind by the composer's name; the error suggests a known name.
     pub fn of(name: &str) -> Result<Self, String> {
         let names = COMPOSERS.map(|(name, _)| name);

@@ -101,7 +101,12 @@ async fn kill_one(
 
 /// Settings with short leases, and so many attempts that recovery never exhausts a mail.
 fn settings(table: &EmailTable, relay: &SmtpServer, receiver: &CallbackReceiver) -> String {
-    let lane = |name: &str, stage: &str, transport: &str| {
+    let base = "base = \"mnt\"".to_owned();
+    let calls = format!(
+        "callback_url = \"{}\"\ncallback_secret = \"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3\"",
+        receiver.url
+    );
+    let lane = |name: &str, stage: &str, transport: &str, emails: &str| {
         format!(
             r#"
 [lanes.{name}]
@@ -120,11 +125,8 @@ attempts.max = 60
 retry.base = "1s"
 retry.cap = "2s"
 [lanes.{name}.emails]
-base = "mnt"
-callback_url = "{url}"
-callback_secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
+{emails}
 "#,
-            url = receiver.url,
             lease = audit::LEASE,
         )
     };
@@ -132,10 +134,10 @@ callback_secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
         format!("[stores.mail]\nurl = \"{}\"\n", table.url()),
         format!("[transports.relay]\nurl = \"smtp://{}\"\nconnections = 4\n", relay.address()),
         "[transports.hooks]\nurl = \"webhook://?allow=127.0.0.0/8&plain_http=allowed\"\n".to_owned(),
-        lane("intake", "intake", ""),
-        lane("send", "send", "transport = \"relay\""),
-        lane("sent", "sent_callback", "transport = \"hooks\""),
-        lane("failed", "failed_callback", "transport = \"hooks\""),
+        lane("intake", "intake", "", &base),
+        lane("send", "send", "transport = \"relay\"", &base),
+        lane("sent", "sent_callback", "transport = \"hooks\"", &calls),
+        lane("failed", "failed_callback", "transport = \"hooks\"", &calls),
     ]
     .concat()
 }

@@ -54,13 +54,16 @@ fn published(running: &RunningBinary) -> Families {
 
 fn settings(hooks: &Hooks, collector: &Hooks) -> String {
     let callback = hooks.url("callback");
-    let emails = |name: &str, stage: &str, transport: &str| {
+    let emails = |name: &str, stage: &str, transport: &str, files: &str| {
         format!(
             "[lanes.{name}]\ncontract = \"emails\"\nstage = \"{stage}\"\npoll = \"50ms\"\n{transport}\n\
-             [lanes.{name}.emails]\nbase = \"mnt\"\ncallback_url = \"{callback}\"\n\
-             callback_secret = \"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3\"\n"
+             [lanes.{name}.emails]\n{files}\n"
         )
     };
+    let base = "base = \"mnt\"";
+    let calls = format!(
+        "callback_url = \"{callback}\"\ncallback_secret = \"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3\""
+    );
     [
         format!("[telemetry]\notlp = \"{}\"\n[stores.main]\nurl = \"sqlite:app.db\"\n", collector.url("")),
         "[transports.out]\nurl = \"file:outbox\"\n[transports.hooks]\n\
@@ -72,10 +75,10 @@ fn settings(hooks: &Hooks, collector: &Hooks) -> String {
         "[lanes.notify]\ncontract = \"open_event_notifications\"\ntransport = \"out\"\npoll = \"50ms\"\n\
          [lanes.notify.mail]\nmanage_url = \"https://seats.example.org/{subscription_id}\"\n"
             .to_owned(),
-        emails("intake", "intake", ""),
-        emails("send", "send", "transport = \"out\""),
-        emails("sent", "sent_callback", "transport = \"hooks\""),
-        emails("failed", "failed_callback", "transport = \"hooks\""),
+        emails("intake", "intake", "", base),
+        emails("send", "send", "transport = \"out\"", base),
+        emails("sent", "sent_callback", "transport = \"hooks\"", &calls),
+        emails("failed", "failed_callback", "transport = \"hooks\"", &calls),
     ]
     .concat()
 }
