@@ -26,7 +26,11 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
     let output = Output::new(args.json);
     let lanes = context.lanes(&args.lanes)?;
     if args.notify {
-        check_notify(&context, &lanes)?;
+        check_flag(&context, &lanes, ("--notify", "PostgreSQL"), |kind| kind == StoreKind::Postgres)?;
+    }
+    if args.search {
+        let sql = ("--search", "PostgreSQL, MySQL and SQLite");
+        check_flag(&context, &lanes, sql, |kind| kind != StoreKind::DynamoDb)?;
     }
     for (index, lane) in lanes.iter().enumerate() {
         let migration = context.wiring.migration(lane);
@@ -59,16 +63,20 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
     Ok(())
 }
 
-/// Refuses `--notify` for lanes that it would do nothing for.
-fn check_notify(context: &CommandContext, lanes: &[&LaneSettings]) -> Result<(), Failure> {
-    let notified = |lane: &LaneSettings| context.settings.stores[&lane.store].kind == StoreKind::Postgres;
-    let others: Vec<String> =
-        lanes.iter().filter(|lane| !notified(lane)).map(|lane| format!("`{}`", lane.name)).collect();
+/// Refuses a flag for lanes on whose kind of store it would do nothing. `databases` names those on which it does.
+fn check_flag(
+    context: &CommandContext,
+    lanes: &[&LaneSettings],
+    (flag, databases): (&str, &str),
+    works: impl Fn(StoreKind) -> bool,
+) -> Result<(), Failure> {
+    let others = lanes.iter().filter(|lane| !works(context.settings.stores[&lane.store].kind));
+    let others: Vec<String> = others.map(|lane| format!("`{}`", lane.name)).collect();
     if others.is_empty() {
         return Ok(());
     }
     Err(Failure::Misuse(format!(
-        "--notify is for PostgreSQL only, and these lanes are on another database: {}; name the lanes that it is for, or leave it \
+        "{flag} is for {databases} only, and these lanes are on another database: {}; name the lanes that it is for, or leave it \
          out",
         others.join(", ")
     )))

@@ -45,6 +45,17 @@ fn notifications_are_refused_where_the_database_has_none() {
 }
 
 #[test]
+fn search_indexes_are_refused_where_the_database_has_none() {
+    let settings = "[stores.cloud]\nurl = \"dynamodb://key:secret@us-east-1?endpoint=http://127.0.0.1:1\"\n\
+                    [transports.out]\nurl = \"file:outbox\"\n\
+                    [lanes.send]\ncontract = \"emails\"\nstage = \"send\"\nemails = { base = \"mails\" }\n";
+    let output = Sandbox::new(Some(settings)).run(&["migrate", "--search"]).code(2);
+    let text =
+        "--search is for PostgreSQL, MySQL and SQLite only, and these lanes are on another database: `send`";
+    assert!(output.stderr.contains(text), "{}", output.stderr);
+}
+
+#[test]
 fn the_order_of_a_list_is_refused_where_rows_have_none() {
     let settings = "[stores.cloud]\nurl = \"dynamodb://key:secret@us-east-1?endpoint=http://127.0.0.1:1\"\n\
                     [transports.out]\nurl = \"file:outbox\"\n[mail]\nfrom = \"shop@example.com\"\n\
