@@ -3,6 +3,7 @@
 //! Owns: events and the jobs created from them. Must not: deliver. Invariant: an event and its jobs are written in one
 //! transaction, and an event that was received before creates no jobs.
 
+mod batch;
 mod create;
 mod new;
 mod view;

@@ -28,6 +28,7 @@ mod overview;
 mod params;
 mod pools;
 mod problem;
+mod raw_entries;
 mod reference;
 mod rows;
 mod schemas;
@@ -81,15 +82,13 @@ pub struct Limits {
     pub body: usize,
     /// Maximum bytes of a batch's body.
     pub batch_body: usize,
-    /// Maximum entries of a batch.
-    pub batch: usize,
     /// Maximum bytes of all bodies together.
     pub bodies: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: 2 << 20, batch_body: 32 << 20, batch: 1000, bodies: 64 << 20 }
+        Self { body: 2 << 20, batch_body: 32 << 20, bodies: 64 << 20 }
     }
 }
 

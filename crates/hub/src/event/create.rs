@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::batch::EventBatch;
 use super::new::{NewEvent, validated};
 use super::view::{Event, TABLE};
 use crate::access::Actor;
@@ -43,7 +44,10 @@ impl Hub {
         self.create_events(actor, vec![event]).await?.pop().expect("one answer for one event")
     }
 
-    /// Stores events and creates their jobs in one transaction. An invalid event has its own error and stops no other.
+    /// Stores events, each in one transaction with its jobs. An invalid event has its own error and stops no other.
+    ///
+    /// Events that match many subscriptions are stored in several transactions: a job needs memory until it is written.
+    /// If one fails, the events before it are stored, and known when the request is repeated.
     pub async fn create_events(
         &self,
         actor: &Actor,
@@ -51,13 +55,26 @@ impl Hub {
     ) -> Result<Vec<Result<CreatedEvent, Error>>, Error> {
         let events: Vec<Result<Event, Error>> =
             events.into_iter().map(|event| validated(event, actor, &self.settings)).collect();
-        let valid: Vec<&Event> = events.iter().filter_map(|event| event.as_ref().ok()).collect();
-        let (subscriptions, now) =
-            self.subscriptions_of(valid.iter().map(|event| event.client_id.as_deref())).await?;
-        let jobs: BTreeMap<String, Vec<JobDraft>> = valid
-            .iter()
-            .map(|event| (event.id.clone(), job_drafts(actor, event, &subscriptions, now, JobKey::Event)))
-            .collect();
+        let clients = events.iter().flatten().map(|event| event.client_id.as_deref());
+        let (subscriptions, now) = self.subscriptions_of(clients).await?;
+        let mut answers = Vec::with_capacity(events.len());
+        let mut events = events.into_iter().peekable();
+        while events.peek().is_some() {
+            let drafts = |event: &Event| job_drafts(actor, event, &subscriptions, now, JobKey::Event);
+            let part = EventBatch::take(&mut events, drafts);
+            answers.extend(self.create_event_batch(actor, part).await?);
+        }
+        Ok(answers)
+    }
+
+    /// Stores events and their jobs in one transaction, and publishes the jobs.
+    async fn create_event_batch(
+        &self,
+        actor: &Actor,
+        batch: EventBatch,
+    ) -> Result<Vec<Result<CreatedEvent, Error>>, Error> {
+        let EventBatch { events, jobs } = batch;
+        let valid: Vec<&Event> = events.iter().flatten().collect();
         let first = self.write_events(actor, &valid, &jobs).await?;
         let made = |event: Event| {
             let key = (event.client_id.clone(), event.source.clone(), event.event_id.clone());
@@ -216,8 +233,8 @@ impl Hub {
             return Ok(BTreeMap::new());
         }
         let dialect = self.dialect();
-        let rows = events.iter().map(|event| event_row(event)).collect();
-        let mut statements = vec![Insert::into(TABLE.name).skip_duplicates(true).rows(dialect, rows)];
+        let rows = events.iter().map(|event| event_row(event));
+        let mut statements = Insert::into(TABLE.name).skip_duplicates(true).parts(dialect, rows);
         let event = source_column(dialect, "event_id");
         let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
         let jobs: Vec<&JobDraft> = jobs.values().flatten().collect();
@@ -345,7 +362,9 @@ fn job_draft(
         ..NewJob::to(&event.code, &subscription.target_url)
     };
     let origin = Origin { subscription: Some(subscription.id.clone()), created_by: actor.key_id() };
-    job.into_draft(DispatchKind::Event, origin)
+    let draft = job.into_draft(DispatchKind::Event, origin);
+    // A test event is not stored.
+    if event.id.is_empty() { draft } else { draft.with_payload_of_event() }
 }
 
 fn job_drafts(

@@ -122,39 +122,39 @@ pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&JobDraft], condition: Opt
     }
     // A duplicate idempotency key means that the job exists, so its row is skipped. A duplicate id means that another
     // process generated the same one: no row may be skipped then, and the transaction fails.
-    let (keyed, keyless): (Vec<&JobDraft>, Vec<&JobDraft>) =
-        drafts.iter().partition(|draft| draft.new.idempotency_key.is_some());
     // A job is QUEUED at once, or PENDING if `scheduled_for` is later than the database's clock.
     let (now, scheduled) = (now(dialect), source_value(dialect, ("scheduled_for", ColumnType::Time)));
     let status = format!("CASE WHEN {scheduled} > {now} THEN 'PENDING' ELSE 'QUEUED' END");
     let queued_at = format!("CASE WHEN {scheduled} > {now} THEN NULL ELSE {now} END");
     let mut statements = Vec::new();
-    for (drafts, skip_duplicates) in [(keyed, true), (keyless, false)] {
-        let rows: Vec<NewRow> = drafts.into_iter().map(job_row).collect();
-        if !rows.is_empty() {
-            let insert = Insert::into("dispatch_jobs").only(condition.map(str::to_owned));
-            let insert = insert.skip_duplicates(skip_duplicates);
-            statements.push(
-                insert
-                    .computed("status", status.clone())
-                    .computed("queued_at", queued_at.clone())
-                    .rows(dialect, rows),
-            );
+    for (keyed, of_event) in [(true, false), (true, true), (false, false), (false, true)] {
+        let alike = |draft: &&&JobDraft| {
+            draft.new.idempotency_key.is_some() == keyed && draft.payload_of_event == of_event
+        };
+        let rows = drafts.iter().filter(alike).map(|draft| job_row(draft));
+        let mut insert = Insert::into("dispatch_jobs")
+            .only(condition.map(str::to_owned))
+            .skip_duplicates(keyed)
+            .computed("status", status.clone())
+            .computed("queued_at", queued_at.clone());
+        if of_event {
+            let event = source_column(dialect, "event_id");
+            let data = format!("(SELECT e.data FROM dispatch_events AS e WHERE e.id = {event})");
+            insert = insert.computed("payload", data);
         }
+        statements.extend(insert.parts(dialect, rows));
     }
-    let metadata: Vec<NewRow> = drafts.iter().flat_map(|draft| metadata_rows(draft)).collect();
-    if !metadata.is_empty() {
-        let job = source_column(dialect, "job_id");
-        let written = format!("EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE j.id = {job})");
-        statements.push(Insert::into("dispatch_job_metadata").only(Some(written)).rows(dialect, metadata));
-    }
+    let metadata = drafts.iter().flat_map(|draft| metadata_rows(draft));
+    let job = source_column(dialect, "job_id");
+    let written = format!("EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE j.id = {job})");
+    statements.extend(Insert::into("dispatch_job_metadata").only(Some(written)).parts(dialect, metadata));
     statements
 }
 
 fn job_row(draft: &JobDraft) -> NewRow {
     let new = &draft.new;
     let headers = (!new.headers.is_empty()).then(|| serde_json::json!(new.headers).to_string());
-    NewRow::new()
+    let row = NewRow::new()
         .text("id", draft.id.clone())
         .text("external_id", new.external_id.clone())
         .text("source", new.source.clone())
@@ -167,7 +167,6 @@ fn job_row(draft: &JobDraft) -> NewRow {
         .text("target_url", new.target_url.clone())
         .text("protocol", enum_name(&new.protocol))
         .text("headers", headers)
-        .text("payload", new.payload.clone())
         .text("payload_content_type", new.payload_content_type.clone())
         .flag("data_only", new.data_only.unwrap_or(true))
         .text("service_account_id", new.service_account_id.clone())
@@ -186,7 +185,8 @@ fn job_row(draft: &JobDraft) -> NewRow {
         .time("expires_at", new.expires_at)
         .text("idempotency_key", new.idempotency_key.clone())
         .text("request_hash", draft.hash.clone())
-        .text("created_by", draft.origin.created_by.clone())
+        .text("created_by", draft.origin.created_by.clone());
+    if draft.payload_of_event { row } else { row.text("payload", new.payload.clone()) }
 }
 
 fn metadata_rows(draft: &JobDraft) -> impl Iterator<Item = NewRow> {

@@ -135,6 +135,8 @@ pub(crate) struct JobDraft {
     pub kind: DispatchKind,
     pub new: NewJob,
     pub origin: Origin,
+    /// Whether the payload is the data of the stored event; then `new` has none.
+    pub payload_of_event: bool,
     /// SHA-256 of the request, to distinguish a repeated request from a different one with the same idempotency key.
     pub hash: String,
 }
@@ -143,6 +145,13 @@ impl JobDraft {
     /// Generates a new id, before the job is written again.
     pub fn assign_new_id(&mut self) {
         self.id = tsid();
+    }
+
+    /// Leaves the payload to the database, which copies it from the stored event: an event may have many jobs.
+    pub fn with_payload_of_event(mut self) -> Self {
+        self.new.payload = None;
+        self.payload_of_event = true;
+        self
     }
 }
 
@@ -177,7 +186,7 @@ impl NewJob {
         self.retry_strategy.get_or_insert_with(|| "exponential".to_owned());
         let text = serde_json::to_string(&self).expect("a request is made of texts and numbers");
         let hash = hex(digest(&SHA256, text.as_bytes()).as_ref());
-        JobDraft { id: tsid(), kind, new: self, origin, hash }
+        JobDraft { id: tsid(), kind, new: self, origin, payload_of_event: false, hash }
     }
 
     fn check(&self, faults: &mut Faults, settings: &Settings) {

@@ -10,6 +10,9 @@ use super::clauses::Cell;
 use super::{Column, ColumnType, Dialect, SqlBuilder, Statement};
 use crate::Moment;
 
+/// Bytes of rows in one statement, beyond which a next one begins.
+const PART: usize = 2 << 20;
+
 /// The values of a row to write, each with its column and type.
 #[derive(Debug, Clone, Default)]
 pub struct NewRow(pub(super) Vec<(&'static str, Cell)>);
@@ -102,22 +105,47 @@ impl<'a> Insert<'a> {
         self
     }
 
-    /// Returns the statement that inserts these rows.
+    /// Returns the statements that insert these rows: one for about [`PART`] bytes of rows, so that no more than that is
+    /// copied on the way to the database, and no statement exceeds a server's limit. Rows are made one at a time.
+    pub fn parts(&self, dialect: Dialect, rows: impl IntoIterator<Item = NewRow>) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        let mut rows = rows.into_iter().peekable();
+        while let Some(first) = rows.peek() {
+            let columns = first.columns();
+            let mut json = String::new();
+            while json.len() < PART
+                && let Some(row) = rows.next()
+            {
+                json.push(if json.is_empty() { '[' } else { ',' });
+                json.push_str(&row.into_json(dialect).to_string());
+            }
+            json.push(']');
+            statements.push(self.statement(dialect, &columns, json));
+        }
+        statements
+    }
+
+    /// Returns the statement that inserts these rows, which must be few or small.
     pub fn rows(self, dialect: Dialect, rows: Vec<NewRow>) -> Statement {
         let columns = rows.first().map(NewRow::columns).unwrap_or_default();
+        let rows: Value = rows.into_iter().map(|row| row.into_json(dialect)).collect();
+        self.statement(dialect, &columns, rows.to_string())
+    }
+
+    fn statement(&self, dialect: Dialect, columns: &[Column], json: String) -> Statement {
+        let computed = self.computed.iter().map(|(name, value)| (*name, value.clone()));
         let (names, values): (Vec<String>, Vec<String>) = columns
             .iter()
             .map(|column| (column.0, source_value(dialect, *column)))
-            .chain(self.computed)
+            .chain(computed)
             .map(|(name, value)| (dialect.quoted(name), value))
             .unzip();
-        let rows: Value = rows.into_iter().map(|row| row.into_json(dialect)).collect();
         let condition = self.condition.as_deref().unwrap_or("1 = 1");
         let start =
             format!("INSERT INTO {} ({}) SELECT {} FROM ", self.table, names.join(", "), values.join(", "));
-        let (before, after) = source_rows(dialect, &columns);
+        let (before, after) = source_rows(dialect, columns);
         let mut insert = SqlBuilder::new(dialect, start + before);
-        let placeholder = insert.bind_bare(Arg::Text(Some(rows.to_string())));
+        let placeholder = insert.bind_bare(Arg::Text(Some(json)));
         insert
             .push(&placeholder)
             .push(&after)

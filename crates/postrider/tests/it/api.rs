@@ -1,6 +1,7 @@
 //! The API of the real binary: its tables, its first key, and the endpoints that need no key.
 
 mod flood;
+mod memory;
 mod rows;
 mod search;
 

@@ -18,10 +18,11 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::auth::ProducerCaller;
-use super::body::{BatchBody, parse_json, read_as};
+use super::body::{BatchBody, parse_json, read_as, too_large};
 use super::cloudevents::add_trace;
 use super::idempotency::IdempotencyKey;
 use super::jobs::{idempotency_key, traceparent};
+use super::raw_entries::RawEntries;
 use super::{Api, Problem};
 
 /// Jobs to create.
@@ -30,7 +31,7 @@ use super::{Api, Problem};
 pub struct NewJobs {
     /// The jobs; between 1 and 1000.
     #[schema(value_type = Vec<NewJob>, min_items = 1, max_items = 1000)]
-    jobs: Vec<Box<RawValue>>,
+    jobs: RawEntries,
 }
 
 /// The result of each job, in the order of the request.
@@ -45,7 +46,7 @@ pub struct BatchOutcome {
 pub struct ItemOutcome {
     /// Position of the job in the request, from 0.
     index: usize,
-    /// HTTP status that this job alone would have had: 201, 200, 403, 409, 422.
+    /// HTTP status that this job alone would have had: 201, 200, 403, 409, 413, 422.
     status: u16,
     /// Id of the job. Absent if it was not created.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,7 @@ pub struct EventBatchOutcome {
 pub struct EventOutcome {
     /// Position of the event in the request, from 0.
     index: usize,
-    /// HTTP status that this event alone would have had: 201, 200, 403, 422.
+    /// HTTP status that this event alone would have had: 201, 200, 403, 413, 422.
     status: u16,
     /// The event and its jobs. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,10 +111,10 @@ async fn create_job_batch(
 ) -> Result<Response, Problem> {
     let NewJobs { jobs } = read_as(&bytes)?;
     drop(bytes);
-    sized("jobs", jobs.len(), api.limits.batch)?;
+    let jobs = jobs.sized("jobs")?;
     let key = idempotency_key(headers)?;
     let trace = traceparent(headers);
-    let (entries, read) = split(jobs, |index, job: &mut NewJob| {
+    let (entries, read) = split(jobs, api.limits.body, |index, job: &mut NewJob| {
         job.traceparent.clone_from(&trace);
         if let Some(key) = &key {
             job.idempotency_key.get_or_insert_with(|| format!("{key}#{index}"));
@@ -169,16 +170,16 @@ pub(super) async fn create_event_batch(
     headers: &HeaderMap,
     bytes: Bytes,
 ) -> Result<EventBatchOutcome, Problem> {
-    let events: Vec<Box<RawValue>> = read_as(&bytes)?;
+    let events: RawEntries = read_as(&bytes)?;
     drop(bytes);
-    sized("body", events.len(), api.limits.batch)?;
+    let events = events.sized("body")?;
     if key.0.is_some()
         && let Some(request) = key.with_content(&serde_json::to_string(&events).unwrap_or_default())
     {
         api.hub()?.find_created(actor, "events", &request).await?;
         api.hub()?.store_request(actor, "events", &request, "a batch").await?;
     }
-    let (entries, read) = split(events, |_, event: &mut NewEvent| add_trace(event, headers));
+    let (entries, read) = split(events, api.limits.body, |_, event: &mut NewEvent| add_trace(event, headers));
     let outcomes = api.hub()?.create_events(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
         Ok(event) => {
@@ -197,27 +198,29 @@ pub(super) async fn create_event_batch(
     }
 }
 
-fn sized(field: &str, count: usize, most: usize) -> Result<(), Problem> {
-    let fits = (1..=most).contains(&count);
-    if fits { Ok(()) } else { Err(Problem::invalid(field, format!("must have 1 to {most} entries"))) }
-}
-
 /// Parses the entries; returns the errors and the valid entries, each with its index. Each text is freed once it is
-/// parsed.
+/// parsed. An entry of more than `limit` bytes is refused unread: alone it would be, too, and what a parser and the
+/// checks need is a multiple of its size.
 fn split<T: DeserializeOwned>(
     entries: Vec<Box<RawValue>>,
+    limit: usize,
     finish: impl Fn(usize, &mut T),
 ) -> (Vec<Option<Problem>>, Vec<T>) {
     let mut read = Vec::with_capacity(entries.len());
-    let mistakes =
-        entries.into_iter().enumerate().map(|(index, raw)| match parse_json::<T>(raw.get().as_bytes()) {
+    let mistakes = entries.into_iter().enumerate().map(|(index, raw)| {
+        let entry = match raw.get().len() {
+            length if length > limit => Err(too_large(limit)),
+            _ => parse_json::<T>(raw.get().as_bytes()),
+        };
+        match entry {
             Ok(mut entry) => {
                 finish(index, &mut entry);
                 read.push(entry);
                 None
             }
             Err(problem) => Some(problem),
-        });
+        }
+    });
     let mistakes = mistakes.collect();
     (mistakes, read)
 }

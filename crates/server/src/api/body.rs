@@ -78,11 +78,6 @@ pub(crate) async fn read(request: Request, limit: usize) -> Result<ReceivedBody,
 }
 
 pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<ReceivedBody, Problem> {
-    let too_large = || {
-        let text = format!("must have at most {limit} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
-            .with_faults(vec![Fault::new("body", text)])
-    };
     if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
@@ -101,7 +96,7 @@ pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Receive
         if !asks {
             drain(&mut body).await;
         }
-        return Err(too_large());
+        return Err(too_large(limit));
     }
     // Reserve nothing for bytes that are only announced.
     let mut bytes = Vec::new();
@@ -111,7 +106,7 @@ pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Receive
         let part = part.map_err(unread)?;
         if bytes.len() + part.len() > limit {
             drain(&mut body).await;
-            return Err(too_large());
+            return Err(too_large(limit));
         }
         if let Some(Err(full)) = share.as_ref().map(|share| share.grow_to(bytes.len() + part.len())) {
             drain(&mut body).await;
@@ -124,6 +119,13 @@ pub(crate) async fn read_bytes(request: Request, limit: usize) -> Result<Receive
         bytes.extend_from_slice(&part);
     }
     Ok(ReceivedBody { bytes: bytes.into(), share })
+}
+
+/// Returns the refusal of a body, or of an entry of a batch, that is larger than `limit`.
+pub(crate) fn too_large(limit: usize) -> Problem {
+    let text = format!("must have at most {limit} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
+        .with_faults(vec![Fault::new("body", text)])
 }
 
 /// Reads the next part of a body, which must arrive within [`PART_TIMEOUT`], and fast enough overall.

@@ -13,6 +13,7 @@ use postrider_hub::idempotency::IdempotentRequest;
 use postrider_hub::{Error, Hub};
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::auth::Caller;
@@ -190,7 +191,9 @@ async fn accept(
         EmailKind::Eml => id,
     };
     let hub = api.hub()?;
-    let request_key = key.with_content(&format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(bytes)));
+    // The content is copied only if there is a key to compare it for.
+    let content = || format!("{} {id:?} {}", lane.lane, String::from_utf8_lossy(bytes));
+    let request_key = if key.0.is_some() { key.with_content(&content()) } else { None };
     if let Some(request_key) = &request_key
         && let Some(made) = hub.find_created(actor, KIND, request_key).await?
     {
@@ -258,16 +261,17 @@ fn is_message(headers: &HeaderMap) -> bool {
 }
 
 /// Reads the id of a payload; everything else is checked later, by the pipeline.
+/// The members of a payload that the API reads; intake reads the others.
+#[derive(Deserialize)]
+struct PayloadMembers {
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
+}
+
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
-    let payload: serde_json::Value = parse_json(bytes)?;
-    let Some(payload) = payload.as_object() else {
-        return Err(Problem::invalid("body", "must be a JSON object"));
-    };
-    match payload.get("id") {
-        None | Some(serde_json::Value::Null) => Ok(None),
-        Some(serde_json::Value::String(id)) => Ok(Some(id.clone())),
-        Some(_) => Err(Problem::invalid("id", "must be text")),
-    }
+    let PayloadMembers { id } = parse_json(bytes)?;
+    let text = |id: Box<RawValue>| serde_json::from_str::<Option<String>>(id.get());
+    id.map(text).transpose().map(Option::flatten).map_err(|_| Problem::invalid("id", "must be text"))
 }
 
 fn chosen_id(given: Option<String>, own: Option<String>) -> Result<Option<String>, Problem> {
