@@ -112,7 +112,7 @@ fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
         }
         Unresolved::Failed(error) => {
             let kind = match () {
-                () if is_exhausted(error) => ErrorKind::Exhausted,
+                () if is_exhausted(error) || has_text(error, NO_MEMORY) => ErrorKind::Exhausted,
                 () if is_temporary(error) => ErrorKind::DnsTimeout,
                 () => ErrorKind::Dns,
             };
@@ -121,9 +121,19 @@ fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
     }
 }
 
-/// Whether no name server answered (`EAI_AGAIN`). The standard library keeps only the text of the resolver's error.
+/// Texts of the resolver's error codes, in glibc and in musl: the standard library keeps only these.
+const NO_MEMORY: [&str; 2] = ["Memory allocation failure", "Out of memory"];
+const NO_ANSWER: [&str; 2] = ["Temporary failure in name resolution", "Try again"];
+
+fn has_text(error: &io::Error, texts: [&str; 2]) -> bool {
+    let error = error.to_string();
+    texts.iter().any(|text| error.ends_with(text))
+}
+
+/// Whether it is unknown if the name exists: no name server answered (`EAI_AGAIN`), a system call failed on this machine
+/// (`EAI_SYSTEM`, the only one with a system's error code), or the lookup was cancelled.
 fn is_temporary(error: &io::Error) -> bool {
-    error.to_string().contains("Temporary failure in name resolution")
+    has_text(error, NO_ANSWER) || error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted
 }
 
 fn server_name(target: &Target) -> Result<ServerName<'static>, Error> {
@@ -177,10 +187,28 @@ mod tests {
         assert_eq!(kind(io::Error::other(words)), ErrorKind::Dns);
         let words = "failed to lookup address information: Temporary failure in name resolution";
         assert_eq!(kind(io::Error::other(words)), ErrorKind::DnsTimeout);
+        for words in ["Non-recoverable failure in name resolution", "No address associated with hostname"] {
+            let words = format!("failed to lookup address information: {words}");
+            assert_eq!(kind(io::Error::other(words.clone())), ErrorKind::Dns, "{words}");
+        }
         assert_eq!(unresolved_name("hooks.example", &Unresolved::TimedOut).kind, ErrorKind::DnsTimeout);
         for code in [12, 23, 24, 105] {
             assert_eq!(kind(io::Error::from_raw_os_error(code)), ErrorKind::Exhausted, "{code}");
         }
+    }
+
+    /// Failures of this machine while it looks up a name say nothing about the name.
+    #[test]
+    fn g1_a_lookup_that_fails_on_this_machine_is_no_missing_name() {
+        for words in ["Memory allocation failure", "Out of memory"] {
+            let error = io::Error::other(format!("failed to lookup address information: {words}"));
+            assert_eq!(kind(error), ErrorKind::Exhausted, "{words}");
+        }
+        // EIO, ENETUNREACH and ECONNREFUSED with EAI_SYSTEM.
+        for code in [5, 101, 111] {
+            assert_eq!(kind(io::Error::from_raw_os_error(code)), ErrorKind::DnsTimeout, "{code}");
+        }
+        assert_eq!(kind(io::ErrorKind::Interrupted.into()), ErrorKind::DnsTimeout);
     }
 
     #[tokio::test]

@@ -111,7 +111,8 @@ impl Lookups {
             Ok(Some(Ok(addresses))) => Ok(addresses.to_vec()),
             Ok(Some(Err(error))) => Err(Unresolved::Failed(Arc::clone(error))),
             Ok(None) | Err(_) => {
-                Err(Unresolved::Failed(Arc::new(io::Error::other("the lookup was cancelled"))))
+                let cancelled = io::Error::new(io::ErrorKind::Interrupted, "the lookup was cancelled");
+                Err(Unresolved::Failed(Arc::new(cancelled)))
             }
         }
     }

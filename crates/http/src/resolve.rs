@@ -38,6 +38,7 @@ impl Resolve for SystemResolver {
             drop(permit);
             found
         };
-        tokio::task::spawn_blocking(lookup).await.map_err(io::Error::other)?
+        let cancelled = |error| io::Error::new(io::ErrorKind::Interrupted, error);
+        tokio::task::spawn_blocking(lookup).await.map_err(cancelled)?
     }
 }
