@@ -54,11 +54,10 @@ impl Default for ClientSettings {
     }
 }
 
-/// The resolved way to a target: see [`Client::resolved`].
-#[derive(Debug, Clone, Default)]
+/// The way to a target that [`Client::resolve`] found: its addresses, or a pooled connection.
+#[derive(Debug, Clone)]
 pub struct ResolvedTarget {
-    client: Option<Arc<str>>,
-    /// `None`: the pool had a connection; if it is gone, the name is resolved when the target is dialled.
+    /// `None`: the pool had a connection. If that is gone, the request is not sent: see [`ErrorKind::NotResolved`].
     addresses: Option<Vec<SocketAddr>>,
 }
 
@@ -91,25 +90,38 @@ impl Client {
     /// Resolves the target's name, unless the pool has a connection to it.
     /// The lookup has its own timeout and does not count as request time. `client` is the client whose limits it uses.
     pub async fn resolve(&self, client: Option<&str>, target: &Target) -> Result<ResolvedTarget, Error> {
-        let client = client.map(Into::into);
         if self.pool.has_connection(&target.origin) {
-            return Ok(ResolvedTarget { client, addresses: None });
+            return Ok(ResolvedTarget { addresses: None });
         }
-        let addresses = self.dialer.addresses(client.as_deref(), target).await?;
-        Ok(ResolvedTarget { client, addresses: Some(addresses) })
+        self.resolve_name(client, target).await
+    }
+
+    /// Resolves the target's name as [`Client::resolve`] does, even if the pool has a connection to it.
+    pub async fn resolve_name(&self, client: Option<&str>, target: &Target) -> Result<ResolvedTarget, Error> {
+        Ok(ResolvedTarget { addresses: Some(self.dialer.addresses(client, target).await?) })
     }
 
     /// Resolves and sends a request; unlike in [`Client::send_resolved`], the DNS lookup counts towards the limits.
     pub async fn send(&self, request: &HttpRequest, limits: RequestLimits) -> Result<HttpResponse, Error> {
-        self.send_resolved(&ResolvedTarget::default(), request, limits).await
+        self.send_once(None, request, limits).await
     }
 
     /// Sends a request once and reads its response.
-    /// Another connection is used only if a pooled one turns out to be closed before any of the request was sent.
+    /// Another connection is used only if a pooled one turns out to be closed before any of the request was sent. If the
+    /// target was resolved to a pooled connection and that is gone, nothing is sent: [`ErrorKind::NotResolved`].
     /// Cancel-safe in that nothing is left behind; not idempotent.
     pub async fn send_resolved(
         &self,
         resolved: &ResolvedTarget,
+        request: &HttpRequest,
+        limits: RequestLimits,
+    ) -> Result<HttpResponse, Error> {
+        self.send_once(Some(resolved), request, limits).await
+    }
+
+    async fn send_once(
+        &self,
+        resolved: Option<&ResolvedTarget>,
         request: &HttpRequest,
         limits: RequestLimits,
     ) -> Result<HttpResponse, Error> {
@@ -145,7 +157,7 @@ impl Client {
 
     async fn connection(
         &self,
-        resolved: &ResolvedTarget,
+        resolved: Option<&ResolvedTarget>,
         target: &Target,
         limits: RequestLimits,
         allow_pooled: bool,
@@ -153,6 +165,10 @@ impl Client {
         let origin = &target.origin;
         if allow_pooled && let Some(connection) = self.pool.take_connection(origin) {
             return Ok(connection);
+        }
+        if resolved.is_some_and(|resolved| resolved.addresses.is_none()) {
+            let message = format!("the pooled connection with {origin} is gone");
+            return Err(Error::new(ErrorKind::NotResolved, message));
         }
         let timed_out = || Error::new(ErrorKind::Timeout, format!("no connection with {origin} in time"));
         let dial_lock = self.pool.dial_lock(origin);
@@ -174,10 +190,11 @@ impl Client {
             .map_err(|_| Error::new(ErrorKind::Busy, "all connections are in use"))?;
         let opening = async {
             let addresses_found;
-            let addresses = if let Some(addresses) = &resolved.addresses {
+            let addresses = if let Some(addresses) = resolved.and_then(|resolved| resolved.addresses.as_ref())
+            {
                 addresses
             } else {
-                addresses_found = self.dialer.addresses(resolved.client.as_deref(), target).await?;
+                addresses_found = self.dialer.addresses(None, target).await?;
                 &addresses_found
             };
             Connection::open(self.dialer.dial(target, addresses).await?, permit).await

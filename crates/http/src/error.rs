@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Address,
     /// Every permitted connection is in use; no request was sent.
     Busy,
+    /// The pooled connection that made a DNS lookup unnecessary is gone; no request was sent.
+    NotResolved,
     /// Too many DNS lookups are running; no request was sent.
     TooManyLookups,
     /// This machine has no descriptors, memory or local ports left; no request was sent.

@@ -121,7 +121,9 @@ fn postponed(response: &HttpResponse, context: AttemptContext) -> Option<Duratio
 pub(crate) fn error(error: &Error, context: AttemptContext) -> (Outcome, HostHealth) {
     let (class, kind) = match error.kind {
         // No request was sent, so this is not an attempt.
-        ErrorKind::Busy => return (not_tried(error, Duration::from_secs(1)), HostHealth::Unknown),
+        ErrorKind::Busy | ErrorKind::NotResolved => {
+            return (not_tried(error, Duration::from_secs(1)), HostHealth::Unknown);
+        }
         ErrorKind::TooManyLookups | ErrorKind::Exhausted => {
             return (not_tried(error, jittered_wait()), HostHealth::Unknown);
         }

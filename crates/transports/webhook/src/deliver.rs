@@ -2,6 +2,7 @@
 //! host. The wait for a slot or a DNS lookup does not count towards the request's time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -23,7 +24,7 @@ use crate::error::{Error, KIND};
 use crate::hosts::Hosts;
 
 /// Wait of a row whose secret cannot be used.
-const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
+const SECRET_WAIT: Duration = Duration::from_mins(1);
 
 /// Delivers rows as webhooks.
 pub struct Webhooks {
@@ -86,43 +87,26 @@ impl Webhooks {
         };
         let target = match Target::parse(&webhook.url) {
             Ok(target) => target,
-            Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
+            Err(error) => return classify::error(&error, context(Duration::ZERO)).0,
         };
         if let Some(failure) = refused_host(webhook, &target) {
             return Outcome::Deferred(failure);
         }
         let host = self.hosts.host(&target.origin());
-        let client = webhook.client.as_deref();
-        let slot = match host.slot(client, deadline).await {
+        let slot = match host.slot(webhook.client.as_deref(), deadline).await {
             Ok(slot) => slot,
             Err(deferred) => return deferred,
         };
-        let began = Instant::now();
-        let resolved = match timeout_at(deadline, self.client.resolve(client, &target)).await {
-            Ok(Ok(resolved)) => resolved,
-            Ok(Err(error)) => {
-                let (outcome, health) = classify::error(&error, context(began.elapsed()));
-                slot.report(health);
-                return outcome;
-            }
-            Err(_) => {
-                return Outcome::Deferred(Failure::new("the DNS lookup did not end in time; not tried"));
-            }
-        };
-        if let Err(failure) = recheck(webhook, deadline).await {
-            return Outcome::Deferred(failure);
-        }
-        let request = match encode::encode(&envelope.dedupe, webhook, target, self.now(webhook)) {
-            Ok(request) => request,
-            Err(EncodeError::Row(reason)) => return rejected(&reason),
-            Err(EncodeError::Secret(reason)) => {
-                return Outcome::Deferred(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) });
-            }
-        };
-        if let Err(outcome) = envelope.may_begin() {
-            return outcome;
-        }
-        let (outcome, health) = self.send(&resolved, &request, webhook, deadline, context).await;
+        let (outcome, health) =
+            match self.resolve_and_send(envelope, webhook, &target, deadline, context).await {
+                Ok(result) => result,
+                Err(NotSent { outcome, health }) => {
+                    if let Some(health) = health {
+                        slot.report(health);
+                    }
+                    return outcome;
+                }
+            };
         if let (HostHealth::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
             // Check before the slot goes to another row for the same receiver.
             recheck.gone().await;
@@ -131,22 +115,84 @@ impl Webhooks {
         outcome
     }
 
+    /// Resolves the target, checks what may have changed meanwhile, and sends the request. If the pooled connection that
+    /// made a lookup unnecessary is gone by then, all of this is repeated with a lookup, so that the request's time
+    /// begins after it.
+    async fn resolve_and_send(
+        &self,
+        envelope: &Envelope,
+        webhook: &Webhook,
+        target: &Target,
+        deadline: Instant,
+        context: impl Fn(Duration) -> AttemptContext,
+    ) -> Result<(Outcome, HostHealth), NotSent> {
+        let mut look_up = false;
+        loop {
+            let resolved = self.resolve(webhook, target, look_up, deadline, &context).await?;
+            recheck(webhook, deadline).await.map_err(|failure| NotSent::from(Outcome::Deferred(failure)))?;
+            let request = match encode::encode(&envelope.dedupe, webhook, target.clone(), self.now(webhook)) {
+                Ok(request) => request,
+                Err(EncodeError::Row(reason)) => return Err(rejected(&reason).into()),
+                Err(EncodeError::Secret(reason)) => {
+                    let failure = Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) };
+                    return Err(Outcome::Deferred(failure).into());
+                }
+            };
+            envelope.may_begin()?;
+            match self.send(&resolved, &request, webhook, deadline, &context).await {
+                None if !look_up => look_up = true,
+                None => {
+                    return Err(Outcome::Deferred(Failure::new("its connection was lost; not tried")).into());
+                }
+                Some(result) => return Ok(result),
+            }
+        }
+    }
+
+    /// Resolves the target, within the lookup's own time limit. With `look_up`, a pooled connection does not count.
+    async fn resolve(
+        &self,
+        webhook: &Webhook,
+        target: &Target,
+        look_up: bool,
+        deadline: Instant,
+        context: impl Fn(Duration) -> AttemptContext,
+    ) -> Result<ResolvedTarget, NotSent> {
+        let (client, began) = (webhook.client.as_deref(), Instant::now());
+        let resolving = async {
+            if look_up {
+                self.client.resolve_name(client, target).await
+            } else {
+                self.client.resolve(client, target).await
+            }
+        };
+        let resolved = timeout_at(deadline, resolving)
+            .await
+            .map_err(|_| Outcome::Deferred(Failure::new("the DNS lookup did not end in time; not tried")))?;
+        resolved.map_err(|error| {
+            let (outcome, health) = classify::error(&error, context(began.elapsed()));
+            NotSent { outcome, health: Some(health) }
+        })
+    }
+
+    /// Sends the request; `None` if the pooled connection that it was resolved to is gone.
     async fn send(
         &self,
         resolved: &ResolvedTarget,
         request: &HttpRequest,
         webhook: &Webhook,
         deadline: Instant,
-        context: impl Fn(std::time::Duration) -> AttemptContext,
-    ) -> (Outcome, HostHealth) {
+        context: impl Fn(Duration) -> AttemptContext,
+    ) -> Option<(Outcome, HostHealth)> {
         let started = Instant::now();
         let limits = RequestLimits {
             deadline: deadline.min(started + self.timeout(webhook)),
             body: self.settings.max_answer,
         };
         match self.client.send_resolved(resolved, request, limits).await {
-            Ok(response) => classify::response(&response, context(started.elapsed())),
-            Err(error) => classify::error(&error, context(started.elapsed())),
+            Ok(response) => Some(classify::response(&response, context(started.elapsed()))),
+            Err(error) if error.kind == ErrorKind::NotResolved => None,
+            Err(error) => Some(classify::error(&error, context(started.elapsed()))),
         }
     }
 
@@ -155,7 +201,7 @@ impl Webhooks {
         (self.clock)().saturating_add(webhook.clock_offset)
     }
 
-    fn timeout(&self, webhook: &Webhook) -> std::time::Duration {
+    fn timeout(&self, webhook: &Webhook) -> Duration {
         webhook
             .timeout
             .map_or(self.settings.timeout, |requested| requested.min(self.settings.longest_timeout))
@@ -187,6 +233,18 @@ impl Transport for Webhooks {
     }
 }
 
+/// The outcome of a row for which no request was sent, and what that says about its host, if anything.
+struct NotSent {
+    outcome: Outcome,
+    health: Option<HostHealth>,
+}
+
+impl From<Outcome> for NotSent {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, health: None }
+    }
+}
+
 /// Refuses hosts that the credentials' account does not list; such a job bypassed the check of the API.
 fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
     let allowed = webhook.allowed_hosts.as_ref()?;
@@ -212,7 +270,7 @@ fn rejected(reason: &str) -> Outcome {
         status: None,
         body: None,
         trace: None,
-        took: std::time::Duration::ZERO,
+        took: Duration::ZERO,
         signed: false,
     };
     Outcome::Rejected(Failure { detail: attempt.detail(), ..Failure::new(reason) })

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,12 +11,14 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Response;
 use postrider_http::{BreakerSettings, Resolve};
-use postrider_seams::{Outcome, Transport as _, Webhook};
+use postrider_seams::recheck::{AsComposed, Recheck};
+use postrider_seams::{Failure, Outcome, Transport as _, Webhook};
 use postrider_transport_webhook::{Settings, Webhooks};
-use tokio::sync::Semaphore;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
-use crate::fixtures::{Answer, Server, deliver, envelope, settings, status, webhook};
+use crate::fixtures::{Answer, Server, deliver, envelope, raw, read_request, settings, status, webhook};
 
 /// A resolver like the system's: a bounded number of concurrent lookups, of which those of `hang…` never end.
 struct HangingResolver {
@@ -89,6 +92,70 @@ async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() 
         unanswered += usize::from(failure.reason.contains("no answer in time"));
     }
     assert_eq!(unanswered, 16, "as many as look-ups of one client may run");
+}
+
+/// Resolves a name once; every later lookup hangs.
+struct ResolvesOnce {
+    server: SocketAddr,
+    used: AtomicBool,
+}
+
+#[async_trait]
+impl Resolve for ResolvesOnce {
+    async fn resolve(&self, _host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
+        if self.used.swap(true, SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        Ok(vec![self.server])
+    }
+}
+
+/// A check of a row that closes the pooled connection, and waits until this side has noticed.
+struct ClosesConnection(Arc<Notify>);
+
+#[async_trait]
+impl AsComposed for ClosesConnection {
+    async fn still_holds(&self) -> Result<(), Failure> {
+        self.0.notify_one();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Ok(())
+    }
+
+    async fn gone(&self) {}
+}
+
+/// The pool has a connection when the rows are prepared, and none when they are sent: another row took it, or the
+/// receiver closed it.
+#[tokio::test]
+async fn g1_a_look_up_for_a_lost_connection_is_neither_an_attempt_nor_the_requests_time() {
+    let close = Arc::new(Notify::new());
+    let closed = Arc::clone(&close);
+    let server = raw(move |_, mut stream| {
+        let closed = Arc::clone(&closed);
+        async move {
+            read_request(&mut stream).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+            closed.notified().await;
+        }
+    })
+    .await;
+    let resolver = ResolvesOnce { server, used: AtomicBool::new(false) };
+    let short = Settings { lookup_timeout: Duration::from_millis(700), ..settings() };
+    let webhooks = Webhooks::with_resolver(short, Arc::new(resolver)).unwrap();
+    let url = "http://once.test/";
+    assert!(matches!(deliver(&webhooks, of("a", url)).await, Outcome::Delivered(_)));
+    // The cached answer expires.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(6)).await;
+    tokio::time::resume();
+    let hurried = Webhook {
+        timeout: Some(Duration::from_millis(200)),
+        recheck: Some(Recheck(Arc::new(ClosesConnection(close)))),
+        ..of("a", url)
+    };
+    let outcome = deliver(&webhooks, hurried).await;
+    let Outcome::Deferred(failure) = outcome else { panic!("{outcome:?}") };
+    assert!(failure.reason.contains("no answer in time"), "{failure:?}");
 }
 
 #[tokio::test]
