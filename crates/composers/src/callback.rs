@@ -22,6 +22,8 @@ pub struct Settings {
     /// Whether a row keeps its reason while callbacks fail. If not, the column holds the error of the last callback
     /// after the first attempt, and the reason is left out.
     pub keeps_reason: bool,
+    /// Whether a Retry-After of the target counts.
+    pub follows_retry_after: bool,
     /// Offset of the database's clock, which dates the signatures.
     pub clock: Arc<ClockOffset>,
 }
@@ -100,6 +102,7 @@ impl Composer for CallbackComposer {
                     authorization: None,
                     signing: self.settings.secrets.clone(),
                     may_postpone: false,
+                    follows_retry_after: self.settings.follows_retry_after,
                     subscription: None,
                     client: None,
                     clock_offset: self.settings.clock.seconds(),
@@ -131,6 +134,7 @@ mod tests {
             secrets: vec![Secret::new("whsec_c2VjcmV0c2VjcmV0c2VjcmV0")],
             status: status.to_owned(),
             keeps_reason: status == "FAILED",
+            follows_retry_after: false,
         };
         CallbackComposer { now: || 1_767_225_660, ..CallbackComposer::new(settings) }
     }

@@ -52,13 +52,20 @@ pub struct WebhookComposer {
     clock: Arc<ClockOffset>,
     secrets: Arc<dyn Secrets>,
     payload_limit: u64,
+    follows_retry_after: bool,
 }
 
 impl WebhookComposer {
     /// Creates a composer with the default payload limit that dates signatures by the system clock.
     pub fn new(directory: Arc<dyn Directory>, secrets: Arc<dyn Secrets>) -> Self {
         let lookups = Arc::new(BatchedLookups::new(directory));
-        Self { lookups, clock: Arc::default(), secrets, payload_limit: PAYLOAD_LIMIT }
+        Self {
+            lookups,
+            clock: Arc::default(),
+            secrets,
+            payload_limit: PAYLOAD_LIMIT,
+            follows_retry_after: true,
+        }
     }
 
     /// Dates signatures by this clock instead of the system clock.
@@ -72,6 +79,13 @@ impl WebhookComposer {
     #[must_use]
     pub fn with_payload_limit(mut self, bytes: u64) -> Self {
         self.payload_limit = bytes;
+        self
+    }
+
+    /// Sets whether a Retry-After of the receivers counts; it does by default.
+    #[must_use]
+    pub fn with_retry_after(mut self, follows: bool) -> Self {
+        self.follows_retry_after = follows;
         self
     }
 
@@ -98,6 +112,7 @@ impl WebhookComposer {
             }
             webhook.may_postpone = known.is_some_and(|known| known.may_postpone);
         }
+        webhook.follows_retry_after = self.follows_retry_after;
         webhook.clock_offset = self.clock.seconds();
         webhook.recheck =
             WebhookRecheck::for_row(&self.lookups, account, webhook.subscription.clone(), &found, since)
@@ -152,6 +167,7 @@ fn request(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook,
         authorization: None,
         signing: Vec::new(),
         may_postpone: false,
+        follows_retry_after: true,
         subscription: fields::text(fields, "subscription")?,
         client: fields::text(fields, "client")?,
         allowed_hosts: None,

@@ -103,6 +103,11 @@ impl Stage {
         Decision { transition: Transition::Retry, delay }
     }
 
+    /// Whether a delay that the target asks for (`Retry-After`) counts.
+    pub fn follows_retry_after(&self) -> bool {
+        self.retry_rule.retry_after != RetryAfter::Ignore
+    }
+
     /// Whether a failure of the current attempt would be the row's last.
     pub fn is_last(&self, row: &Counters) -> bool {
         // With `count = "claims"` the claim has already counted this attempt.

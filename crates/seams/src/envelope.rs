@@ -116,6 +116,8 @@ pub struct Webhook {
     pub signing: Vec<Secret>,
     /// Whether the receiver may postpone it with `{"ack":false,"delaySeconds":n}`.
     pub may_postpone: bool,
+    /// Whether a Retry-After of the receiver counts: the row's contract says so.
+    pub follows_retry_after: bool,
     /// The subscription that the job belongs to; it is paused if the receiver is gone for good.
     pub subscription: Option<String>,
     /// The client that owns the job: clients that share a host are served round-robin.

@@ -90,23 +90,39 @@ impl Reliable {
     }
 
     /// Returns the same senders for a lane whose leases last `lease`: an attempt ends within three quarters of it, and
-    /// a row that no sender tried is deferred for one lease at most.
-    pub fn within(self: &Arc<Self>, lease: Duration) -> Arc<dyn Transport> {
-        Arc::new(LeaseBounded { inner: Arc::clone(self), lease })
+    /// a row that no sender tried is deferred for one lease at most. Without `follows_retry_after`, a Retry-After of a
+    /// provider changes no wait of this lane: its contract ignores it.
+    pub fn for_lane(self: &Arc<Self>, lease: Duration, follows_retry_after: bool) -> Arc<dyn Transport> {
+        Arc::new(LaneView { inner: Arc::clone(self), lease, follows_retry_after })
     }
 
-    async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+    async fn deliver_all(
+        &self,
+        batch: &[Envelope],
+        deadline: Instant,
+        follows_retry_after: bool,
+    ) -> Vec<Outcome> {
+        join_all(batch.iter().map(|envelope| self.deliver_one(envelope, deadline, follows_retry_after))).await
+    }
+
+    async fn deliver_one(
+        &self,
+        envelope: &Envelope,
+        deadline: Instant,
+        follows_retry_after: bool,
+    ) -> Outcome {
         let Content::Mail(mail) = &envelope.content else {
             return Outcome::Rejected(Failure::new("not a mail: this transport sends only mails"));
         };
+        let run = |envelope, key| {
+            attempt::run(Arc::clone(&self.inner), envelope, key, deadline, follows_retry_after)
+        };
         if envelope.dedupe.is_empty() {
-            return attempt::run(Arc::clone(&self.inner), envelope.clone(), String::new(), deadline).await;
+            return run(envelope.clone(), String::new()).await;
         }
         // The Message-ID contains the lane; the recipients distinguish a retry for some of them from a send to all.
         let key = format!("{}\n{}\n{}", envelope.dedupe, mail.message_id, mail.to.join("\n"));
-        let sending = self.in_progress.join(&key, || {
-            Box::pin(attempt::run(Arc::clone(&self.inner), envelope.clone(), key.clone(), deadline))
-        });
+        let sending = self.in_progress.join(&key, || Box::pin(run(envelope.clone(), key.clone())));
         let outcome = timeout_at(deadline + attempt::ABANDON_AFTER * 2, sending).await;
         self.in_progress.remove_finished(&key);
         outcome.unwrap_or_else(|_| Outcome::Uncertain(attempt::failure("no answer in time", "unknown")))
@@ -123,7 +139,7 @@ impl Transport for Reliable {
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        join_all(batch.iter().map(|envelope| self.deliver_one(envelope, deadline))).await
+        self.deliver_all(batch, deadline, true).await
     }
 
     /// Succeeds if at least one sender answers, and ends the cool-down of those that do.
@@ -144,21 +160,23 @@ impl Transport for Reliable {
     }
 }
 
-/// The senders as seen by one lane, whose leases limit the duration of an attempt and of a deferral: a probe may end a
+/// The senders as seen by one lane. Its leases limit the duration of an attempt and of a deferral: a probe may end a
 /// cool-down early, and a table may store a deferral as a lock.
-struct LeaseBounded {
+struct LaneView {
     inner: Arc<Reliable>,
     lease: Duration,
+    follows_retry_after: bool,
 }
 
 #[async_trait]
-impl Transport for LeaseBounded {
+impl Transport for LaneView {
     fn capabilities(&self) -> transport::Capabilities {
         self.inner.capabilities()
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let mut outcomes = self.inner.deliver(batch, deadline.min(Instant::now() + self.lease * 3 / 4)).await;
+        let deadline = deadline.min(Instant::now() + self.lease * 3 / 4);
+        let mut outcomes = self.inner.deliver_all(batch, deadline, self.follows_retry_after).await;
         for outcome in &mut outcomes {
             if let Outcome::Deferred(failure) = outcome {
                 failure.after = failure.after.map(|after| after.min(self.lease));

@@ -34,7 +34,10 @@ impl Wiring {
             }
             ComposerKind::Webhook => {
                 let composer = WebhookComposer::new(self.directory(&lane.store)?, Arc::clone(&self.secrets));
-                Ok(Arc::new(composer.with_clock(self.clock(&lane.store))))
+                let composer = composer.with_clock(self.clock(&lane.store));
+                Ok(Arc::new(
+                    composer.with_retry_after(lane.contract.stages[lane.stage].follows_retry_after()),
+                ))
             }
             ComposerKind::Eml | ComposerKind::RawEml | ComposerKind::Callback => {
                 emails::composer(kind, lane, self.clock(&lane.store))

@@ -99,6 +99,7 @@ pub fn stage_settings(
                 .cloned()
                 .collect(),
             status: start_status(lane),
+            follows_retry_after: lane.contract.stages[lane.stage].follows_retry_after(),
             keeps_reason: lane.contract.stages[lane.stage]
                 .ready
                 .iter()

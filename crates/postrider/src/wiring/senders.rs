@@ -24,8 +24,9 @@ impl Wiring {
         }
         let transport = match &self.targets[name].reliable {
             Some(settings) => {
-                let lease = lane.contract.stages[lane.stage].lease.duration;
-                self.reliable(name, settings, lane.limits.timeout)?.within(lease)
+                let stage = &lane.contract.stages[lane.stage];
+                self.reliable(name, settings, lane.limits.timeout)?
+                    .for_lane(stage.lease.duration, stage.follows_retry_after())
             }
             None => self.single(name, lane.limits.timeout)?,
         };

@@ -30,16 +30,18 @@ pub(super) async fn run(
     envelope: Envelope,
     key: String,
     deadline: Instant,
+    follows_retry_after: bool,
 ) -> Outcome {
     let now = Instant::now();
+    let cool_down_left = |sender_state: &SenderState| sender_state.cool_down_left(now, follows_retry_after);
     let first = inner.uncertain_senders.sender(&key);
     let mut order: Vec<usize> = first.into_iter().collect();
-    let is_usable = |index: &usize| inner.senders[*index].cool_down_left(now).is_none();
+    let is_usable = |index: &usize| cool_down_left(&inner.senders[*index]).is_none();
     order.extend((0..inner.senders.len()).filter(|index| Some(*index) != first).filter(is_usable));
     let mut failed = Vec::new();
     for index in order {
         let sender_state = &inner.senders[index];
-        let result = try_sender(&inner, sender_state, &envelope, deadline).await;
+        let result = try_sender(&inner, sender_state, &envelope, deadline, follows_retry_after).await;
         match result {
             SenderResult::Final(outcome) => {
                 if matches!(outcome, Outcome::Uncertain(_)) {
@@ -51,7 +53,7 @@ pub(super) async fn run(
         }
     }
     if failed.is_empty() {
-        let soonest = inner.senders.iter().filter_map(|sender_state| sender_state.cool_down_left(now)).min();
+        let soonest = inner.senders.iter().filter_map(cool_down_left).min();
         let failure = failure("every sender is cooling down", "provider_error");
         return Outcome::Deferred(Failure { after: soonest, ..failure });
     }
@@ -63,6 +65,7 @@ async fn try_sender(
     sender_state: &SenderState,
     envelope: &Envelope,
     deadline: Instant,
+    follows_retry_after: bool,
 ) -> SenderResult {
     let plan = &inner.plan;
     let mut last: Option<Outcome> = None;
@@ -83,7 +86,10 @@ async fn try_sender(
         if usable > Instant::now() {
             sleep_until(usable).await;
         }
-        let outcome = try_once(sender_state, envelope, deadline).await;
+        let mut outcome = try_once(sender_state, envelope, deadline).await;
+        if !follows_retry_after {
+            ignore_retry_after(&mut outcome);
+        }
         match &outcome {
             Outcome::Delivered(_) | Outcome::Rejected(_) | Outcome::Skipped(_) => {
                 sender_state.end_cool_down();
@@ -99,7 +105,7 @@ async fn try_sender(
             }
             Outcome::Retryable(failure) => {
                 if let Some(long) = failure.after.filter(|after| *after > plan.max_retry_after) {
-                    sender_state.start_cool_down(Instant::now(), long, &failure.reason);
+                    sender_state.start_requested_pause(Instant::now(), long, &failure.reason);
                     last = Some(outcome);
                     break;
                 }
@@ -117,6 +123,13 @@ async fn try_sender(
         last = Some(outcome);
     }
     after_tries(inner, sender_state, last, uncertain)
+}
+
+/// Removes the wait that a provider requested. The wait of a deferral is our own.
+fn ignore_retry_after(outcome: &mut Outcome) {
+    if let Outcome::Retryable(failure) | Outcome::Uncertain(failure) = outcome {
+        failure.after = None;
+    }
 }
 
 /// Decides what follows after all tries at a sender.

@@ -192,14 +192,14 @@ async fn n9_everything_ends_within_three_quarters_of_the_lease() {
     let endless = || Scripted::new(vec![wait(9); 100]);
     let (first, second) = (endless(), endless());
     let both = reliable(&[("a", &first), ("b", &second)]);
-    let lane = both.within(Duration::from_secs(20));
+    let lane = both.for_lane(Duration::from_secs(20), true);
     let started = Instant::now();
     let outcome = one(&*lane, mail("k", &["ann@example.com"]), Duration::from_mins(5)).await;
     assert!(matches!(outcome, Outcome::Retryable(_)));
     assert!(started.elapsed() <= Duration::from_secs(15), "{:?}", started.elapsed());
 
     let hangs = Scripted::new([Answer::After(Duration::from_hours(1), delivered("late"))]);
-    let lane = reliable(&[("a", &hangs)]).within(Duration::from_secs(20));
+    let lane = reliable(&[("a", &hangs)]).for_lane(Duration::from_secs(20), true);
     let started = Instant::now();
     let outcome = one(&*lane, mail("k", &["ann@example.com"]), Duration::from_mins(5)).await;
     assert!(matches!(outcome, Outcome::Uncertain(_)), "{outcome:?}");
@@ -271,13 +271,32 @@ async fn n04_our_own_wait_is_not_recorded_after_a_try_without_an_answer() {
 #[tokio::test(start_paused = true)]
 async fn n04_rows_are_deferred_for_one_lease_at_most_while_the_only_sender_cools_down() {
     let first = Scripted::new([wait(3600)]);
-    let lane = reliable(&[("a", &first)]).within(Duration::from_mins(2));
+    let lane = reliable(&[("a", &first)]).for_lane(Duration::from_mins(2), true);
     assert!(matches!(one(&*lane, mail("k1", &["ann@example.com"]), MINUTE).await, Outcome::Retryable(_)));
     let outcome = one(&*lane, mail("k2", &["ann@example.com"]), MINUTE).await;
     assert!(
         matches!(&outcome, Outcome::Deferred(failure) if failure.after == Some(Duration::from_mins(2))),
         "{outcome:?}"
     );
+}
+
+/// `mail_outbox` and `emails` ignore Retry-After; notifications over the same sender follow it.
+#[tokio::test(start_paused = true)]
+async fn m04_a_retry_after_holds_no_row_of_a_contract_that_ignores_it() {
+    let first = Scripted::new([wait(3600), wait(3600), wait(3600), wait(3600)]);
+    let senders = reliable(&[("a", &first)]);
+    let follows = senders.for_lane(Duration::from_mins(2), true);
+    let ignores = senders.for_lane(Duration::from_mins(2), false);
+    let ann = |key: &str| mail(key, &["ann@example.com"]);
+    assert!(matches!(one(&*follows, ann("k1"), MINUTE).await, Outcome::Retryable(_)));
+    // The usual cool-down passes.
+    tokio::time::advance(MINUTE).await;
+    assert!(matches!(one(&*follows, ann("k1"), MINUTE).await, Outcome::Deferred(_)));
+    let outcome = one(&*ignores, ann("k2"), MINUTE).await;
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.after.is_none()), "{outcome:?}");
+    assert_eq!(first.count(), 4, "one try that requested a pause, and all tries of the other lane");
+    tokio::time::advance(MINUTE).await;
+    assert!(matches!(one(&*ignores, ann("k2"), MINUTE).await, Outcome::Delivered(_)));
 }
 
 #[tokio::test(start_paused = true)]

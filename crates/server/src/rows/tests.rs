@@ -267,6 +267,7 @@ fn a_request_is_shown_without_secrets() {
         authorization: Some(Secret::new("Bearer s3cret".to_owned())),
         signing: vec![Secret::new("whsec_abc".to_owned())],
         may_postpone: false,
+        follows_retry_after: true,
         subscription: None,
         client: None,
         clock_offset: 0,

@@ -76,6 +76,7 @@ impl LaneControl for Lanes {
             authorization: None,
             signing: Vec::new(),
             may_postpone: false,
+            follows_retry_after: true,
             subscription: None,
             client: None,
             clock_offset: 0,

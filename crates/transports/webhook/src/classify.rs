@@ -38,8 +38,8 @@ pub(crate) struct AttemptContext {
     pub took: Duration,
     pub signed: bool,
     pub may_postpone: bool,
-    /// Upper limit of `Retry-After`.
-    pub longest_retry_after: Duration,
+    /// Upper limit of `Retry-After`; `None` if it is ignored.
+    pub longest_retry_after: Option<Duration>,
     /// Unix seconds.
     pub now: i64,
 }
@@ -71,10 +71,10 @@ pub(crate) fn response(response: &HttpResponse, context: AttemptContext) -> (Out
         let health = if response.status == 410 { HostHealth::Gone } else { HostHealth::Healthy };
         return (Outcome::Rejected(failure), health);
     }
-    let has_retry_after = matches!(response.status, 429 | 503);
-    let after = has_retry_after
-        .then(|| retry_after::read(&response.headers, context.longest_retry_after, context.now))
-        .flatten();
+    let after = context
+        .longest_retry_after
+        .filter(|_| matches!(response.status, 429 | 503))
+        .and_then(|longest| retry_after::read(&response.headers, longest, context.now));
     let health = match (after, class) {
         (Some(after), _) if !after.is_zero() => HostHealth::Hold(after),
         (_, ResultClass::ServerError) => HostHealth::Failing,

@@ -82,7 +82,7 @@ impl Webhooks {
             took,
             signed: !webhook.signing.is_empty(),
             may_postpone: webhook.may_postpone,
-            longest_retry_after: self.settings.longest_retry_after,
+            longest_retry_after: webhook.follows_retry_after.then_some(self.settings.longest_retry_after),
             now: self.now(webhook),
         };
         let target = match Target::parse(&webhook.url) {

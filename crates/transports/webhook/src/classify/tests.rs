@@ -8,7 +8,7 @@ const CONTEXT: AttemptContext = AttemptContext {
     took: Duration::from_millis(12),
     signed: true,
     may_postpone: true,
-    longest_retry_after: Duration::from_hours(1),
+    longest_retry_after: Some(Duration::from_hours(1)),
     now: 0,
 };
 

@@ -15,6 +15,7 @@ fn webhook(headers: &[(&str, &str)]) -> Webhook {
         authorization: None,
         signing: vec![Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")],
         may_postpone: false,
+        follows_retry_after: true,
         subscription: None,
         client: None,
         clock_offset: 0,

@@ -204,6 +204,7 @@ pub fn webhook(url: &str) -> Webhook {
         authorization: None,
         signing: vec![Secret::new(SECRET)],
         may_postpone: false,
+        follows_retry_after: true,
         subscription: None,
         client: None,
         clock_offset: 0,

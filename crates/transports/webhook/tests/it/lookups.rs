@@ -187,6 +187,22 @@ fn limited(path: &str) -> Answer {
     answer
 }
 
+/// The specification of e-mail callbacks names no Retry-After.
+#[tokio::test]
+async fn e09_a_retry_after_is_ignored_where_the_contract_ignores_it() {
+    let server = Server::start(|seen| limited(&seen.path)).await;
+    let webhooks = Webhooks::new(settings()).unwrap();
+    let callback = |path: &str| Webhook {
+        follows_retry_after: false,
+        ..webhook(&format!("http://{}{path}", server.address))
+    };
+    let outcome = deliver(&webhooks, callback("/limited")).await;
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.after.is_none()), "{outcome:?}");
+    assert!(webhooks.hold(&envelope(callback("/well"))).is_none());
+    let next = deliver(&webhooks, callback("/well")).await;
+    assert!(matches!(next, Outcome::Delivered(_)), "{next:?}");
+}
+
 #[tokio::test]
 async fn j05_a_clients_retry_after_is_capped_and_holds_no_other_client_of_the_origin() {
     let server = Server::start(|seen| limited(&seen.path)).await;
