@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::Response;
 use postrider_seams::recheck::{AsComposed, Recheck};
 use postrider_seams::{Failure, Outcome, Secret, Transport as _, Value, Webhook};
-use postrider_transport_webhook::Webhooks;
+use postrider_transport_webhook::{Settings, Webhooks};
 use tokio::time::Instant;
 
 use crate::fixtures::{Server, assert_summary, deliver, envelope, settings, status, webhook, webhooks};
@@ -103,6 +103,29 @@ async fn j05_nothing_is_sent_to_a_gone_receiver() {
         assert!(matches!(outcome, Outcome::Deferred(_)), "{outcome:?}");
     }
     assert_eq!(server.seen().len(), 1);
+}
+
+/// After successes, as many requests as a host may have are in flight when the first of them is answered with 410.
+#[tokio::test]
+async fn j05_no_more_than_the_requests_in_flight_reach_a_gone_receiver() {
+    const PER_HOST: usize = 64;
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let gone = Arc::clone(&is_gone);
+    let server = Server::start(move |_| status(if gone.load(SeqCst) { 410 } else { 200 })).await;
+    let webhooks = Webhooks::new(Settings { per_host: PER_HOST, ..settings() }).unwrap();
+    let subscribed =
+        Webhook { recheck: Some(Recheck(Arc::new(Pausing::default()))), ..webhook(&server.url()) };
+    for _ in 0..10 {
+        let outcome = deliver(&webhooks, subscribed.clone()).await;
+        assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
+    }
+    is_gone.store(true, SeqCst);
+    let many = (0..PER_HOST * 5).map(|_| deliver(&webhooks, subscribed.clone()));
+    let outcomes = futures::future::join_all(many).await;
+    let dead = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Rejected(_))).count();
+    let held = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Deferred(_))).count();
+    assert!((9..=PER_HOST).contains(&dead), "{dead} were sent to a warm host");
+    assert_eq!((held, server.seen().len()), (outcomes.len() - dead, 10 + dead), "the others were not sent");
 }
 
 #[tokio::test]
