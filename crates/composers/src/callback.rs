@@ -168,6 +168,8 @@ mod tests {
         let why = ("reason", Value::Text("550 no such user".to_owned()));
         let made = composer("FAILED").compose(&[row(2, std::slice::from_ref(&why))]).await.remove(0).unwrap();
         assert_eq!((made.dedupe.as_str(), made.attempt), ("e-1.FAILED", 3));
+        let Content::Webhook(webhook) = &made.content else { panic!("a webhook") };
+        assert!(!webhook.follows_retry_after, "the settings say so");
         let body = body(&composer("FAILED"), row(2, &[why])).await;
         let expected = serde_json::json!({
             "id": "e-1", "status": "FAILED", "reason": "550 no such user", "reachedAt": "2026-01-01T00:00:00Z",
