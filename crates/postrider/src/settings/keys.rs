@@ -5,7 +5,7 @@
 //! listed key is read; tests check both.
 
 #[cfg(test)]
-mod effects;
+mod key_tests;
 #[cfg(test)]
 mod page;
 #[cfg(test)]

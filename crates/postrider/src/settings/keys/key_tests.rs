@@ -10,7 +10,7 @@ use crate::settings::{QueueSettings, Settings, TransportSettings};
 use crate::wiring::{QueueKind, TransportKind, email_settings};
 
 /// Second values of keys for which the rule of their type makes no valid one.
-const OTHERS: &[(&str, &str)] = &[
+const OTHER_VALUES: &[(&str, &str)] = &[
     ("server.listen", "\"127.0.0.1:8081\""),
     ("server.metrics", "\"key\""),
     ("server.api", "\"off\""),
@@ -80,7 +80,7 @@ const REFUSED: [&str; 15] = [
 /// Another value of the key, of the same type.
 fn other(section: &Section, key: &Key) -> String {
     let path = format!("{}.{}", section.table(), key.name);
-    if let Some((_, other)) = OTHERS.iter().find(|(known, _)| *known == path) {
+    if let Some((_, other)) = OTHER_VALUES.iter().find(|(known, _)| *known == path) {
         return (*other).to_owned();
     }
     let example = key.example;
@@ -152,17 +152,17 @@ fn target(transport: &TransportSettings) -> String {
         postrider_transport_smtp as smtp, postrider_transport_sqs as sqs,
         postrider_transport_webhook as webhook,
     };
-    let (url, beside) = (transport.url.reveal(), transport.beside());
+    let (url, options) = (transport.url.reveal(), transport.options());
     let secrets: Vec<&String> =
-        beside.iter().filter(|(key, _)| SECRET.contains(&key.as_str())).map(|(_, value)| value).collect();
+        options.iter().filter(|(key, _)| SECRET.contains(&key.as_str())).map(|(_, value)| value).collect();
     let made = match transport.kind {
         TransportKind::Smtp => format!("{:?}", smtp::Settings::from_url(url)),
-        TransportKind::Kafka => format!("{:?}", kafka::Settings::from_url(url, &beside)),
-        TransportKind::Nats => format!("{:?}", nats::Settings::from_url(url, &beside)),
-        TransportKind::Amqp => format!("{:?}", amqp::Settings::from_url(url, &beside)),
-        TransportKind::Sqs => format!("{:?}", sqs::Settings::from_url(url, &beside)),
-        TransportKind::Provider => format!("{:?}", provider::Settings::from_url(url, &beside)),
-        TransportKind::Webhook => format!("{:?}", webhook::Settings::from_url(url, &beside)),
+        TransportKind::Kafka => format!("{:?}", kafka::Settings::from_url(url, &options)),
+        TransportKind::Nats => format!("{:?}", nats::Settings::from_url(url, &options)),
+        TransportKind::Amqp => format!("{:?}", amqp::Settings::from_url(url, &options)),
+        TransportKind::Sqs => format!("{:?}", sqs::Settings::from_url(url, &options)),
+        TransportKind::Provider => format!("{:?}", provider::Settings::from_url(url, &options)),
+        TransportKind::Webhook => format!("{:?}", webhook::Settings::from_url(url, &options)),
         TransportKind::Folder | TransportKind::Reliable => url.to_owned(),
     };
     let password = url::Url::parse(url).ok().and_then(|url| url.password().map(str::to_owned));
@@ -173,13 +173,13 @@ fn carrier(queue: &QueueSettings) -> String {
     use {
         postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrider_transport_sqs as sqs,
     };
-    let (url, beside) = (queue.url.reveal(), queue.beside());
+    let (url, options) = (queue.url.reveal(), queue.options());
     let secrets: Vec<&String> =
-        beside.iter().filter(|(key, _)| SECRET.contains(&key.as_str())).map(|(_, value)| value).collect();
+        options.iter().filter(|(key, _)| SECRET.contains(&key.as_str())).map(|(_, value)| value).collect();
     let made = match queue.kind {
-        QueueKind::Nats => format!("{:?}", nats::Settings::from_url(url, &beside)),
-        QueueKind::Amqp => format!("{:?}", amqp::Settings::from_url(url, &beside)),
-        QueueKind::Sqs => format!("{:?}", sqs::Settings::from_url(url, &beside)),
+        QueueKind::Nats => format!("{:?}", nats::Settings::from_url(url, &options)),
+        QueueKind::Amqp => format!("{:?}", amqp::Settings::from_url(url, &options)),
+        QueueKind::Sqs => format!("{:?}", sqs::Settings::from_url(url, &options)),
     };
     format!("{made} {secrets:?}")
 }
@@ -232,7 +232,7 @@ const FILLED: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Fields that are used where they are filled, because they are checked or converted there.
-const USED_AT_ONCE: &[(&str, &str, &str)] = &[
+const USED_WHEN_READ: &[(&str, &str, &str)] = &[
     (
         "postrider/src/settings/server.rs",
         "secret_ttl",
@@ -282,7 +282,7 @@ fn every_field_of_the_settings_is_used() {
         let fields = fields(&text, name);
         assert!(!fields.is_empty(), "{file} has no struct {name}");
         for field in fields {
-            let at_once = USED_AT_ONCE.iter().any(|(known, used, _)| known == file && *used == field);
+            let at_once = USED_WHEN_READ.iter().any(|(known, used, _)| known == file && *used == field);
             if reads(&code, &field) == at_once {
                 unused.push(format!("{file}: {name}.{field}"));
             }
