@@ -24,9 +24,9 @@ pub struct Expected {
 /// The events that increment the attempt counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountedEvents {
-    GoingBack,
+    Retry,
     Failure,
-    CompletedTry,
+    CompletedAttempt,
 }
 
 const ALL: [Expected; 5] = [
@@ -42,7 +42,7 @@ const ALL: [Expected; 5] = [
         contract: "dispatch_jobs",
         tries: 3,
         delays: &[30, 60],
-        counts: CountedEvents::CompletedTry,
+        counts: CountedEvents::CompletedAttempt,
         recovery_counts: true,
         large: Some("payload"),
     },
@@ -50,7 +50,7 @@ const ALL: [Expected; 5] = [
         contract: "open_event_notifications",
         tries: 3,
         delays: &[0, 2],
-        counts: CountedEvents::CompletedTry,
+        counts: CountedEvents::CompletedAttempt,
         recovery_counts: false,
         large: None,
     },
@@ -66,7 +66,7 @@ const ALL: [Expected; 5] = [
         contract: "outbox",
         tries: 3,
         delays: &[1, 2],
-        counts: CountedEvents::GoingBack,
+        counts: CountedEvents::Retry,
         recovery_counts: true,
         large: Some("payload"),
     },
@@ -83,9 +83,9 @@ impl Expected {
     pub fn counts(&self, transition: Transition) -> bool {
         use Transition::{Dead, Delivered, Rejected, Retry, Skipped};
         match self.counts {
-            CountedEvents::GoingBack => transition == Retry,
+            CountedEvents::Retry => transition == Retry,
             CountedEvents::Failure => matches!(transition, Retry | Dead | Rejected | Skipped),
-            CountedEvents::CompletedTry => {
+            CountedEvents::CompletedAttempt => {
                 matches!(transition, Retry | Dead | Rejected | Skipped | Delivered)
             }
         }
@@ -93,7 +93,7 @@ impl Expected {
 
     /// Returns the value of the counter after the last attempt has failed.
     pub fn spent(&self) -> u32 {
-        if self.counts == CountedEvents::GoingBack { self.tries - 1 } else { self.tries }
+        if self.counts == CountedEvents::Retry { self.tries - 1 } else { self.tries }
     }
 
     /// Whether the stage writes the error column. A callback keeps the error that says why a mail failed, or who

@@ -224,12 +224,12 @@ impl Worker {
     }
 
     /// Settles a claimed row with this transition.
-    pub async fn end(&self, claimed: &ClaimedRow, transition: Transition) -> LeaseResult {
+    pub async fn settle_with(&self, claimed: &ClaimedRow, transition: Transition) -> LeaseResult {
         self.settle_one(settlement(&claimed.lease, transition)).await
     }
 
     /// Settles a lease with this transition.
-    pub async fn end_lease(&self, lease: &Lease, transition: Transition) -> LeaseResult {
+    pub async fn settle_lease(&self, lease: &Lease, transition: Transition) -> LeaseResult {
         self.settle_one(settlement(lease, transition)).await
     }
 

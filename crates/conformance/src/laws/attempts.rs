@@ -53,7 +53,7 @@ pub(crate) async fn attempts_exact(case: &TestCase) {
     for (n, transition) in Transition::SETTLES.into_iter().enumerate() {
         let id = put_with_attempts(case, n + 1, 1).await;
         let claimed = worker.claim_one().await;
-        assert_eq!(worker.end(&claimed, transition).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&claimed, transition).await, LeaseResult::Held);
         let target = case.subject.stage().target(transition).expect("a settlement leads somewhere");
         let ends = transition == Transition::Delivered || transition.is_failure();
         let fresh = ends && case.subject.begins_another_stage(target);
@@ -69,7 +69,7 @@ async fn many_free_ends(case: &TestCase, worker: &Worker) {
     let id = case.put(case.ready_row(50).await).await;
     for transition in [Transition::Released, Transition::Deferred, Transition::Released] {
         let claimed = worker.claim_one().await;
-        assert_eq!(worker.end(&claimed, transition).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&claimed, transition).await, LeaseResult::Held);
         case.age(&id, Duration::from_secs(1)).await;
         worker.reclaim().await;
     }

@@ -160,7 +160,7 @@ pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
     let reclaimed = worker.reclaim().await;
     assert_eq!(reclaimed.rows(), 0, "a reclaim takes claimed rows only");
     assert_eq!(worker.sweep(SweepKind::Spent).await, 0, "only ready rows are swept as spent");
-    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is waiting");
+    assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), None, "nothing is waiting");
     for (id, before) in inserted.iter().zip(before) {
         assert_eq!(case.row(id).await, before, "nothing may change");
     }
@@ -215,7 +215,7 @@ pub(crate) async fn producer_row(case: &TestCase) {
     let claimed = worker.claim_one().await;
     assert!(case.is(&id, &claimed.lease.id));
     assert_eq!(claimed.counters.attempts, 0, "nothing was tried yet");
-    worker.end(&claimed, postrider_contract::Transition::Delivered).await;
+    worker.settle_with(&claimed, postrider_contract::Transition::Delivered).await;
     case.assert_state(&id, case.subject.stage().delivered).await;
 }
 
@@ -260,7 +260,11 @@ pub(crate) async fn rows_about_to_be_swept(case: &TestCase) {
         let claimed = worker.claim(10).await;
         assert_eq!(claimed.len(), 1, "only the one that sweep {index} leaves alone");
         assert!(case.is(&ids[1], &claimed[0].lease.id));
-        assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is to be claimed");
+        assert_eq!(
+            worker.store.next_due().await.expect("next_due succeeds"),
+            None,
+            "nothing is to be claimed"
+        );
         assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 1);
         case.assert_state(&ids[0], case.subject.contract.sweeps[index].to).await;
     }
@@ -274,7 +278,8 @@ pub(crate) async fn counts_of_matching_rows(case: &TestCase) {
     let worker = case.worker("a").await;
     let subject = &case.subject;
     let (sent, now) = (subject.stage().delivered, case.table.now().await);
-    let attempted = subject.column(ColumnRole::Attempted).expect("it says when").to_owned();
+    let attempted =
+        subject.column(ColumnRole::Attempted).expect("the contract has an attempt-time column").to_owned();
     let put = async |n: usize, state: StateId, key: &str, ago: i64| {
         let mut row = case.row_in(n, state).await;
         row.insert("subscription_id".to_owned(), Cell::Int(7));

@@ -178,6 +178,6 @@ pub(crate) async fn unreadable_row(case: &TestCase) {
     let broken = claimed.iter().find(|row| case.is(&id, &row.lease.id)).expect("it is there");
     let value = broken.fields.as_ref().expect("it is small").get(&field_of(case, column)).clone();
     assert_eq!(value, Value::Bytes(vec![b'a', 0xff, 0xfe, b'z']), "as it is, for the composer to refuse");
-    assert_eq!(worker.end(broken, Transition::Rejected).await, LeaseResult::Held);
+    assert_eq!(worker.settle_with(broken, Transition::Rejected).await, LeaseResult::Held);
     case.assert_state(&id, case.subject.stage().rejected).await;
 }

@@ -48,8 +48,8 @@ pub(crate) async fn null_due_is_now(case: &TestCase) {
     let mut row = case.ready_row(1).await;
     row.insert(case.subject.column(ColumnRole::Due).expect("checked").to_owned(), Cell::Null);
     case.put(row).await;
-    assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO));
-    let lag = worker.store.lag().await.expect("it answers");
+    assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), Some(Duration::ZERO));
+    let lag = worker.store.lag().await.expect("lag succeeds");
     let waiting = lag.oldest_due_seconds.expect("a row is due");
     assert!((3500.0..7200.0).contains(&waiting), "due since it was created an hour ago, not {waiting} s ago");
     let claimed = worker.claim_one().await;
@@ -59,9 +59,9 @@ pub(crate) async fn null_due_is_now(case: &TestCase) {
 
 pub(crate) async fn next_due_is_exact(case: &TestCase) {
     let worker = case.worker("a").await;
-    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the table is empty");
+    assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), None, "the table is empty");
     let id = put_due_in(case, 1, Duration::from_hours(1)).await;
-    match worker.store.next_due().await.expect("it answers") {
+    match worker.store.next_due().await.expect("next_due succeeds") {
         Some(due) => {
             assert!(
                 due > Duration::from_secs(3590) && due <= Duration::from_secs(3602),
@@ -73,9 +73,9 @@ pub(crate) async fn next_due_is_exact(case: &TestCase) {
         }
     }
     case.age(&id, Duration::from_mins(61)).await;
-    assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO), "due now");
+    assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), Some(Duration::ZERO), "due now");
     worker.claim_one().await;
-    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the only row is claimed");
+    assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), None, "the only row is claimed");
 }
 
 pub(crate) fn no_requested_delay(subject: &Subject, _: TestedStore) -> Option<&'static str> {
@@ -87,7 +87,8 @@ pub(crate) async fn requested_delays_are_kept(case: &TestCase) {
     let subject = &case.subject;
     let wish = subject.contract.due.retry_after.as_ref().expect("checked");
     let attempts = subject.column(ColumnRole::Attempts).expect("it counts").to_owned();
-    let attempted = subject.column(ColumnRole::Attempted).expect("it says when").to_owned();
+    let attempted =
+        subject.column(ColumnRole::Attempted).expect("the contract has an attempt-time column").to_owned();
     let now = case.table.now().await;
     let put = async |n: usize, error: &str| {
         let mut row = case.ready_row(n).await;
@@ -99,7 +100,7 @@ pub(crate) async fn requested_delays_are_kept(case: &TestCase) {
     let member = &wish.member;
     let id = put(1, &format!(r#"{{"code":"rate_limited","{member}": 120}}"#)).await;
     assert!(worker.claim(10).await.is_empty(), "two minutes were asked for");
-    let due = worker.store.next_due().await.expect("it answers").expect("one is waiting");
+    let due = worker.store.next_due().await.expect("next_due succeeds").expect("one is waiting");
     assert!((100..=112).contains(&due.as_secs()), "{due:?} is not 110 s");
     case.age(&id, Duration::from_secs(105)).await;
     assert!(worker.claim(10).await.is_empty(), "not yet over");

@@ -111,11 +111,11 @@ pub(crate) async fn no_effect_without_the_fence(case: &TestCase) {
     let row = case.row(&id).await;
     let before = inserted_rows(case, &row).await.len();
     for transition in Transition::SETTLES {
-        assert_eq!(slow.end(&old, transition).await, LeaseResult::Lost);
+        assert_eq!(slow.settle_with(&old, transition).await, LeaseResult::Lost);
         assert_eq!(inserted_rows(case, &row).await.len(), before, "a refused {transition} had an effect");
     }
-    assert_eq!(quick.end(&new, Transition::Delivered).await, LeaseResult::Held);
+    assert_eq!(quick.settle_with(&new, Transition::Delivered).await, LeaseResult::Held);
     let after = inserted_rows(case, &row).await.len();
-    assert_eq!(quick.end(&new, Transition::Delivered).await, LeaseResult::Lost);
+    assert_eq!(quick.settle_with(&new, Transition::Delivered).await, LeaseResult::Lost);
     assert_eq!(inserted_rows(case, &row).await.len(), after, "a repeated settlement had an effect");
 }

@@ -30,7 +30,11 @@ pub(crate) async fn stale_after_reclaim(case: &TestCase) {
     assert_void(case, &slow, &id, &old.lease, "after a reclaim").await;
     let new = quick.claim_one().await;
     assert_void(case, &slow, &id, &old.lease, "after another's claim").await;
-    assert_eq!(quick.end(&new, Transition::Delivered).await, LeaseResult::Held, "the holder can settle");
+    assert_eq!(
+        quick.settle_with(&new, Transition::Delivered).await,
+        LeaseResult::Held,
+        "the holder can settle"
+    );
     case.assert_state(&id, case.subject.stage().delivered).await;
     assert_void(case, &slow, &id, &old.lease, "after another's settle").await;
 }
@@ -44,7 +48,7 @@ pub(crate) async fn stale_within_a_tick(case: &TestCase) {
         let other = if by_owner { turn % 2 == 0 } else { turn % 4 > 1 };
         let worker = if other { &second } else { &first };
         // Any worker may use a lease: the fence gives the right to settle, not the connection.
-        assert_eq!(worker.end(&old, Transition::Released).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&old, Transition::Released).await, LeaseResult::Held);
         let new: ClaimedRow = worker.claim_one().await;
         assert_ne!(new.lease.fence, old.lease.fence, "each claim has a fence of its own");
         assert_void(case, &first, &id, &old.lease, "of the claim before").await;
@@ -67,7 +71,7 @@ pub(crate) async fn every_part_of_the_fence_counts(case: &TestCase) {
         assert_void(case, &worker, &id, &claimed.lease, &format!("of another {role}")).await;
         case.set(&id, column, claimed_row[column].clone()).await;
     }
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Held, "all as it was");
+    assert_eq!(worker.settle_with(&claimed, Transition::Delivered).await, LeaseResult::Held, "all as it was");
 }
 
 pub(crate) fn claim_time_cleared(subject: &Subject, _: TestedStore) -> Option<&'static str> {
@@ -90,7 +94,7 @@ pub(crate) async fn claim_time_increases(case: &TestCase) {
     let after = case.row(&id).await[&column].as_time().expect("it is claimed");
     assert!(after > before, "{after} is not later than {before}");
     assert_eq!(
-        worker.end(&claimed, Transition::Delivered).await,
+        worker.settle_with(&claimed, Transition::Delivered).await,
         LeaseResult::Held,
         "its fence is what it wrote"
     );
@@ -100,7 +104,7 @@ pub(crate) async fn repeated_settlement_is_lost(case: &TestCase) {
     let worker = case.worker("a").await;
     for (n, transition) in Transition::SETTLES.into_iter().enumerate() {
         let (id, claimed) = case.claimed_by(&worker, n + 1).await;
-        assert_eq!(worker.end(&claimed, transition).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&claimed, transition).await, LeaseResult::Held);
         assert_void(case, &worker, &id, &claimed.lease, "once it is settled").await;
         case.finish_by_hand(&id).await;
     }

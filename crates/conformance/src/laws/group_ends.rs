@@ -53,7 +53,7 @@ pub(crate) async fn released_run_comes_again(case: &TestCase) {
             assert_eq!(case.attempts(id).await, 0, "what was never tried has spent nothing");
         }
         // Half of the run is delivered, the rest is handed back.
-        assert_eq!(two.end(&run[0], Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(two.settle_with(&run[0], Transition::Delivered).await, LeaseResult::Held);
         settle_and_hand_back(&two, &run[1..], Transition::Released).await;
         case.assert_rows(&one.claim(10).await, &all[1..]);
         for id in &ids {
@@ -98,7 +98,7 @@ pub(crate) async fn lost_head_hands_back_the_rest(case: &TestCase) {
     assert_eq!(slow.settle_one(late).await, LeaseResult::Lost);
     for row in &again {
         assert_eq!(
-            successor.end(row, Transition::Delivered).await,
+            successor.settle_with(row, Transition::Delivered).await,
             LeaseResult::Held,
             "nobody touched {:?}",
             row.lease.id
@@ -124,7 +124,7 @@ pub(crate) async fn lost_rest_stays_with_its_new_owner(case: &TestCase) {
         case.assert_state(id, case.subject.claimed()).await;
     }
     for row in &again {
-        assert_eq!(successor.end(row, Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(successor.settle_with(row, Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -139,9 +139,9 @@ pub(crate) async fn cancelled_head_releases(case: &TestCase) {
         case.assert_rows(&run, &[&ids[1], &ids[2]]);
         // A cancel of a row in flight wins over the settle that follows.
         assert_eq!(worker.store.cancel(&by_id(&ids[1])).await.expect("there is a cancelled state"), 1);
-        assert_eq!(worker.end(&run[0], Transition::Delivered).await, LeaseResult::Lost);
+        assert_eq!(worker.settle_with(&run[0], Transition::Delivered).await, LeaseResult::Lost);
         assert!(worker.claim(10).await.is_empty(), "the last of the run is still in flight");
-        assert_eq!(worker.end(&run[1], Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&run[1], Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) async fn rejected_head(case: &TestCase) {
             let ids = case.put_group("a", 2, mode).await;
             let head = worker.claim(1).await;
             case.assert_rows(&head, &[&ids[0]]);
-            assert_eq!(worker.end(&head[0], transition).await, LeaseResult::Held);
+            assert_eq!(worker.settle_with(&head[0], transition).await, LeaseResult::Held);
             let stage = case.subject.stage();
             let target = stage.target(transition).expect("the contract has the move");
             let next = worker.claim(10).await;

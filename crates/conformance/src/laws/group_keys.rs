@@ -27,7 +27,7 @@ pub(crate) async fn unusual_keys(case: &TestCase) {
     for _ in 0..groups.len() * 2 {
         let row = worker.claim_one().await;
         assert!(row.group.is_some(), "every key is one, the empty one too: {row:?}");
-        assert_eq!(worker.end(&row, Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&row, Transition::Delivered).await, LeaseResult::Held);
         got.push(row);
     }
     assert!(worker.claim(10).await.is_empty());
@@ -58,7 +58,7 @@ pub(crate) async fn every_group_is_delivered(case: &TestCase) {
         for row in rows {
             let group = row.group.as_ref().expect("it says its group").key.to_string();
             order.entry(group).or_default().push(row.lease.id.to_string());
-            assert_eq!(worker.end(&row, Transition::Delivered).await, LeaseResult::Held);
+            assert_eq!(worker.settle_with(&row, Transition::Delivered).await, LeaseResult::Held);
         }
     }
     assert_eq!(order.len(), GROUPS);

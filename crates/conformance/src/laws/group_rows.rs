@@ -48,7 +48,7 @@ impl TestCase {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let n = 900_000 - NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut row = row::ready(self.table.columns(), &self.subject, n, now);
-        let rule = self.subject.contract.group.as_ref().expect("the law is about groups");
+        let rule = self.subject.contract.group.as_ref().expect("the contract has groups");
         let generated = self.table.columns().iter().any(|column| column.name == rule.by && column.generated);
         let by = if generated { "message_group" } else { &rule.by };
         row.insert(by.to_owned(), Cell::text(group));
@@ -77,7 +77,7 @@ impl TestCase {
 
     /// Inserts rows that have no group.
     pub(super) async fn put_ungrouped(&self, count: usize) -> Vec<Cell> {
-        let rule = self.subject.contract.group.as_ref().expect("the law is about groups");
+        let rule = self.subject.contract.group.as_ref().expect("the contract has groups");
         let generated = self.table.columns().iter().any(|column| column.name == rule.by && column.generated);
         let mut ids = Vec::new();
         for n in 1..=count {

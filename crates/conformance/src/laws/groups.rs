@@ -48,7 +48,7 @@ pub(crate) async fn group_in_order(case: &TestCase) {
             assert_eq!(group.on_error, mode, "it says its mode");
         }
         for row in &claimed {
-            assert_eq!(worker.end(row, Transition::Delivered).await, LeaseResult::Held);
+            assert_eq!(worker.settle_with(row, Transition::Delivered).await, LeaseResult::Held);
         }
     }
 }
@@ -119,14 +119,14 @@ pub(crate) async fn row_in_flight_holds(case: &TestCase) {
         case.assert_rows(&head, &[&a[0]]);
         assert!(two.claim(10).await.is_empty(), "one at a time");
         assert!(one.claim(10).await.is_empty(), "for its own worker too");
-        one.end(&head[0], Transition::Delivered).await;
+        one.settle_with(&head[0], Transition::Delivered).await;
         let run = two.claim(10).await;
         case.assert_rows(&run, &[&a[1], &a[2]]);
-        two.end(&run[0], Transition::Delivered).await;
+        two.settle_with(&run[0], Transition::Delivered).await;
         // A row that sorts before those in flight still waits for them.
         let early = case.put(case.group_row("a", 0, mode, case.table.now().await)).await;
         assert!(one.claim(10).await.is_empty(), "the last of the run is still in flight");
-        two.end(&run[1], Transition::Delivered).await;
+        two.settle_with(&run[1], Transition::Delivered).await;
         case.assert_rows(&one.claim(10).await, &[&early]);
         case.finish_by_hand(&early).await;
     }
@@ -151,7 +151,7 @@ pub(crate) async fn held_groups_hide_no_free_one(case: &TestCase) {
     for _ in 0..3 {
         let rows = worker.claim(2).await;
         for row in &rows {
-            worker.end(row, Transition::Delivered).await;
+            worker.settle_with(row, Transition::Delivered).await;
         }
         claimed_rows.extend(rows);
     }
@@ -193,7 +193,7 @@ pub(crate) async fn expired_head_releases(case: &TestCase) {
     case.set(&b[1], "expires_at", Cell::Time(case.table.now().await - SECOND)).await;
     let run = worker.claim(10).await;
     case.assert_rows(&run, &[&b[0]]);
-    worker.end(&run[0], Transition::Delivered).await;
+    worker.settle_with(&run[0], Transition::Delivered).await;
     assert!(worker.claim(10).await.is_empty(), "it is not sent, and not passed before it is swept");
     let expires = |sweep: &Sweep| matches!(sweep.when, When::At { .. }) && !sweep.publish;
     let sweep = case.subject.contract.sweeps.iter().position(expires).expect("rows expire");
@@ -205,12 +205,12 @@ pub(crate) async fn dead_head_releases(case: &TestCase) {
     let worker = case.worker("one").await;
     let a = case.put_group("a", 3, GroupMode::Wait).await;
     let run = worker.claim(1).await;
-    worker.end(&run[0], Transition::Dead).await;
+    worker.settle_with(&run[0], Transition::Dead).await;
     let next = worker.claim(1).await;
     case.assert_rows(&next, &[&a[1]]);
     assert_eq!(worker.requeue(&a[0]).await, 1);
     assert!(worker.claim(10).await.is_empty(), "a row of the group is in flight");
-    worker.end(&next[0], Transition::Delivered).await;
+    worker.settle_with(&next[0], Transition::Delivered).await;
     case.assert_rows(&worker.claim(10).await, &[&a[0], &a[2]]);
 }
 
@@ -224,10 +224,10 @@ pub(crate) async fn next_goes_after_a_failure(case: &TestCase) {
     case.assert_rows(&second, &[&a[1]]);
     case.set_due(&a[0], case.table.now().await - SECOND).await;
     assert!(worker.claim(10).await.is_empty(), "still one at a time");
-    worker.end(&second[0], Transition::Delivered).await;
+    worker.settle_with(&second[0], Transition::Delivered).await;
     let again = worker.claim(1).await;
     case.assert_rows(&again, &[&a[0]]);
-    worker.end(&again[0], Transition::Dead).await;
+    worker.settle_with(&again[0], Transition::Dead).await;
     case.assert_rows(&worker.claim(10).await, &[&a[2]]);
 }
 
@@ -262,7 +262,7 @@ pub(crate) async fn capacity_is_shared(case: &TestCase) {
     let ordered = both.iter().filter(|row| row.group.is_some()).count();
     assert_eq!((both.len(), ordered), (8, 4), "half each");
     for row in &both {
-        worker.end(row, Transition::Delivered).await;
+        worker.settle_with(row, Transition::Delivered).await;
     }
     let mut left = 0;
     loop {
@@ -272,7 +272,7 @@ pub(crate) async fn capacity_is_shared(case: &TestCase) {
         }
         left += rows.len();
         for row in &rows {
-            worker.end(row, Transition::Delivered).await;
+            worker.settle_with(row, Transition::Delivered).await;
         }
     }
     assert_eq!(left, 16, "what one kind leaves, the other takes");

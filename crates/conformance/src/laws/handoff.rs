@@ -59,7 +59,7 @@ impl Worker {
 impl TestCase {
     fn queue_mark(&self) -> String {
         let handoff = self.subject.contract.queue_of(self.subject.stage());
-        handoff.expect("the law is about queues").published_at.to_owned()
+        handoff.expect("the contract has a queue").published_at.to_owned()
     }
 
     /// Inserts the n-th row in a ready state, with a mark of this age or none.
@@ -99,7 +99,7 @@ impl TestCase {
 
     fn stale_age(&self) -> i64 {
         let contract = &self.subject.contract;
-        let handoff = contract.queue_of(self.subject.stage()).expect("the law is about queues");
+        let handoff = contract.queue_of(self.subject.stage()).expect("the contract has a queue");
         match &contract.sweeps[handoff.stale].when {
             When::OlderThan { age, .. } => i64::try_from(age.as_micros()).expect("short"),
             other => panic!("a queue forgets by age, not by {other:?}"),
@@ -116,7 +116,7 @@ pub(crate) async fn named_rows_are_claimed(case: &TestCase) {
     let worker = case.worker("one").await;
     let unknown = match &ids[0] {
         Cell::Int(_) => Cell::Int(987_654_321),
-        _ => Cell::text("nobody knows"),
+        _ => Cell::text("unknown"),
     };
     let claimed_rows = worker.claim_by_id(&[ids[2].clone(), unknown, ids[0].clone()]).await;
     assert_eq!((claimed_rows.rows.len(), claimed_rows.busy.len(), claimed_rows.unqueueable), (2, 0, 0));
@@ -126,9 +126,12 @@ pub(crate) async fn named_rows_are_claimed(case: &TestCase) {
         case.assert_state(id, state).await;
     }
     let again = case.worker("two").await.claim_by_id(&ids[..1]).await;
-    assert!(again.rows.is_empty() && again.busy.is_empty(), "who comes second has nothing to do");
+    assert!(again.rows.is_empty() && again.busy.is_empty(), "a second claim returns nothing");
     for row in &claimed_rows.rows {
-        assert_eq!(worker.end(row, Transition::Delivered).await, postrider_seams::store::LeaseResult::Held);
+        assert_eq!(
+            worker.settle_with(row, Transition::Delivered).await,
+            postrider_seams::store::LeaseResult::Held
+        );
     }
     case.assert_state(&ids[0], case.subject.stage().delivered).await;
 }
@@ -160,7 +163,7 @@ pub(crate) async fn one_of_many_gets_a_named_row(case: &TestCase) {
             break;
         }
     }
-    assert!(left.iter().all(Vec::is_empty), "nothing stays looked at");
+    assert!(left.iter().all(Vec::is_empty), "no row stays locked");
     assert_eq!(got, vec![1; ids.len()], "each row goes to one of them");
 }
 
@@ -168,11 +171,17 @@ pub(crate) async fn named_claims_keep_every_condition(case: &TestCase) {
     let worker = case.worker("one").await;
     let now = case.table.now().await;
     let contract = &case.subject.contract;
-    let handoff = contract.queue_of(case.subject.stage()).expect("the law is about queues");
+    let handoff = contract.queue_of(case.subject.stage()).expect("the contract has a queue");
     let mut late = case.ready_row(1).await;
-    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(
+        case.subject.column(ColumnRole::Due).expect("the contract has a due column").to_owned(),
+        Cell::Time(now + HOUR),
+    );
     let mut spent = case.ready_row(2).await;
-    spent.insert(case.subject.column(ColumnRole::Attempts).expect("it has one").to_owned(), Cell::Int(999));
+    spent.insert(
+        case.subject.column(ColumnRole::Attempts).expect("the contract counts attempts").to_owned(),
+        Cell::Int(999),
+    );
     let waiting = case.row_in(3, contract.sweeps[handoff.publish].from[0]).await;
     let done = case.row_in(4, case.subject.stage().delivered).await;
     let mut ids = Vec::new();
@@ -221,11 +230,17 @@ pub(crate) async fn due_rows_are_published_once(case: &TestCase) {
     let lost = case.put_marked(3, 0, Some(age + 60 * SECOND)).await;
     let mut late = case.ready_row(4).await;
     let now = case.table.now().await;
-    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(
+        case.subject.column(ColumnRole::Due).expect("the contract has a due column").to_owned(),
+        Cell::Time(now + HOUR),
+    );
     late.insert(case.queue_mark(), Cell::Null);
     let late = case.put(late).await;
     let mut spent = case.ready_row(8).await;
-    spent.insert(case.subject.column(ColumnRole::Attempts).expect("it has one").to_owned(), Cell::Int(999));
+    spent.insert(
+        case.subject.column(ColumnRole::Attempts).expect("the contract counts attempts").to_owned(),
+        Cell::Int(999),
+    );
     spent.insert(case.queue_mark(), Cell::Null);
     case.put(spent).await;
     for (place, sweep) in case.blocking_sweeps().into_iter().enumerate() {
@@ -256,7 +271,7 @@ pub(crate) async fn due_rows_are_published_once(case: &TestCase) {
     assert!(worker.mark_published(PublishSource::Due).await.is_empty(), "once");
     case.assert_state(&on_queue, case.subject.ready()).await;
     assert_eq!(case.marked(&late).await, None, "its time has not come");
-    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the law is about queues");
+    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the contract has a queue");
     assert_eq!(worker.sweep(SweepKind::Contract(handoff.stale)).await, 1, "what the queue lost is swept");
     let waiting = case.subject.contract.sweeps[handoff.stale].to;
     case.assert_state(&lost, waiting).await;
@@ -271,18 +286,21 @@ pub(crate) async fn only_lost_rows_are_stale(case: &TestCase) {
     let unqueueable = case.put_unqueueable().await;
     let mut late = case.ready_row(1).await;
     let now = case.table.now().await;
-    late.insert(case.subject.column(ColumnRole::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
+    late.insert(
+        case.subject.column(ColumnRole::Due).expect("the contract has a due column").to_owned(),
+        Cell::Time(now + HOUR),
+    );
     let late = case.put(late).await;
     for id in unqueueable.iter().chain([&late]) {
         case.set(id, &case.queue_mark(), Cell::Time(now - case.stale_age() - HOUR)).await;
     }
-    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the law is about queues");
+    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the contract has a queue");
     assert_eq!(worker.sweep(SweepKind::Contract(handoff.stale)).await, 0, "they wait for something else");
 }
 
 pub(crate) async fn refused_rows_are_recalled(case: &TestCase) {
     let worker = case.worker("one").await;
-    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the law is about queues");
+    let handoff = case.subject.contract.queue_of(case.subject.stage()).expect("the contract has a queue");
     let waiting = case.subject.contract.sweeps[handoff.stale].to;
     let ready = case.put_marked(1, 0, Some(SECOND)).await;
     let (claimed_rows, claimed) = case.claimed_by(&worker, 2).await;
@@ -304,7 +322,10 @@ pub(crate) async fn refused_rows_are_recalled(case: &TestCase) {
         assert_eq!(case.marked(&ids[3]).await, None, "it is published again");
         case.assert_state(&ids[3], case.subject.stage().ready[1]).await;
     }
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, postrider_seams::store::LeaseResult::Held);
+    assert_eq!(
+        worker.settle_with(&claimed, Transition::Delivered).await,
+        postrider_seams::store::LeaseResult::Held
+    );
 }
 
 pub(crate) async fn rows_that_come_back_are_published_again(case: &TestCase) {
@@ -314,7 +335,7 @@ pub(crate) async fn rows_that_come_back_are_published_again(case: &TestCase) {
     {
         let id = case.put_marked(n + 1, 0, Some(SECOND)).await;
         let claimed_rows = worker.claim_by_id(std::slice::from_ref(&id)).await;
-        worker.end(&claimed_rows.rows[0], transition).await;
+        worker.settle_with(&claimed_rows.rows[0], transition).await;
         let published = worker.mark_published(PublishSource::Due).await;
         assert!(published.iter().any(|row| case.is(&id, row)), "{transition}: it has fallen due");
         case.finish_by_hand(&id).await;
@@ -328,7 +349,7 @@ pub(crate) async fn rows_that_come_back_are_published_again(case: &TestCase) {
     case.finish_by_hand(&id).await;
     let id = case.put_marked(11, 0, Some(SECOND)).await;
     let claimed_rows = worker.claim_by_id(std::slice::from_ref(&id)).await;
-    worker.end(&claimed_rows.rows[0], Transition::Dead).await;
+    worker.settle_with(&claimed_rows.rows[0], Transition::Dead).await;
     assert_eq!(worker.requeue(&id).await, 1);
     let published = worker.mark_published(PublishSource::Due).await;
     assert!(published.iter().any(|row| case.is(&id, row)), "an operator wants it tried again");

@@ -49,7 +49,7 @@ pub(crate) async fn requeue(case: &TestCase) {
         let claimed = worker.claim_one().await;
         assert!(case.is(&id, &claimed.lease.id), "it is claimable at once");
         assert_eq!(worker.requeue(&id).await, 0, "a claimed row is its worker's");
-        assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(worker.settle_with(&claimed, Transition::Delivered).await, LeaseResult::Held);
     }
     all_of_a_state(case, moves[0].0, moves[0].1).await;
     others_stay(case).await;
@@ -62,9 +62,9 @@ async fn all_of_a_state(case: &TestCase, from: StateId, to: StateId) {
         ids.push(case.put(case.row_in(n, from).await).await);
     }
     let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
-    assert_eq!(worker.store.requeue(&which(2)).await.expect("it answers"), 2, "at most the limit");
-    assert_eq!(worker.store.requeue(&which(100)).await.expect("it answers"), 3);
-    assert_eq!(worker.store.requeue(&which(100)).await.expect("it answers"), 0);
+    assert_eq!(worker.store.requeue(&which(2)).await.expect("requeue succeeds"), 2, "at most the limit");
+    assert_eq!(worker.store.requeue(&which(100)).await.expect("requeue succeeds"), 3);
+    assert_eq!(worker.store.requeue(&which(100)).await.expect("requeue succeeds"), 0);
     for id in &ids {
         case.assert_state(id, to).await;
         case.finish_by_hand(id).await;
@@ -95,19 +95,27 @@ pub(crate) async fn cancel(case: &TestCase) {
     let moves = case.subject.contract.cancel.clone().expect("checked").moves;
     for (n, (from, to)) in moves.iter().enumerate() {
         let id = case.put(case.row_in(n + 1, *from).await).await;
-        assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 1);
+        assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("cancel succeeds"), 1);
         case.assert_state(&id, *to).await;
         let after = case.row(&id).await;
-        assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 0, "it is cancelled already");
+        assert_eq!(
+            worker.store.cancel(&by_id(&id)).await.expect("cancel succeeds"),
+            0,
+            "it is cancelled already"
+        );
         assert_eq!(case.row(&id).await, after);
         assert!(worker.claim(10).await.is_empty(), "a cancelled row is never claimed");
     }
     let (id, claimed) = case.claimed_by(&worker, 50).await;
-    assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("it answers"), 1, "in flight");
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Lost, "the cancel wins");
+    assert_eq!(worker.store.cancel(&by_id(&id)).await.expect("cancel succeeds"), 1, "in flight");
+    assert_eq!(
+        worker.settle_with(&claimed, Transition::Delivered).await,
+        LeaseResult::Lost,
+        "the cancel wins"
+    );
     case.assert_state(&id, moves[0].1).await;
     let finished = case.put(case.row_in(51, case.subject.stage().delivered).await).await;
-    assert_eq!(worker.store.cancel(&by_id(&finished)).await.expect("it answers"), 0, "too late");
+    assert_eq!(worker.store.cancel(&by_id(&finished)).await.expect("cancel succeeds"), 0, "too late");
     case.assert_state(&finished, case.subject.stage().delivered).await;
     cancel_all_of_a_state(case, moves[0].0).await;
 }
@@ -118,8 +126,12 @@ async fn cancel_all_of_a_state(case: &TestCase, from: StateId) {
         case.put(case.row_in(n, from).await).await;
     }
     let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
-    assert_eq!(worker.store.cancel(&which(2)).await.expect("it answers"), 2, "at most the limit");
-    assert_eq!(worker.store.cancel(&which(100)).await.expect("it answers"), 1, "and no row of another state");
+    assert_eq!(worker.store.cancel(&which(2)).await.expect("cancel succeeds"), 2, "at most the limit");
+    assert_eq!(
+        worker.store.cancel(&which(100)).await.expect("cancel succeeds"),
+        1,
+        "and no row of another state"
+    );
 }
 
 pub(crate) fn has_cancel(subject: &Subject, _: TestedStore) -> Option<&'static str> {
@@ -138,7 +150,7 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
     let worker = case.worker("a").await;
     let ids = case.put_ready(7).await;
     worker.claim(2).await;
-    let census = worker.store.census().await.expect("it answers");
+    let census = worker.store.census().await.expect("census succeeds");
     let rows = |state| {
         census.iter().find(|count| count.state == case.subject.state_name(state)).map(|count| count.rows)
     };
@@ -152,7 +164,7 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
     };
     let mut seen = Vec::new();
     for _ in 0..10 {
-        let page = worker.store.browse(&query).await.expect("it answers");
+        let page = worker.store.browse(&query).await.expect("browse succeeds");
         assert!(page.rows.len() <= 2, "a page has its limit");
         seen.extend(page.rows.into_iter().map(|row| row.id));
         query.after = page.next;
@@ -162,10 +174,10 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
     }
     assert_eq!(seen.len(), 5, "every row once: {seen:?}");
     let Which::Ids(first) = by_id(&ids[0]) else { unreachable!("one row is named by its key") };
-    let shown = worker.store.show(&first[0]).await.expect("it answers").expect("it is there");
+    let shown = worker.store.show(&first[0]).await.expect("show succeeds").expect("it is there");
     assert_eq!(shown.id, first[0]);
-    assert!(worker.store.show("999999").await.expect("it answers").is_none(), "there is no such row");
-    let lag = worker.store.lag().await.expect("it answers");
+    assert!(worker.store.show("999999").await.expect("show succeeds").is_none(), "there is no such row");
+    let lag = worker.store.lag().await.expect("lag succeeds");
     let claim = lag.oldest_claim_seconds.expect("two are claimed");
     // MySQL rounds a time with whole seconds up or down.
     assert!((-1.0..10.0).contains(&claim), "claimed just now, not {claim} s ago");

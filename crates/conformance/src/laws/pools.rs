@@ -41,7 +41,7 @@ impl TestCase {
     }
 
     fn pooled(&self, mut row: Row, pool: Option<&str>, client: &str) -> Row {
-        let column = self.subject.column(ColumnRole::Pool).expect("the law is about pools").to_owned();
+        let column = self.subject.column(ColumnRole::Pool).expect("the contract has pools").to_owned();
         row.insert(column, pool.map_or(Cell::Null, Cell::text));
         if let Some(fair) = &self.subject.contract.claim.fair {
             row.insert(fair.name.clone(), Cell::text(client));
@@ -109,7 +109,7 @@ pub(crate) async fn full_pool_delays_no_other(case: &TestCase) {
         assert_eq!(case.row(id).await, before, "who waits for a pool costs no write");
     }
     let done = claimed.iter().find(|row| row.pool.as_deref() == Some("narrow")).expect("two of them");
-    worker.end(done, Transition::Delivered).await;
+    worker.settle_with(done, Transition::Delivered).await;
     assert_eq!(of_pool(&claim_soon(&worker, 20).await, "narrow"), 1, "what is done lets the next go");
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn pool_limit_over_workers(case: &TestCase) {
         assert!(in_flight <= 3, "{in_flight} in flight, with a limit of 3");
         for (worker, rows) in workers.iter().zip(&claimed) {
             for row in rows {
-                worker.end(row, Transition::Delivered).await;
+                worker.settle_with(row, Transition::Delivered).await;
                 delivered += 1;
             }
         }
@@ -158,10 +158,10 @@ pub(crate) async fn rate_over_workers(case: &TestCase) {
     assert!(one.claim(10).await.is_empty() && two.claim(10).await.is_empty(), "for all together");
     let wait = retry_transient(|| one.store.next_due()).await.expect("rows wait");
     assert!(wait > Duration::from_secs(15) && wait <= Duration::from_mins(1), "{wait:?}");
-    one.end(&first[0], Transition::Released).await;
+    one.settle_with(&first[0], Transition::Released).await;
     let again = claim_soon(&one, 10).await;
     assert_eq!(again.len(), 1, "what was never tried cost nothing");
-    one.end(&again[0], Transition::Delivered).await;
+    one.settle_with(&again[0], Transition::Delivered).await;
     assert!(one.claim(10).await.is_empty(), "a delivery has its price");
     case.table.set_pool("slow", TestPoolLimits { rate: Some(6000), ..TestPoolLimits::default() }).await;
     assert!(!claim_soon(&two, 10).await.is_empty(), "a new rate applies at once");
@@ -251,7 +251,7 @@ pub(crate) async fn ordered_rows_need_permits(case: &TestCase) {
     );
     assert_eq!(case.count_pooled("narrow", case.subject.claimed()).await, 3);
     for row in &claimed {
-        worker.end(row, Transition::Delivered).await;
+        worker.settle_with(row, Transition::Delivered).await;
     }
     let next = claim_soon(&worker, 40).await;
     assert_eq!(of(&next, &a), [3, 4, 5], "and on from there");
@@ -272,9 +272,9 @@ pub(crate) async fn run_ends_at_its_pools_limit(case: &TestCase) {
             let claimed = claim_soon(&worker, 10).await;
             for row in &claimed {
                 order.extend(rows.iter().position(|one| case.is(&id(one), &row.lease.id)));
-                worker.end(row, Transition::Delivered).await;
+                worker.settle_with(row, Transition::Delivered).await;
             }
         }
-        assert_eq!(order, [0, 1, 2, 3], "{mode:?}: nobody goes past a row that its pool holds");
+        assert_eq!(order, [0, 1, 2, 3], "{mode:?}: a row held by its pool is not overtaken");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn crash_is_recovered(case: &TestCase) {
     assert_eq!(again.lease.id, first.lease.id, "it is delivered again");
     assert_eq!(i64::from(again.counters.attempts), case.attempts(&id).await);
     assert_eq!(again.crashes, 1);
-    assert_eq!(next.end(&again, Transition::Delivered).await, LeaseResult::Held);
+    assert_eq!(next.settle_with(&again, Transition::Delivered).await, LeaseResult::Held);
 }
 
 pub(crate) async fn held_rows_come_back_free(case: &TestCase) {
@@ -48,7 +48,7 @@ pub(crate) async fn held_rows_come_back_free(case: &TestCase) {
     // The worker had begun the other row, and has settled it since.
     let other = claimed.iter().find(|row| case.is(&ids[1], &row.lease.id)).expect("both");
     assert_eq!(gone.begin(&other.lease).await, LeaseResult::Held);
-    assert_eq!(gone.end(other, Transition::Released).await, LeaseResult::Held);
+    assert_eq!(gone.settle_with(other, Transition::Released).await, LeaseResult::Held);
     case.expire(&ids[0]).await;
     assert_eq!(next.reclaim().await, reclaimed(0, 0, 1));
     case.assert_state(&ids[0], case.subject.untried()).await;
@@ -110,10 +110,10 @@ pub(crate) async fn completed_tries_clear_crashes(case: &TestCase) {
     case.set(&id, &attempts, Cell::Int(0)).await;
     let free = worker.claim_one().await;
     assert_eq!(free.crashes, 2);
-    assert_eq!(worker.end(&free, Transition::Released).await, LeaseResult::Held);
+    assert_eq!(worker.settle_with(&free, Transition::Released).await, LeaseResult::Held);
     let tried = worker.claim_one().await;
     assert_eq!(tried.crashes, 2, "handed back untried: nothing has changed");
-    assert_eq!(worker.end(&tried, Transition::Retry).await, LeaseResult::Held);
+    assert_eq!(worker.settle_with(&tried, Transition::Retry).await, LeaseResult::Held);
     case.age(&id, Duration::from_hours(2)).await;
     assert_eq!(worker.claim_one().await.crashes, 0, "a try that was completed clears them");
 }
@@ -131,7 +131,7 @@ pub(crate) async fn live_lease_is_left_alone(case: &TestCase) {
     }
     if case.subject.has(ColumnRole::LeaseUntil) {
         // The fence is unchanged, so the holder can still settle.
-        assert_eq!(holder.end(&claimed, Transition::Delivered).await, LeaseResult::Held);
+        assert_eq!(holder.settle_with(&claimed, Transition::Delivered).await, LeaseResult::Held);
     }
 }
 
@@ -192,7 +192,8 @@ pub(crate) async fn foreign_claims_expire(case: &TestCase) {
     let worker = case.worker("a").await;
     let id = case.put(case.row_in(1, case.subject.claimed()).await).await;
     let now = case.table.now().await;
-    let claimed_at = case.subject.column(ColumnRole::ClaimedAt).expect("it says when").to_owned();
+    let claimed_at =
+        case.subject.column(ColumnRole::ClaimedAt).expect("the contract has a claim-time column").to_owned();
     // Our lease would have expired; the other program's is counted from the claim, and is longer.
     case.set(&id, &claimed_at, Cell::Time(now - 4 * 60 * SECOND)).await;
     assert_eq!(worker.reclaim().await, Reclaimed::default(), "after four minutes");
@@ -210,7 +211,8 @@ pub(crate) fn no_claims_without_a_time(subject: &Subject, _: TestedStore) -> Opt
 pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
     let (worker, other) = (case.worker("a").await, case.worker("b").await);
     let stage = case.subject.stage();
-    let claimed_at = case.subject.column(ColumnRole::ClaimedAt).expect("it says when").to_owned();
+    let claimed_at =
+        case.subject.column(ColumnRole::ClaimedAt).expect("the contract has a claim-time column").to_owned();
     let mut row = case.row_in(1, case.subject.claimed()).await;
     row.insert(claimed_at.clone(), Cell::Null);
     if let Some(created) = case.subject.column(ColumnRole::Created) {
@@ -222,7 +224,7 @@ pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
     assert_eq!(worker.reclaim().await, Reclaimed::default(), "it may be in work: it gets a whole lease");
     let stamped = case.row(&id).await;
     let age = case.table.now().await - stamped[&claimed_at].as_time().expect("it was stamped");
-    assert!((-SECOND..60 * SECOND).contains(&age), "with the time of the look, not {age}");
+    assert!((-SECOND..60 * SECOND).contains(&age), "with the time of the first reclaim, not {age}");
     assert_eq!(
         before,
         {
@@ -233,7 +235,7 @@ pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
         "nothing else"
     );
     assert_eq!(other.reclaim().await, Reclaimed::default());
-    assert_eq!(case.row(&id).await, stamped, "only the first look counts");
+    assert_eq!(case.row(&id).await, stamped, "later reclaims do not change it");
     let lease =
         if case.subject.has(ColumnRole::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
     let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
@@ -260,7 +262,7 @@ pub(crate) async fn extension_keeps_the_lease(case: &TestCase) {
     assert!((left - micros).abs() < 5 * SECOND, "a whole lease is left again, not {} s", left / SECOND);
     assert_eq!(other.reclaim().await, Reclaimed::default());
     assert_eq!(case.attempts(&id).await, 0, "keeping costs nothing");
-    assert_eq!(holder.end_lease(&second, Transition::Delivered).await, LeaseResult::Held);
+    assert_eq!(holder.settle_lease(&second, Transition::Delivered).await, LeaseResult::Held);
     case.assert_state(&id, case.subject.stage().delivered).await;
 }
 

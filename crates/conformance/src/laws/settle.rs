@@ -20,7 +20,7 @@ pub(crate) async fn delivered(case: &TestCase) {
     }
     let id = case.put(row).await;
     let claimed = worker.claim_one().await;
-    assert_eq!(worker.end(&claimed, Transition::Delivered).await, LeaseResult::Held);
+    assert_eq!(worker.settle_with(&claimed, Transition::Delivered).await, LeaseResult::Held);
     let target = case.subject.stage().delivered;
     case.assert_state(&id, target).await;
     let (row, now) = (case.row(&id).await, case.table.now().await);
@@ -75,7 +75,7 @@ pub(crate) async fn release_is_free(case: &TestCase) {
     }
     let id = case.put(row.clone()).await;
     let claimed = worker.claim_one().await;
-    assert_eq!(worker.end(&claimed, Transition::Released).await, LeaseResult::Held);
+    assert_eq!(worker.settle_with(&claimed, Transition::Released).await, LeaseResult::Held);
     case.assert_state(&id, case.subject.untried()).await;
     let after = case.row(&id).await;
     for role in [

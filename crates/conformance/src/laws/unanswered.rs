@@ -59,10 +59,18 @@ pub(crate) async fn lost_claims_are_released(case: &TestCase) {
     }
     assert_eq!(release_lost_claims(&worker, &leases(&held)).await, 0, "a second one finds nothing");
     for row in &held {
-        assert_eq!(worker.end(row, Transition::Delivered).await, LeaseResult::Held, "their leases hold");
+        assert_eq!(
+            worker.settle_with(row, Transition::Delivered).await,
+            LeaseResult::Held,
+            "their leases hold"
+        );
     }
     for row in &others {
-        assert_eq!(other.end(row, Transition::Delivered).await, LeaseResult::Held, "their leases hold");
+        assert_eq!(
+            other.settle_with(row, Transition::Delivered).await,
+            LeaseResult::Held,
+            "their leases hold"
+        );
     }
     assert_eq!(again(&worker, &lost).await, 2, "they can be claimed at once");
     assert_eq!(release_lost_claims(&worker, &[]).await, 2, "and lost once more");

@@ -239,7 +239,7 @@ fn rules(subject: &Subject) -> CountingRules {
     CountingRules {
         counts: Box::new(move |transition| expected.counts(transition)),
         recovery_counts: expected.recovery_counts,
-        last_recovery_counts: expected.counts != CountedEvents::GoingBack,
+        last_recovery_counts: expected.counts != CountedEvents::Retry,
         max: expected.tries,
     }
 }
