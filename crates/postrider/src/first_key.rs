@@ -16,7 +16,7 @@ const FILE: &str = "postrider-admin.key";
 /// Creates the first admin key, if there has never been one, and hands it out.
 pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
     if io::stderr().is_terminal() && !logs::are_json() {
-        if let Some(first) = hub.first_key().await? {
+        if let Some(first) = hub.create_first_key().await? {
             eprintln!(
                 "\nThe first admin key of the API. Store it now: it is shown only once.\n\n    {}\n",
                 first.key
@@ -37,7 +37,7 @@ pub async fn hand_out(hub: &Hub, base: &Path) -> Result<(), Error> {
         );
         return Ok(());
     };
-    let Some(first) = hub.first_key().await? else { return Ok(()) };
+    let Some(first) = hub.create_first_key().await? else { return Ok(()) };
     match pending.finish(&first.key) {
         Ok(file) => tracing::info!(
             file = %file.display(),

@@ -97,7 +97,7 @@ impl Secret {
         SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
         let prefix = format!("{KEY_PREFIX}{}", hex(&bytes[32..]));
         let whole = format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(&bytes[..32]));
-        let hash = hashed(&whole);
+        let hash = hash_key(&whole);
         Self { whole, prefix, hash }
     }
 
@@ -114,7 +114,7 @@ impl Secret {
     }
 }
 
-pub(super) fn hashed(key: &str) -> String {
+pub(super) fn hash_key(key: &str) -> String {
     hex(digest(&SHA256, key.as_bytes()).as_ref())
 }
 
@@ -162,7 +162,7 @@ impl Hub {
             .text(prefix)
             .push(&format!(" AND {}", is_valid(self.dialect())));
         let Some(mut row) = self.fetch_first("look up an API key", find).await? else { return Ok(None) };
-        if !bool::from(row.required_text().as_bytes().ct_eq(hashed(key).as_bytes())) {
+        if !bool::from(row.required_text().as_bytes().ct_eq(hash_key(key).as_bytes())) {
             return Ok(None);
         }
         self.actor_of(read(row)).await
@@ -182,7 +182,7 @@ impl Hub {
     }
 
     /// Creates the first admin key; `None` if one was ever created. If several instances try at once, one succeeds.
-    pub async fn first_key(&self) -> Result<Option<ApiKeyWithSecret>, Error> {
+    pub async fn create_first_key(&self) -> Result<Option<ApiKeyWithSecret>, Error> {
         if self.has_first_key().await? {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use subtle::ConstantTimeEq as _;
 
 use super::Actor;
-use super::key::{self, hashed, hex};
+use super::key::{self, hash_key, hex};
 use crate::audit::Change;
 use crate::sql::{Clauses as _, Insert, NewRow, Table, columns, now_plus, tsid};
 use crate::{Error, Hub, Moment};
@@ -59,7 +59,7 @@ impl Hub {
         let delete_expired = self.sql("DELETE FROM postrider_sessions WHERE expires_at < ").now();
         let row = NewRow::new()
             .text("id", id.clone())
-            .text("hash", hashed(&token))
+            .text("hash", hash_key(&token))
             .text("key_id", actor.key.clone());
         let insert = Insert::into(TABLE.name).computed("expires_at", now_plus(dialect, SESSION_SECONDS));
         let entry = Change::new("login", "session", &id).entry(dialect, &actor);
@@ -78,7 +78,7 @@ impl Hub {
         let find = self
             .sql(format!("SELECT {columns} FROM postrider_sessions AS s"))
             .push(" JOIN postrider_api_keys AS t ON t.id = s.key_id WHERE s.hash = ")
-            .text(&hashed(token))
+            .text(&hash_key(token))
             .push(" AND s.expires_at > ")
             .now()
             .push(&format!(" AND {}", key::is_valid(dialect)));
@@ -93,7 +93,7 @@ impl Hub {
     /// Ends a session. Idempotent.
     pub async fn sign_out(&self, token: &str) -> Result<(), Error> {
         let Some(session) = self.session(token).await? else { return Ok(()) };
-        let end = self.sql("DELETE FROM postrider_sessions WHERE hash = ").text(&hashed(token));
+        let end = self.sql("DELETE FROM postrider_sessions WHERE hash = ").text(&hash_key(token));
         let change =
             Change::new("logout", "session", &session.actor.key).entry(self.dialect(), &session.actor);
         self.run("sign out", vec![end.finish(), change]).await?;

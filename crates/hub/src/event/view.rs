@@ -50,7 +50,7 @@ pub struct Event {
     pub data: Option<String>,
     /// When the event was received.
     pub created_at: Option<Moment>,
-    /// The key that sent it.
+    /// Id of the API key that sent the event.
     #[serde(skip)]
     pub created_by: Option<String>,
 }

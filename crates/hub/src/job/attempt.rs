@@ -33,11 +33,11 @@ pub enum AttemptStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorType {
-    /// It may pass: tried again.
+    /// Temporary; retried.
     Transient,
-    /// It won't: not tried again.
+    /// Permanent; not retried.
     Permanent,
-    /// Tried again. Or the row holds a value that this version does not know.
+    /// Unknown; retried. Or the row holds a value that this version does not know.
     Unknown,
 }
 

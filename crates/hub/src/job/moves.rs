@@ -76,7 +76,7 @@ impl Hub {
         self.apply_move(actor, ("cancel", "m.status = 'CANCELLED'"), &job, cancel).await
     }
 
-    /// Marks a job in ERROR as COMPLETED on the operator's word. A completed job is returned unchanged.
+    /// Marks a job in ERROR as COMPLETED at an operator's request. A completed job is returned unchanged.
     pub async fn complete_job(&self, actor: &Actor, id: &str) -> Result<DispatchJob, Error> {
         let job = self.job(actor, id).await?;
         match job.status {

@@ -97,7 +97,7 @@ pub struct NewJob {
     /// Default: none.
     #[schema(min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")]
     pub idempotency_key: Option<String>,
-    /// The caller's trace context, which the receiver gets as a header. It is no part of what tells requests apart.
+    /// The caller's trace context, which the receiver gets as a header. It is not part of the request hash.
     #[serde(skip)]
     pub traceparent: Option<String>,
 }

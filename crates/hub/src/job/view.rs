@@ -55,7 +55,7 @@ pub struct DispatchJob {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub payload: Option<String>,
-    /// The key that made it.
+    /// Id of the API key that created the job.
     #[serde(skip)]
     pub created_by: Option<String>,
     /// Media type of the payload.

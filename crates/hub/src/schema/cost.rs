@@ -35,7 +35,7 @@ const EVERY_ITEM: [&str; 3] = ["additionalItems", "contains", "unevaluatedItems"
 #[derive(Debug, Default)]
 struct Node {
     /// Cost of its own checks; `per_text` is added for each 64 bytes of a text.
-    own: u64,
+    own_cost: u64,
     per_text: u64,
     /// Cost per member name, and per 64 bytes of it.
     per_name: (u64, u64),
@@ -49,7 +49,7 @@ struct Node {
     prefix: Vec<usize>,
     every_item: Vec<usize>,
     /// Total cost of the node and its in-place subschemas on a value without parts.
-    flat: (u64, u64),
+    base_cost: (u64, u64),
 }
 
 /// A schema prepared for computing costs with [`Cost::of`].
@@ -150,7 +150,7 @@ impl<'a> Builder<'a> {
         }
         let index = self.nodes.len();
         self.known.insert(pointer.to_owned(), index);
-        self.nodes.push(Node { own: 1, ..Node::default() });
+        self.nodes.push(Node { own_cost: 1, ..Node::default() });
         if let Value::Object(members) = schema {
             self.nodes[index] = self.read(pointer, members, depth)?;
         }
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
     }
 
     fn read(&mut self, pointer: &str, members: &'a Map<String, Value>, depth: usize) -> Result<Node, String> {
-        let mut node = Node { own: 1 + members.len() as u64, ..Node::default() };
+        let mut node = Node { own_cost: 1 + members.len() as u64, ..Node::default() };
         for (name, value) in members {
             let here = child_pointer(pointer, name);
             match (name.as_str(), value) {
@@ -198,10 +198,11 @@ impl<'a> Builder<'a> {
                 }
                 ("pattern", Value::String(pattern)) => {
                     self.count_pattern(pattern)?;
-                    (node.own, node.per_text) = plus((node.own, node.per_text), pattern_cost(pattern));
+                    (node.own_cost, node.per_text) =
+                        plus((node.own_cost, node.per_text), pattern_cost(pattern));
                 }
                 ("format" | "contentEncoding" | "contentMediaType", Value::String(_)) => node.per_text += 4,
-                ("enum" | "const", _) => node.own += size(value),
+                ("enum" | "const", _) => node.own_cost += size(value),
                 ("uniqueItems", Value::Bool(true)) => node.unique = true,
                 _ => {}
             }
@@ -283,7 +284,7 @@ fn flatten(
     depth: usize,
 ) -> Result<(u64, u64), String> {
     match state[index] {
-        Visit::Done => return Ok(nodes[index].flat),
+        Visit::Done => return Ok(nodes[index].base_cost),
         Visit::Open => {
             return Err("a `$ref` refers back to itself for the same part of the payload".to_owned());
         }
@@ -292,7 +293,7 @@ fn flatten(
     if depth > MAX_IN_PLACE_DEPTH {
         return Err(format!("more than {MAX_IN_PLACE_DEPTH} nested checks of the same part"));
     }
-    let (mut fixed, mut texts) = (nodes[index].own, nodes[index].per_text);
+    let (mut fixed, mut texts) = (nodes[index].own_cost, nodes[index].per_text);
     for child in nodes[index].in_place.clone() {
         let (more, more_texts) = flatten(nodes, state, child, depth + 1)?;
         (fixed, texts) = (fixed.saturating_add(more), texts.saturating_add(more_texts));
@@ -300,9 +301,9 @@ fn flatten(
     if nodes[index].repeats {
         (fixed, texts) = (fixed.saturating_mul(3), texts.saturating_mul(3));
     }
-    nodes[index].flat = (fixed, texts);
+    nodes[index].base_cost = (fixed, texts);
     state[index] = Visit::Done;
-    Ok(nodes[index].flat)
+    Ok(nodes[index].base_cost)
 }
 
 /// Maximum number of pairs of a node and a part that the bound visits.
@@ -318,9 +319,9 @@ struct Bound<'a> {
 impl Bound<'_> {
     fn of(&mut self, index: usize, part: &Value) -> Option<u64> {
         let node = &self.cost.nodes[index];
-        let (fixed, texts) = node.flat;
+        let (fixed, texts) = node.base_cost;
         match part {
-            Value::String(text) => return self.within_limit(on_text(node.flat, text)),
+            Value::String(text) => return self.within_limit(on_text(node.base_cost, text)),
             Value::Array(_) | Value::Object(_) => {}
             _ => return self.within_limit(fixed.saturating_add(texts)),
         }
@@ -333,7 +334,7 @@ impl Bound<'_> {
         if self.visits > MAX_VISITS {
             return None;
         }
-        let mut sum = node.own;
+        let mut sum = node.own_cost;
         for child in &node.in_place {
             sum = sum.saturating_add(self.of(*child, part)?);
         }
@@ -379,7 +380,8 @@ impl Bound<'_> {
                 sum = self.within_limit(sum.saturating_add(more))?;
             }
             for child in &node.names {
-                sum = self.within_limit(sum.saturating_add(on_text(self.cost.nodes[*child].flat, name)))?;
+                sum =
+                    self.within_limit(sum.saturating_add(on_text(self.cost.nodes[*child].base_cost, name)))?;
             }
         }
         Some(sum)

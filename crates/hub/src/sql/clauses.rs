@@ -9,14 +9,14 @@ use crate::access::ClientScope;
 
 /// A value to bind, with its type: a NULL has one too.
 #[derive(Debug, Clone)]
-pub enum Cell {
+pub enum SqlValue {
     Text(Option<String>),
     Int(Option<i64>),
     Flag(bool),
     Time(Option<Moment>),
 }
 
-impl Cell {
+impl SqlValue {
     pub(super) fn column_type(&self) -> ColumnType {
         match self {
             Self::Text(_) => ColumnType::Text,
@@ -38,10 +38,10 @@ pub fn update(dialect: Dialect, table: &str, row: NewRow) -> SqlBuilder {
     for (index, (column, value)) in row.0.into_iter().enumerate() {
         update = update.push(if index == 0 { "" } else { ", " }).column(column).push(" = ");
         update = match value {
-            Cell::Text(text) => update.value(Arg::Text(text)),
-            Cell::Int(number) => update.value(Arg::Int(number)),
-            Cell::Flag(flag) => update.flag(flag),
-            Cell::Time(time) => update.moment(time),
+            SqlValue::Text(text) => update.value(Arg::Text(text)),
+            SqlValue::Int(number) => update.value(Arg::Int(number)),
+            SqlValue::Flag(flag) => update.flag(flag),
+            SqlValue::Time(time) => update.moment(time),
         };
     }
     update

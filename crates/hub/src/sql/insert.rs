@@ -6,7 +6,7 @@
 use postrider_sql::driver::execute::Arg;
 use serde_json::{Map, Value};
 
-use super::clauses::Cell;
+use super::clauses::SqlValue;
 use super::{Column, ColumnType, Dialect, SqlBuilder, Statement};
 use crate::Moment;
 
@@ -15,7 +15,7 @@ const PART: usize = 2 << 20;
 
 /// The values of a row to write, each with its column and type.
 #[derive(Debug, Clone, Default)]
-pub struct NewRow(pub(super) Vec<(&'static str, Cell)>);
+pub struct NewRow(pub(super) Vec<(&'static str, SqlValue)>);
 
 impl NewRow {
     /// Creates a row without values.
@@ -23,14 +23,14 @@ impl NewRow {
         Self::default()
     }
 
-    fn set(mut self, column: &'static str, value: Cell) -> Self {
+    fn set(mut self, column: &'static str, value: SqlValue) -> Self {
         self.0.push((column, value));
         self
     }
 
     /// Sets a text column; `None` sets NULL.
     pub fn text(self, column: &'static str, value: impl Into<Option<String>>) -> Self {
-        self.set(column, Cell::Text(value.into()))
+        self.set(column, SqlValue::Text(value.into()))
     }
 
     /// Sets a text column to a value converted to JSON.
@@ -40,17 +40,17 @@ impl NewRow {
 
     /// Sets an integer column; `None` sets NULL.
     pub fn int(self, column: &'static str, value: impl Into<Option<i64>>) -> Self {
-        self.set(column, Cell::Int(value.into()))
+        self.set(column, SqlValue::Int(value.into()))
     }
 
     /// Sets a boolean column.
     pub fn flag(self, column: &'static str, value: bool) -> Self {
-        self.set(column, Cell::Flag(value))
+        self.set(column, SqlValue::Flag(value))
     }
 
     /// Sets a time column; `None` sets NULL.
     pub fn time(self, column: &'static str, value: Option<Moment>) -> Self {
-        self.set(column, Cell::Time(value))
+        self.set(column, SqlValue::Time(value))
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -61,10 +61,10 @@ impl NewRow {
     fn into_json(self, dialect: Dialect) -> Value {
         let members = self.0.into_iter().filter_map(|(column, cell)| {
             let value = match cell {
-                Cell::Text(text) => text?.into(),
-                Cell::Int(number) => number?.into(),
-                Cell::Flag(flag) => i64::from(flag).into(),
-                Cell::Time(time) => time?.for_column(dialect).into(),
+                SqlValue::Text(text) => text?.into(),
+                SqlValue::Int(number) => number?.into(),
+                SqlValue::Flag(flag) => i64::from(flag).into(),
+                SqlValue::Time(time) => time?.for_column(dialect).into(),
             };
             Some((column.to_owned(), value))
         });

@@ -14,14 +14,15 @@ on_every_database!(
 async fn the_first_admin_key_is_created_once(fixture: &Fixture) {
     let make = |_| {
         let hub = std::sync::Arc::clone(&fixture.hub);
-        tokio::spawn(async move { hub.first_key().await.expect("the store answers") })
+        tokio::spawn(async move { hub.create_first_key().await.expect("the store answers") })
     };
     let mut shown = Vec::new();
     for task in (0..5).map(make).collect::<Vec<_>>() {
         shown.extend(task.await.expect("it ended"));
     }
     assert_eq!(shown.len(), 1);
-    let actor = fixture.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("it opens");
+    let actor =
+        fixture.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("the key is valid");
     assert_eq!((actor.role, actor.scope), (Role::Admin, ClientScope::All));
     assert_eq!(fixture.count("postrider_api_keys").await, 1);
 }

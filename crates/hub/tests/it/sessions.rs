@@ -13,8 +13,8 @@ on_every_database!(
 async fn a_session_is_stored_hashed_and_ends_with_a_logout(fixture: &Fixture) {
     let (key, actor) = fixture.key(Role::Operator, &["acme"]).await;
     assert!(fixture.hub.sign_in("pr_0123456789abcdef_no").await.expect("the store answers").is_none());
-    let signed = fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens");
-    let other = fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens again");
+    let signed = fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is valid");
+    let other = fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is still valid");
     assert_ne!(signed.token, other.token);
     let stored = fixture.text("SELECT min(hash) FROM postrider_sessions").await.expect("a hash");
     assert!(stored.len() == 64 && stored != signed.token && stored != other.token);
@@ -38,21 +38,21 @@ async fn a_session_is_stored_hashed_and_ends_with_a_logout(fixture: &Fixture) {
 
 async fn a_revoked_or_expired_key_ends_its_sessions(fixture: &Fixture) {
     let (key, actor) = fixture.key(Role::Admin, &[]).await;
-    let revoked = fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens");
+    let revoked = fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is valid");
     fixture.hub.revoke_key(&root(), &actor.key).await.expect("revoked");
     assert!(fixture.hub.session(&revoked.token).await.expect("the store answers").is_none());
     assert!(fixture.hub.sign_in(&key).await.expect("the store answers").is_none());
     let (key, _) = fixture.key(Role::Admin, &[]).await;
-    let expired = fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens");
+    let expired = fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is valid");
     fixture.run("UPDATE postrider_api_keys SET expires_at = created_at WHERE revoked_at IS NULL").await;
     assert!(fixture.hub.session(&expired.token).await.expect("the store answers").is_none());
 }
 
 async fn an_expired_session_is_refused_and_deleted(fixture: &Fixture) {
     let (key, _) = fixture.key(Role::Viewer, &[]).await;
-    let old = fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens");
+    let old = fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is valid");
     fixture.run("UPDATE postrider_sessions SET expires_at = created_at").await;
     assert!(fixture.hub.session(&old.token).await.expect("the store answers").is_none());
-    fixture.hub.sign_in(&key).await.expect("the store answers").expect("it opens");
+    fixture.hub.sign_in(&key).await.expect("the store answers").expect("the key is valid");
     assert_eq!(fixture.count("postrider_sessions").await, 1);
 }
