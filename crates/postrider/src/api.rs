@@ -23,11 +23,11 @@ use crate::first_key;
 use crate::preview;
 use crate::settings::LaneSettings;
 use crate::wiring::LaneTable;
-use crate::wiring::webhooks::Sealer;
+use crate::wiring::webhooks::SecretEncryptor;
 
 /// First and longest delay between two attempts to open the API's store.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(500);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(15);
 const PURGE_EVERY: Duration = Duration::from_mins(10);
 
 /// Creates the API's tables, or with `print` returns the statements that are missing.
@@ -72,7 +72,7 @@ pub fn start(context: &Arc<CommandContext>, engine: &Engine) -> Option<Api> {
 }
 
 async fn open(context: Arc<CommandContext>, store: String, api: Api) {
-    let mut wait = FIRST_WAIT;
+    let mut wait = MIN_RETRY_DELAY;
     loop {
         match open_hub(&context, &store).await {
             Ok(hub) => {
@@ -84,7 +84,7 @@ async fn open(context: Arc<CommandContext>, store: String, api: Api) {
             }
         }
         tokio::time::sleep(wait).await;
-        wait = (wait * 2).min(LONGEST_WAIT);
+        wait = (wait * 2).min(MAX_RETRY_DELAY);
     }
 }
 
@@ -105,7 +105,7 @@ pub async fn hub(context: &CommandContext, store: &str) -> Result<Hub, Error> {
     let payload_limit = usize::try_from(context.settings.server.payload_limit).unwrap_or(usize::MAX);
     let guard = context.wiring.guard(context.settings.jobs_lane());
     let settings = postrider_hub::Settings { guard, payload_limit };
-    let sealer = Arc::new(Sealer(Arc::clone(&context.settings.secrets)));
+    let sealer = Arc::new(SecretEncryptor(Arc::clone(&context.settings.secrets)));
     let hub = Hub::open(context.wiring.internal_tables(store)?, settings, Some(sealer)).await?;
     let lane = context.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());
     Ok(match lane {
@@ -189,9 +189,9 @@ impl LaneControl for EngineControl {
         Ok(true)
     }
 
-    async fn hand_over(&self, lane: &str) {
+    async fn publish_ready_rows(&self, lane: &str) {
         if let Ok(lane) = self.context.settings.lane(lane) {
-            self.context.wiring.hand_over(lane).await;
+            self.context.wiring.publish_ready_rows(lane).await;
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum BindError {
         "address {0} is in use, maybe by another `postrider run`: choose another address with --listen, or port 0 \
          for any free port"
     )]
-    Taken(SocketAddr),
+    AddressInUse(SocketAddr),
     #[error("cannot listen on {address}: {source}")]
     Other {
         address: SocketAddr,
@@ -58,7 +58,7 @@ impl Listener {
     /// Binds the address.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         let refused = |source: io::Error| match source.kind() {
-            io::ErrorKind::AddrInUse => BindError::Taken(address),
+            io::ErrorKind::AddrInUse => BindError::AddressInUse(address),
             _ => BindError::Other { address, source },
         };
         let socket = TcpListener::bind(address).await.map_err(refused)?;

@@ -141,7 +141,7 @@ impl Sampler {
     fn tick(self: &Arc<Self>, shown: &mut Shown) {
         let statuses = self.lanes.lanes();
         let now = Instant::now();
-        locked(&self.rates).note(now, &statuses);
+        locked(&self.rates).record(now, &statuses);
         if self.overviews.receiver_count() == 0 {
             return;
         }

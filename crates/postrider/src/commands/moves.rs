@@ -66,7 +66,7 @@ pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction
     }
     progress.finish();
     if verb != OperatorAction::Cancel && progress.done() > 0 {
-        context.wiring.hand_over(lane).await;
+        context.wiring.publish_ready_rows(lane).await;
     }
     print_result(output, lane, args, verb, progress.done())
 }

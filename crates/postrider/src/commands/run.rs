@@ -23,8 +23,8 @@ use crate::settings::{LaneSettings, address};
 use crate::wiring::LaneTable;
 
 /// First and longest delay between two attempts to open the unavailable store of a lane.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(500);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(15);
 /// Time limit for closing connections at the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -188,12 +188,12 @@ async fn wait_for_store(
     berth: AnnouncedLane,
     mut error: store::Error,
 ) {
-    let mut wait = FIRST_WAIT;
+    let mut wait = MIN_RETRY_DELAY;
     loop {
         berth.waiting_for(&error);
         tracing::warn!(lane = lane.name, %error, "the lane waits for its store");
         tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * ThreadDice.roll())).await;
-        wait = (wait * 2).min(LONGEST_WAIT);
+        wait = (wait * 2).min(MAX_RETRY_DELAY);
         match build_lane(&context, &lane, traces.as_ref()).await {
             Ok(built) => {
                 tracing::info!(lane = lane.name, "the store is available; the lane starts");

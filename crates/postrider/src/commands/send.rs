@@ -37,7 +37,7 @@ pub async fn run(context: &CommandContext, command: &SendCommand) -> Result<(), 
     };
     has_columns(lane, &fields)?;
     let key = context.wiring.open(lane).await?.produce(&fields).await?;
-    context.wiring.hand_over(lane).await;
+    context.wiring.publish_ready_rows(lane).await;
     print_written(Output::new(json), lane, "row", &key)
 }
 

@@ -34,17 +34,17 @@ fn nats_queue(settings: &QueueSettings) -> Result<NatsQueue, InvalidOptions> {
         subject: settings.subject.clone().unwrap_or_else(|| settings.queue.clone()),
         consumer: settings.consumer.clone().unwrap_or_else(|| CONSUMER.to_owned()),
     };
-    let broker = nats::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let broker = nats::Settings::from_url(settings.url.reveal(), &settings.options());
     broker.and_then(|broker| NatsQueue::new(broker, names, settings.patience))
 }
 
 fn amqp_queue(settings: &QueueSettings) -> Result<AmqpQueue, InvalidOptions> {
-    let broker = amqp::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let broker = amqp::Settings::from_url(settings.url.reveal(), &settings.options());
     broker.and_then(|broker| AmqpQueue::new(broker, settings.queue.clone()))
 }
 
 fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, InvalidOptions> {
-    let broker = sqs::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let broker = sqs::Settings::from_url(settings.url.reveal(), &settings.options());
     broker.and_then(|broker| SqsQueue::new(broker, settings.queue.clone(), settings.patience))
 }
 
@@ -88,7 +88,7 @@ impl Wiring {
 
     /// Publishes rows that an operator has just made ready, if the lane has an external queue. Errors are not returned,
     /// as the lane's poller finds the rows within seconds.
-    pub async fn hand_over(&self, lane: &LaneSettings) {
+    pub async fn publish_ready_rows(&self, lane: &LaneSettings) {
         let handed = match self.new_row_publisher(lane).await {
             Ok(None) => return,
             Ok(Some(new_row_publisher)) => new_row_publisher.publish_due().await,

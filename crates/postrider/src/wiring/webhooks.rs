@@ -99,9 +99,9 @@ impl Directory for HubDirectory {
 }
 
 /// Encrypts the secrets that the API creates.
-pub struct Sealer(pub Arc<SecretResolver>);
+pub struct SecretEncryptor(pub Arc<SecretResolver>);
 
-impl EncryptSecret for Sealer {
+impl EncryptSecret for SecretEncryptor {
     fn encrypt(&self, secret: &str) -> Result<String, String> {
         self.0.seal(secret)
     }
@@ -126,7 +126,7 @@ impl Wiring {
     /// The addresses to which this lane may send, so that the API refuses jobs that the transport would refuse.
     pub fn guard(&self, lane: Option<&LaneSettings>) -> Guard {
         let target = lane.and_then(|lane| self.targets.get(&lane.transport));
-        let settings = target.map(|target| Settings::from_url(target.url.reveal(), &target.beside()));
+        let settings = target.map(|target| Settings::from_url(target.url.reveal(), &target.options()));
         settings.and_then(Result::ok).map(|settings| settings.guard).unwrap_or_default()
     }
 }

@@ -51,7 +51,7 @@ pub trait LaneControl: Send + Sync {
 
     /// Publishes rows that an operator made ready to the lane's external queue, if it has one. The lane's poller finds
     /// the rows that cannot be published.
-    async fn hand_over(&self, lane: &str);
+    async fn publish_ready_rows(&self, lane: &str);
 }
 
 /// The contract, stage, backends and settings of a lane.
@@ -91,11 +91,11 @@ pub struct LaneView {
     delivered: u64,
     /// Attempts that failed and are retried.
     retried: u64,
-    /// Rows that failed for good.
+    /// Rows that failed permanently.
     failed: u64,
     /// Results that were not written because the lease was lost.
     lost: u64,
-    /// Rows whose lease ran out and that were taken back.
+    /// Rows whose lease expired and that were reclaimed.
     reclaimed: u64,
 }
 

@@ -1,5 +1,5 @@
 //! Runs the work on large bodies on threads of their own. Parsing and checking a batch of 30 MB takes longer than a second
-//! of computing; on the runtime's workers, as many batches as there are workers would leave nobody to answer `/healthz`.
+//! of computing; on the runtime's workers, as many batches as there are workers would block `/healthz`.
 //!
 //! Invariant: a body's share of the byte budget is held until the work on it has ended, even if the client is gone.
 
@@ -14,10 +14,10 @@ use super::Problem;
 use super::body::{ReceivedBody, parse_json};
 
 /// The largest body that is worked on where it was received: about a millisecond.
-const SMALL: usize = 64 << 10;
+const MAX_INLINE_BYTES: usize = 64 << 10;
 /// The number of large bodies that are worked on at the same time, if they are small enough: each needs memory several
 /// times its size.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 
 /// The work on large bodies.
 #[derive(Clone)]
@@ -28,9 +28,12 @@ pub struct LargeBodies {
 }
 
 impl LargeBodies {
-    /// Creates it for bodies of at most `max` bytes.
+    /// Creates the thread limit for bodies of at most `max` bytes.
     pub fn new(max: usize) -> Self {
-        Self { permits: Arc::new(Semaphore::new(AT_ONCE)), bytes_per_permit: (max / AT_ONCE).max(1) }
+        Self {
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            bytes_per_permit: (max / MAX_CONCURRENT).max(1),
+        }
     }
 
     /// Runs the work on a body, on a thread of its own if the body is large. That work goes on if the caller is gone.
@@ -43,10 +46,10 @@ impl LargeBodies {
         W: Future<Output: Send> + Send + 'static,
     {
         let ReceivedBody { bytes, share } = body;
-        if bytes.len() <= SMALL {
+        if bytes.len() <= MAX_INLINE_BYTES {
             return work(bytes).await;
         }
-        let permits = bytes.len().div_ceil(self.bytes_per_permit).clamp(1, AT_ONCE);
+        let permits = bytes.len().div_ceil(self.bytes_per_permit).clamp(1, MAX_CONCURRENT);
         let permits = u32::try_from(permits).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.permits).acquire_many_owned(permits).await;
         let runtime = Handle::current();

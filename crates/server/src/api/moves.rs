@@ -155,7 +155,7 @@ async fn operate(
     }
     let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
     if moved > 0 && verb != OperatorAction::Cancel {
-        api.lanes.hand_over(&lane).await;
+        api.lanes.publish_ready_rows(&lane).await;
     }
     let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
     let change = match &which {

@@ -5,24 +5,24 @@ use std::sync::LazyLock;
 use axum::extract::{Query, Request};
 use axum::http::Method;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::path::{self, ParameterIn};
 
 use super::Problem;
 
 /// An operation, and whether it has query parameters.
-struct Known {
+struct Operation {
     method: Method,
     path: String,
-    asks: bool,
+    has_query: bool,
 }
 
-static OPERATIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let known = |path: &str, method: Method, operation: Option<Operation>| {
-        let asks = operation?.parameters.iter().flatten().any(|parameter| match parameter {
+static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    let known = |path: &str, method: Method, operation: Option<path::Operation>| {
+        let has_query = operation?.parameters.iter().flatten().any(|parameter| match parameter {
             RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
             RefOr::Ref(_) => true,
         });
-        Some(Known { method, path: path.to_owned(), asks })
+        Some(Operation { method, path: path.to_owned(), has_query })
     };
     let paths = super::described().into_openapi().paths.paths.into_iter();
     let operations = paths.flat_map(|(path, item)| {
@@ -46,7 +46,7 @@ pub fn refuse_parameters(request: &Request) -> Result<(), Problem> {
     let mut meant =
         OPERATIONS.iter().filter(|known| known.method == *method && matches_template(path, &known.path));
     // An unknown route gets its own response.
-    if meant.next().is_none_or(|first| first.asks) || meant.any(|known| known.asks) {
+    if meant.next().is_none_or(|first| first.has_query) || meant.any(|known| known.has_query) {
         return Ok(());
     }
     let given: Vec<(String, String)> =

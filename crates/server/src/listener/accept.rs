@@ -31,7 +31,7 @@ use crate::api::Problem;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of a head, and of one read.
 const BUFFER: usize = 64 << 10;
-/// The paths that spare places are for.
+/// The paths that reserved places are for.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 /// Delay before the next accept if no descriptor was left.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -77,7 +77,7 @@ pub async fn serve(
     }
 }
 
-/// Returns the response to a request on a spare place that is not a health check.
+/// Returns the response to a request on a reserved place that is not a health check.
 fn busy() -> Response {
     let problem = Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -101,7 +101,7 @@ async fn answer(
         let in_flight = Arc::new(place.request());
         let mut request = request.map(|body| Body::new(TrackedBody::new(body, Arc::clone(&in_flight))));
         request.extensions_mut().insert(ConnectInfo(peer));
-        let refused = place.is_spare() && !HEALTH.contains(&request.uri().path());
+        let refused = place.is_reserved() && !HEALTH.contains(&request.uri().path());
         let answered = (!refused).then(|| routes.clone().call(request));
         async move {
             let response = match answered {

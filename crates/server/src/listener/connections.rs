@@ -2,7 +2,7 @@
 //! longest time is closed for the new one: waiting connections cannot lock out others.
 //!
 //! A connection waits until the head of a request was received, and again until its body was: a client that never ends
-//! its body can be closed. A few spare places, given out when all others have a request, are for health checks.
+//! its body can be closed. A few reserved places, given out when all others have a request, are for health checks.
 //!
 //! Invariant: a connection whose request was received completely is never closed for another.
 
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::guess_limit::counted_address;
 
 /// Places beyond the limits, for health checks only.
-const SPARE_CONNECTIONS: usize = 8;
+const RESERVED_CONNECTIONS: usize = 8;
 
 /// Limits of open connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct Open {
     address: IpAddr,
     /// `None`: a request was received and is not answered yet.
     waiting_since: Option<Instant>,
-    spare: bool,
+    reserved: bool,
     close: Arc<Notify>,
 }
 
@@ -70,17 +70,17 @@ impl Connections {
             counted.open.values().filter(|open| among(open)).count() >= limit
                 && !close_longest_waiting(counted, among)
         };
-        let spare =
-            full(&mut counted, self.limits.per_address, &|open| !open.spare && open.address == address)
-                || full(&mut counted, self.limits.total, &|open| !open.spare);
-        if spare && full(&mut counted, SPARE_CONNECTIONS, &|open| open.spare) {
+        let reserved =
+            full(&mut counted, self.limits.per_address, &|open| !open.reserved && open.address == address)
+                || full(&mut counted, self.limits.total, &|open| !open.reserved);
+        if reserved && full(&mut counted, RESERVED_CONNECTIONS, &|open| open.reserved) {
             return None;
         }
         counted.last += 1;
         let (id, close) = (counted.last, Arc::new(Notify::new()));
-        let open = Open { address, waiting_since: Some(Instant::now()), spare, close: Arc::clone(&close) };
+        let open = Open { address, waiting_since: Some(Instant::now()), reserved, close: Arc::clone(&close) };
         counted.open.insert(id, open);
-        Some(ConnectionSlot { connections: Arc::clone(self), id, spare, close })
+        Some(ConnectionSlot { connections: Arc::clone(self), id, reserved, close })
     }
 
     /// Closes one waiting connection to free a descriptor; false if none waits.
@@ -109,14 +109,14 @@ fn close_longest_waiting(counted: &mut Counted, among: &dyn Fn(&Open) -> bool) -
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
-    spare: bool,
+    reserved: bool,
     close: Arc<Notify>,
 }
 
 impl ConnectionSlot {
     /// Whether the place is for health checks only.
-    pub fn is_spare(&self) -> bool {
-        self.spare
+    pub fn is_reserved(&self) -> bool {
+        self.reserved
     }
 
     /// Waits until the connection must be closed for another. Cancel-safe.
@@ -185,13 +185,16 @@ mod tests {
         let third = connections.admit(address(1)).expect("the first makes room");
         first.closed().await;
         let (busy, also_busy) = (whole(&second), whole(&third));
-        assert!(connections.admit(address(1)).expect("a spare place").is_spare(), "this address is busy");
+        assert!(
+            connections.admit(address(1)).expect("a reserved place").is_reserved(),
+            "this address is busy"
+        );
         let other = connections.admit(address(2)).expect("room in total");
-        assert!(!other.is_spare());
+        assert!(!other.is_reserved());
         let request = whole(&other);
-        assert!(connections.admit(address(3)).expect("a spare place").is_spare(), "all are busy");
+        assert!(connections.admit(address(3)).expect("a reserved place").is_reserved(), "all are busy");
         drop(busy);
-        assert!(!connections.admit(address(3)).expect("one waits again").is_spare());
+        assert!(!connections.admit(address(3)).expect("one waits again").is_reserved());
         second.closed().await;
         drop((also_busy, request));
         drop((first, second, third, other));
@@ -207,20 +210,21 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         active.mark_progress();
         let next = connections.admit(address(1)).expect("the silent one makes room");
-        assert!(!next.is_spare());
+        assert!(!next.is_reserved());
         silent.closed().await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn spare_connections_are_limited_and_reused() {
+    async fn reserved_connections_are_limited_and_reused() {
         let connections = Connections::new(ConnectionLimits { total: 1, per_address: 1 });
         let place = connections.admit(address(1)).expect("room");
         let _busy = whole(&place);
-        let spare: Vec<ConnectionSlot> =
-            (0..SPARE_CONNECTIONS).map(|_| connections.admit(address(1)).expect("a spare place")).collect();
-        let next = connections.admit(address(1)).expect("the first spare one makes room");
-        spare[0].closed().await;
-        let _requests: Vec<RequestInFlight> = spare[1..].iter().chain([&next]).map(whole).collect();
+        let reserved: Vec<ConnectionSlot> = (0..RESERVED_CONNECTIONS)
+            .map(|_| connections.admit(address(1)).expect("a reserved place"))
+            .collect();
+        let next = connections.admit(address(1)).expect("the first reserved one makes room");
+        reserved[0].closed().await;
+        let _requests: Vec<RequestInFlight> = reserved[1..].iter().chain([&next]).map(whole).collect();
         assert!(connections.admit(address(1)).is_none(), "all are busy");
     }
 
@@ -231,8 +235,8 @@ mod tests {
         let places: Vec<ConnectionSlot> =
             (1..3).map(|last| connections.admit(one(last)).expect("room")).collect();
         let _busy: Vec<RequestInFlight> = places.iter().map(whole).collect();
-        assert!(connections.admit(one(3)).expect("a spare place").is_spare());
+        assert!(connections.admit(one(3)).expect("a reserved place").is_reserved());
         let elsewhere = connections.admit(IpAddr::from([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1]));
-        assert!(!elsewhere.expect("room").is_spare());
+        assert!(!elsewhere.expect("room").is_reserved());
     }
 }

@@ -1,5 +1,5 @@
 //! A stream with time limits on writes: a client that does not read its response, or reads it very slowly, cannot hold a
-//! connection for ever.
+//! connection forever.
 //!
 //! A backlog begins with a write that the client has no room for, and ends when everything is written. The events of a
 //! stream are written one by one, so that a stream may last as long as its client keeps up.

@@ -15,7 +15,7 @@ const LATE_SECONDS: f64 = 300.0;
 pub struct Attention {
     /// Name of the lane.
     pub lane: String,
-    /// `bad`: rows are not delivered, or deliveries failed for good. `warn`: worth knowing.
+    /// `bad`: rows are not delivered, or deliveries failed permanently. `warn`: worth knowing.
     pub level: &'static str,
     /// The message. Times in it are UTC.
     pub text: String,

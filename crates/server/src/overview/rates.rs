@@ -29,9 +29,9 @@ struct Lane {
 
 impl Rates {
     /// Adds the lanes' current counters.
-    pub fn note(&mut self, now: Instant, lanes: &[LaneStatus]) {
+    pub fn record(&mut self, now: Instant, lanes: &[LaneStatus]) {
         for lane in lanes {
-            self.0.entry(lane.lane.clone()).or_default().note(now, (lane.delivered, lane.failed));
+            self.0.entry(lane.lane.clone()).or_default().record(now, (lane.delivered, lane.failed));
         }
     }
 
@@ -51,7 +51,7 @@ impl Rates {
 }
 
 impl Lane {
-    fn note(&mut self, now: Instant, pair: Pair) {
+    fn record(&mut self, now: Instant, pair: Pair) {
         self.recent.push_back((now, pair));
         while self.recent.front().is_some_and(|(at, _)| now.duration_since(*at) > WINDOW) {
             self.recent.pop_front();

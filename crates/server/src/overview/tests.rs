@@ -24,7 +24,7 @@ fn status(delivered: u64, failed: u64, health: Health) -> LaneStatus {
 async fn rates_are_of_the_last_seconds_and_the_history_of_an_hour() {
     let mut rates = Rates::default();
     for second in 0..=7_200 {
-        rates.note(Instant::now(), &[status(second * 5, second, Health::Running)]);
+        rates.record(Instant::now(), &[status(second * 5, second, Health::Running)]);
         tokio::time::advance(Duration::from_secs(1)).await;
     }
     let (delivered, failed) = rates.now("mail");

@@ -26,16 +26,16 @@ pub(super) fn is_attempt(record: &Recorded) -> bool {
 }
 
 /// Describes an attempt; `next` is the attempt after it.
-pub(super) fn attempt(story: &RowContext<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
+pub(super) fn attempt(context: &RowContext<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
     let number = value(record, "attempt_number").unwrap_or("?");
     let is_good = value(record, "status") == Some("SUCCESS");
     let took = value(record, "duration_millis").map(|millis| format!("{millis} ms"));
     let why = value(record, "error_message").filter(|_| !is_good).map(|why| cut(why, MAX_TEXT_CHARS).0);
     let parts: Vec<String> =
-        [took, why, next_step(story, record, next, is_good)].into_iter().flatten().collect();
+        [took, why, next_step(context, record, next, is_good)].into_iter().flatten().collect();
     TimelineEntry {
         at: record.at.map(Moment::from_micros),
-        what: format!("Attempt {number}: {}", result_text(story, record)),
+        what: format!("Attempt {number}: {}", result_text(context, record)),
         detail: (!parts.is_empty()).then(|| parts.join(" · ")),
         tone: if is_good { "good" } else { "bad" },
         body: value(record, "response_body").map(|body| cut(body, MAX_TEXT_CHARS).0),
@@ -44,8 +44,8 @@ pub(super) fn attempt(story: &RowContext<'_>, record: &Recorded, next: Option<&R
 }
 
 /// Returns the result, such as `503 Service Unavailable from shop.example`.
-fn result_text(story: &RowContext<'_>, record: &Recorded) -> String {
-    let host = story.host().unwrap_or("its target");
+fn result_text(context: &RowContext<'_>, record: &Recorded) -> String {
+    let host = context.host().unwrap_or("its target");
     if let Some(code) = value(record, "response_code") {
         let known = code.parse::<u16>().ok().and_then(|code| StatusCode::from_u16(code).ok());
         let words = known.and_then(|code| code.canonical_reason()).map(|words| format!(" {words}"));
@@ -65,7 +65,7 @@ fn result_text(story: &RowContext<'_>, record: &Recorded) -> String {
 
 /// Returns what came after a failure.
 fn next_step(
-    story: &RowContext<'_>,
+    context: &RowContext<'_>,
     record: &Recorded,
     next: Option<&Recorded>,
     is_good: bool,
@@ -81,7 +81,7 @@ fn next_step(
         #[expect(clippy::cast_precision_loss, reason = "a span for people")]
         return Some(format!("retried {} later", span(later.max(0) as f64 / 1e6)));
     }
-    match (story.role, story.row.due_in) {
+    match (context.role, context.row.due_in) {
         ("ready", Some(left)) if left > 0 => {
             #[expect(clippy::cast_precision_loss, reason = "a span for people")]
             let left = span(left as f64 / 1e6);

@@ -172,7 +172,7 @@ fn health_text(context: &WaitContext<'_>) -> String {
         Health::Starting | Health::Draining | Health::Stopped => {
             "the lane is not running on this instance".to_owned()
         }
-        Health::Running => "due now: one of the next claims takes it".to_owned(),
+        Health::Running => "due now: it will be claimed soon".to_owned(),
     }
 }
 
@@ -197,7 +197,7 @@ fn claimed(row: &RowView, context: &WaitContext<'_>) -> WaitReason {
             WaitReason::of(text).until(row, left)
         }
         Some(_) => {
-            WaitReason::of(format!("claimed{by}; its lease has expired, and the next sweep takes it back"))
+            WaitReason::of(format!("claimed{by}; its lease has expired, and the next sweep reclaims it"))
         }
         None => WaitReason::of(format!("in flight, claimed{by}")),
     }

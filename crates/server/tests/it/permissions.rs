@@ -44,7 +44,7 @@ async fn every_route_needs_a_key(fixture: &Fixture) {
             bodies.insert(answer.bytes);
         }
     }
-    assert_eq!(bodies.len(), 1, "no answer tells more than another");
+    assert_eq!(bodies.len(), 1, "all answers are the same");
     api.get(&key, "/nothing").await.expect(404);
     for path in ["/api/reference", "/api/openapi.json"] {
         assert_eq!(api.ask(Request::get(path).body(Body::empty()).expect("a request")).await.status, 200);

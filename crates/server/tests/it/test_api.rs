@@ -109,7 +109,7 @@ impl LaneControl for Lanes {
         Ok(lane == "dispatch_jobs")
     }
 
-    async fn hand_over(&self, _: &str) {}
+    async fn publish_ready_rows(&self, _: &str) {}
 }
 
 /// A fake e-mail intake that only records the traces of accepted e-mails.
