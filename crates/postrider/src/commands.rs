@@ -107,10 +107,10 @@ impl CommandContext {
     /// and the tables.
     pub async fn open_with_tables(config: Option<PathBuf>) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let missing_file = if settings.makes_tables { MissingFile::Create } else { MissingFile::Refuse };
+        let missing_file = if settings.creates_tables { MissingFile::Create } else { MissingFile::Refuse };
         let wiring = Wiring::new(&settings, missing_file, RUN_CONNECT_TIMEOUT)?;
         let context = Self { settings, wiring };
-        if context.settings.makes_tables {
+        if context.settings.creates_tables {
             context.create_key_file()?;
             context.create_tables().await?;
         }
@@ -121,7 +121,7 @@ impl CommandContext {
     fn create_key_file(&self) -> Result<(), Failure> {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
-        let Some(key) = &self.settings.own_key else { return Ok(()) };
+        let Some(key) = &self.settings.generated_key_file else { return Ok(()) };
         let path = self.settings.base.join(key);
         match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(mut file) => Ok(writeln!(file, "{}", Keyring::generate_key("k1").reveal())?),

@@ -157,7 +157,7 @@ fn endpoints(entries: &mut Entries, settings: &Settings, lane: &LaneSettings) {
     if let Some(target) = settings.transports.get(&lane.transport) {
         let key = |name: &str| format!("transports.{}.{name}", lane.transport);
         entries.add(&key("url"), masked_url(target.url.reveal()));
-        for (name, value) in target.beside() {
+        for (name, value) in target.options() {
             entries.add(&key(&name), if is_secret(&name) { MASK } else { &value });
         }
         if let Some(reliable) = &target.reliable {
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_url_shows_what_opens_it() {
+    fn urls_are_shown_without_credentials() {
         for (text, shown) in [
             ("postgres://app:hunter2@db/app?sslmode=require", "postgres://app:••••••@db/app?sslmode=require"),
             ("smtp://u:p%40ss@mail.example:587", "smtp://u:••••••@mail.example:587"),

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_rate_and_what_is_left_where_the_whole_is_known() {
+    fn a_known_total_shows_the_time_left() {
         let after = Duration::from_secs(2);
         assert_eq!(counted(1, "rows requeued"), "1 row requeued");
         assert_eq!(counted(0, "rows requeued"), "0 rows requeued");

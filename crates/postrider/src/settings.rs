@@ -65,10 +65,10 @@ pub struct Settings {
     /// The enabled lanes, sorted by name.
     pub lanes: Vec<LaneSettings>,
     /// Whether tables are created automatically; true only with the unchanged built-in settings.
-    pub makes_tables: bool,
+    pub creates_tables: bool,
     /// The file with the keys of `encrypted://`, created with the tables and relative to `base`; `None` if there is a
     /// settings file, or the environment names keys.
-    pub own_key: Option<PathBuf>,
+    pub generated_key_file: Option<PathBuf>,
     /// Resolves the secret references of accounts, as it did those of the settings.
     pub secrets: Arc<SecretResolver>,
 }
@@ -99,7 +99,7 @@ impl Settings {
         match &self.server.api {
             ApiStore::Off => None,
             ApiStore::Named(store) => Some(&store.value),
-            ApiStore::OfJobs => self.jobs_lane().map(|lane| lane.store.as_str()),
+            ApiStore::JobsLaneStore => self.jobs_lane().map(|lane| lane.store.as_str()),
         }
     }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_one_short_line_that_controls_nothing() {
+    fn cells_are_cut_and_escaped() {
         assert_eq!(one_line("a\u{1b}[2Jb\nc", 20), "a␣[2Jb␣c");
         assert_eq!(one_line("abcdef", 4), "abc…");
     }

@@ -22,7 +22,7 @@ struct TableStatus {
     counts: Vec<StateCount>,
     lag: Lag,
     /// The reason why nothing can be delivered now.
-    trouble: Option<String>,
+    problem: Option<String>,
     /// Rows in unknown states, which no lane claims, described in words.
     unknown_states: Vec<String>,
 }
@@ -64,8 +64,8 @@ async fn query_lane(context: &CommandContext, lane: &LaneSettings) -> Result<Tab
         transport_problem(context, lane),
         queue_problem(context, lane)
     );
-    let trouble = [target, queue].into_iter().flatten().reduce(|first, second| format!("{first}, {second}"));
-    Ok(TableStatus { trouble, ..status? })
+    let problem = [target, queue].into_iter().flatten().reduce(|first, second| format!("{first}, {second}"));
+    Ok(TableStatus { problem, ..status? })
 }
 
 async fn query_table(context: &CommandContext, lane: &LaneSettings) -> Result<TableStatus, store::Error> {
@@ -74,7 +74,7 @@ async fn query_table(context: &CommandContext, lane: &LaneSettings) -> Result<Ta
         paused: table.paused(&lane.name).await?,
         counts: table.census().await?,
         lag: table.lag().await?,
-        trouble: None,
+        problem: None,
         unknown_states: table.unknown_states().await?,
     })
 }
@@ -105,7 +105,7 @@ fn json(lane: &LaneSettings, status: &Result<TableStatus, store::Error>) -> serd
         Ok(status) => {
             object["paused"] = status.paused.into();
             object["states"] = serde_json::to_value(&status.counts).unwrap_or_default();
-            object["trouble"] = status.trouble.clone().into();
+            object["trouble"] = status.problem.clone().into();
             object["warnings"] = status.unknown_states.clone().into();
             object["lag"] = serde_json::to_value(status.lag).unwrap_or_default();
         }
@@ -145,7 +145,7 @@ fn notes(status: &TableStatus) -> String {
     if let Some(seconds) = status.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {
         notes.push(format!("oldest claim is {} old", format_age(seconds)));
     }
-    notes.extend(status.trouble.clone());
+    notes.extend(status.problem.clone());
     notes.extend(status.unknown_states.iter().cloned());
     notes.join(", ")
 }

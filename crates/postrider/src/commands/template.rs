@@ -13,7 +13,7 @@ use crate::output::{Output, line};
 use crate::settings::{Settings, Sources};
 
 /// The fields that every job must have by its schema.
-const LEAST: [&str; 6] =
+const REQUIRED_FIELDS: [&str; 6] =
     ["courseTitle", "courseString", "sectionIndex", "sectionNumber", "meetingSummary", "manageUrl"];
 
 /// Runs a `template` command.
@@ -50,7 +50,7 @@ fn check(templates: &Templates, output: Output) -> Result<(), Failure> {
             mistakes.push(format!("{name}: no subject.txt, so its mails have no subject"));
         }
         if listed.id == "open-seat" {
-            let least: Value = LEAST
+            let least: Value = REQUIRED_FIELDS
                 .iter()
                 .map(|name| ((*name).to_owned(), json!("")))
                 .collect::<serde_json::Map<_, _>>()

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_no_way_out_of_the_folder() {
+    fn an_id_cannot_leave_the_folder() {
         for id in ["a", "7f3a.b_c-D", &new_id()] {
             assert!(check_id(id).is_ok(), "{id}");
         }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_one_id_have_files_of_their_own() {
+    fn attempts_with_one_id_use_separate_files() {
         let folder = tempfile::tempdir().unwrap();
         let one = write(folder.path(), "a", "json", b"1").unwrap();
         let two = write(folder.path(), "a", "json", b"2").unwrap();

@@ -36,7 +36,7 @@ pub struct TransportSettings {
     pub kind: TransportKind,
     /// The URL with user, password and all options, except for transports that parse the options next to it themselves.
     pub url: Secret,
-    beside: Vec<(String, Secret)>,
+    options: Vec<(String, Secret)>,
     /// The settings of a combination of several transports; `None` for a single one.
     pub reliable: Option<ReliableSettings>,
 }
@@ -120,23 +120,23 @@ impl TransportSettings {
             transport_options().into_iter().filter_map(|key| Some((key, reader.option(key)?))).collect();
         let names = options.iter().map(|(name, _)| *name);
         let set = reader.set_keys(["user", "password", "key"].into_iter().chain(names));
-        let beside = Beside { user, password, key, options };
+        let given = GivenOptions { user, password, key, options };
         let refused = refuse_options(reader, kind, &set);
-        let beside = if refused { Beside::default() } else { beside };
-        let separate = kind.is_some_and(TransportKind::reads_beside);
+        let given = if refused { GivenOptions::default() } else { given };
+        let separate = kind.is_some_and(TransportKind::parses_own_options);
         let whole = url.as_ref().and_then(|url| {
-            let none = Beside::default();
-            let Beside { user, password, options, .. } = if separate { &none } else { &beside };
+            let none = GivenOptions::default();
+            let GivenOptions { user, password, options, .. } = if separate { &none } else { &given };
             reported(
                 reader,
                 url,
                 with_options(url.value.reveal(), user.as_deref(), password.as_ref(), options),
             )
         });
-        let beside = if separate { beside.pairs() } else { Vec::new() };
+        let options = if separate { given.pairs() } else { Vec::new() };
         let reliable =
             kind.filter(|kind| *kind == TransportKind::Reliable).map(|_| ReliableSettings::read(reader));
-        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside, reliable });
+        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, options, reliable });
         if let (Some(url), Some(made)) = (&url, &made) {
             reader.wrong_options(&url.place, &set, &transport_mistakes(made));
         }
@@ -145,21 +145,21 @@ impl TransportSettings {
     }
 
     /// The options next to the URL, for transports that parse them themselves.
-    pub fn beside(&self) -> Vec<(String, String)> {
-        self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
+    pub fn options(&self) -> Vec<(String, String)> {
+        self.options.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }
 }
 
 /// What a transport's table sets next to the URL.
 #[derive(Default)]
-struct Beside {
+struct GivenOptions {
     user: Option<String>,
     password: Option<Secret>,
     key: Option<Secret>,
     options: Vec<(&'static str, String)>,
 }
 
-impl Beside {
+impl GivenOptions {
     /// All of it as options.
     fn pairs(self) -> Vec<(String, Secret)> {
         let user = self.user.map(Secret::new);

@@ -71,9 +71,10 @@ impl Settings {
             tree.set_at(&["telemetry"], &whole, Value::Table(Vec::new()));
         }
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&sources.folder).to_owned();
-        let own_key = (file.is_none() && !KEYS.iter().any(|name| sources.variable(name).is_some()))
-            .then(|| PathBuf::from(OWN_KEY));
-        let named_key = own_key.iter().map(|key| (KEYS[1].to_owned(), key.display().to_string()));
+        let generated_key_file = (file.is_none()
+            && !KEYS.iter().any(|name| sources.variable(name).is_some()))
+        .then(|| PathBuf::from(OWN_KEY));
+        let named_key = generated_key_file.iter().map(|key| (KEYS[1].to_owned(), key.display().to_string()));
         let environment = Environment::new(sources.variables.iter().cloned().chain(named_key), &base);
         let secrets = Arc::new(SecretResolver::new(environment));
         let follow = |reference: &str| secret::follow(&secrets, reference);
@@ -89,7 +90,7 @@ impl Settings {
         #[cfg(test)]
         super::keys::KEYS_READ.with_borrow_mut(|keys| keys.extend(report.keys_read()));
         report.finish().map_err(InvalidSettings)?;
-        let makes_tables =
+        let creates_tables =
             file.is_none() && !sources.variables.iter().any(|(name, _)| variables::concerns_tables(name));
         Ok(Self {
             server: written.server,
@@ -102,8 +103,8 @@ impl Settings {
                 .collect(),
             queues: written.queues.into_iter().map(|queue| (queue.name.clone(), queue)).collect(),
             lanes,
-            makes_tables,
-            own_key,
+            creates_tables,
+            generated_key_file,
             base,
             secrets,
         })

@@ -165,8 +165,8 @@ impl Search<'_> {
             format!("no [queues.{}]{remedy}", found.value)
         } else if contract.handoff(&contract.stages[stage]).is_none() {
             format!(
-                "contract `{}` cannot use a queue: that needs a contract with sweeps for it (publish = true, only = \
-                 \"queued\"), such as dispatch_jobs",
+                "contract `{}` cannot use a queue: that needs a contract with sweeps for it (publish = true, \
+                 only_if = \"external_queue\"), such as dispatch_jobs",
                 contract.name
             )
         } else if lane.limits.single == Some(true) {
@@ -300,10 +300,10 @@ fn in_lane(mistake: Mistake, lane: &RawLane) -> Mistake {
 }
 
 /// Rows per claim of a fast lane; larger claims are hardly faster.
-const STRETCH: u32 = 500;
+const MAX_CLAIM_SIZE: u32 = 500;
 
 /// Rows per claim of a fast lane from a distant database: each claim takes several round trips.
-const STRETCH_DISTANT: u32 = 2000;
+const MAX_CLAIM_SIZE_DISTANT: u32 = 2000;
 
 /// Computes the limits: environment variables of the contract override the file, and the file overrides the contract's
 /// `[lane]`. The defaults keep a relay busy with only a few batches in memory.
@@ -311,12 +311,16 @@ fn limits(raw: &RawLimits, external: External, contract: &Contract) -> Limits {
     let own = contract.lane;
     let chosen = external.batch.or(raw.batch);
     let batch = chosen.unwrap_or(contract.claim.batch);
-    let stretch = chosen.unwrap_or(batch.max(STRETCH));
+    let stretch = chosen.unwrap_or(batch.max(MAX_CLAIM_SIZE));
     Limits {
         concurrency: external.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
         batch,
         stretch,
-        stretch_distant: if chosen.or(raw.held).is_some() { stretch } else { stretch.max(STRETCH_DISTANT) },
+        stretch_distant: if chosen.or(raw.held).is_some() {
+            stretch
+        } else {
+            stretch.max(MAX_CLAIM_SIZE_DISTANT)
+        },
         held: raw.held.unwrap_or(stretch.saturating_mul(4)) as usize,
         bytes: raw.bytes.unwrap_or(64 << 20),
         timeout: external.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),

@@ -14,7 +14,7 @@ pub struct QueueSettings {
     pub name: String,
     pub kind: QueueKind,
     pub url: Secret,
-    beside: Vec<(String, Secret)>,
+    options: Vec<(String, Secret)>,
     /// The name at the broker: of a stream or a queue.
     pub queue: String,
     /// NATS only: the subject of the pointers, and the consumer that all workers share.
@@ -78,12 +78,12 @@ impl QueueSettings {
         let publish_timeout = reader.duration("publish_timeout", timeouts);
         let user = reader.text("user").map(|found| Secret::new(found.value));
         let password = reader.secret("password", References::All).map(|found| found.value);
-        let mut beside: Vec<(String, Secret)> = OPTIONS
+        let mut options: Vec<(String, Secret)> = OPTIONS
             .into_iter()
             .filter_map(|key| Some((key.to_owned(), Secret::new(reader.option(key)?))))
             .collect();
-        beside.extend(user.map(|user| ("user".to_owned(), user)));
-        beside.extend(password.map(|password| ("password".to_owned(), password)));
+        options.extend(user.map(|user| ("user".to_owned(), user)));
+        options.extend(password.map(|password| ("password".to_owned(), password)));
         let place = url.as_ref().map_or_else(|| reader.place().clone(), |url| url.place.clone());
         let names = ["queue", "subject", "consumer", "user", "password"].into_iter().chain(OPTIONS);
         let set = reader.set_keys(names);
@@ -91,7 +91,7 @@ impl QueueSettings {
             name,
             kind,
             url: url.value,
-            beside,
+            options,
             queue,
             subject,
             consumer,
@@ -106,8 +106,8 @@ impl QueueSettings {
     }
 
     /// The options next to the URL.
-    pub fn beside(&self) -> Vec<(String, String)> {
-        self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
+    pub fn options(&self) -> Vec<(String, String)> {
+        self.options.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }
 }
 

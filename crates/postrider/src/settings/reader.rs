@@ -73,8 +73,8 @@ impl<'a> Reader<'a> {
     /// these options; a mistake of any other option is in the URL.
     pub fn wrong_options(&self, url: &Place, set: &SetKeys, mistakes: &[OptionMistake]) {
         for mistake in mistakes {
-            let beside = |option: &String| set.iter().find(|(key, _)| key == option);
-            match mistake.option.as_ref().and_then(beside) {
+            let key_of = |option: &String| set.iter().find(|(key, _)| key == option);
+            match mistake.option.as_ref().and_then(key_of) {
                 Some((key, place)) => self.wrong_at(place, key, mistake.text()),
                 None => self.wrong_at(url, "url", mistake.to_string()),
             }

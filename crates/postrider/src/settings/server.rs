@@ -38,7 +38,7 @@ pub struct Server {
 pub enum ApiStore {
     /// The store of the lane of dispatch jobs; without such a lane the API is disabled.
     #[default]
-    OfJobs,
+    JobsLaneStore,
     Off,
     Named(Located<String>),
 }
@@ -50,7 +50,7 @@ impl Default for Server {
             drain: Duration::from_secs(25),
             stalled_after: Duration::from_mins(5),
             metrics: MetricsAccess::Open,
-            api: ApiStore::OfJobs,
+            api: ApiStore::JobsLaneStore,
             payload_limit: 1 << 20,
             connections: ConnectionLimits::default(),
             body_budget: 64 << 20,

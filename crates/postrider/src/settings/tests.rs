@@ -41,7 +41,7 @@ fn the_only_store_transport_and_stage_need_no_name() {
     assert_eq!((lane.store.as_str(), lane.transport.as_str(), lane.stage), ("main", "relay", 0));
     assert_eq!(lane.limits.batch, lane.contract.claim.batch, "the contract's, where the lane says nothing");
     assert_eq!(settings.server, Server::default());
-    assert!(!settings.makes_tables, "tables are created automatically only without a file");
+    assert!(!settings.creates_tables, "tables are created automatically only without a file");
 }
 
 #[test]
@@ -52,14 +52,14 @@ fn without_a_file_the_built_in_settings_stand_in() {
         settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(),
         ["dispatch_jobs", "mail_outbox", "outbox"]
     );
-    assert!(settings.makes_tables);
-    assert_eq!(settings.own_key.as_deref(), Some(Path::new("postrider.key")));
+    assert!(settings.creates_tables);
+    assert_eq!(settings.generated_key_file.as_deref(), Some(Path::new("postrider.key")));
     let keyed = load_in(folder.path(), &[("POSTRIDER_SECRET_KEY_FILE", "elsewhere")]).unwrap();
-    assert_eq!(keyed.own_key, None, "whoever has keys needs none of ours");
+    assert_eq!(keyed.generated_key_file, None, "whoever has keys needs none of ours");
     let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
-    assert!(load_in(folder.path(), &allowed).unwrap().makes_tables, "a target is no table");
+    assert!(load_in(folder.path(), &allowed).unwrap().creates_tables, "a target is no table");
     let touched = load_in(folder.path(), &[("POSTRIDER__STORES__MAIN__URL", "postgres://db/app")]).unwrap();
-    assert!(!touched.makes_tables, "another database is not ours to change unasked");
+    assert!(!touched.creates_tables, "another database is not ours to change unasked");
 }
 
 #[test]
@@ -196,8 +196,8 @@ fn m08_mail_settings_of_a_lane_go_over_the_global_ones() {
 fn a_providers_key_is_a_secret() {
     let text = GOOD.replace("url = \"smtp://127.0.0.1:25\"", "url = \"resend://\"\nkey = \"env://KEY\"");
     let settings = load(&text, &[("KEY", "re_hunter2")]).unwrap();
-    let beside = [("key".to_owned(), "re_hunter2".to_owned())];
-    assert_eq!(settings.transports["relay"].beside(), beside);
+    let options = [("key".to_owned(), "re_hunter2".to_owned())];
+    assert_eq!(settings.transports["relay"].options(), options);
     assert!(!format!("{settings:?}").contains("hunter2"));
     assert!(mistakes(&text, &[]).contains("`KEY` is not set"));
     let smtp = mistakes(&GOOD.replace("25\"", "25\"\nkey = \"hunter2\""), &[]);

@@ -124,7 +124,7 @@ impl TransportKind {
 
     /// Whether it parses the options next to its URL itself: brokers have several hosts, which no URL library
     /// parses, and providers have none.
-    pub fn reads_beside(self) -> bool {
+    pub fn parses_own_options(self) -> bool {
         matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
     }
 

@@ -26,23 +26,23 @@ pub(super) fn connect_transport(
     base: &Path,
     publish: Duration,
 ) -> Result<Arc<dyn Transport>, String> {
-    let (url, beside) = (transport.url.reveal(), transport.beside());
+    let (url, options) = (transport.url.reveal(), transport.options());
     match transport.kind {
         TransportKind::Smtp => scrubbed_transport(Smtp::from_url(url)),
         TransportKind::Folder => {
             scrubbed_transport(FileTransport::new(Config::new(base.join(folder_name(url)))))
         }
         TransportKind::Kafka => {
-            let settings = kafka::Settings::from_url(url, &beside).map_err(|error| error.to_string())?;
+            let settings = kafka::Settings::from_url(url, &options).map_err(|error| error.to_string())?;
             scrubbed_transport(Kafka::new(settings.within(publish)))
         }
-        TransportKind::Nats => scrubbed_transport(Nats::from_url(url, &beside)),
-        TransportKind::Amqp => scrubbed_transport(Amqp::from_url(url, &beside)),
-        TransportKind::Sqs => scrubbed_transport(Sqs::from_url(url, &beside)),
-        TransportKind::Provider => scrubbed_transport(Provider::from_url(url, &beside)),
+        TransportKind::Nats => scrubbed_transport(Nats::from_url(url, &options)),
+        TransportKind::Amqp => scrubbed_transport(Amqp::from_url(url, &options)),
+        TransportKind::Sqs => scrubbed_transport(Sqs::from_url(url, &options)),
+        TransportKind::Provider => scrubbed_transport(Provider::from_url(url, &options)),
         TransportKind::Reliable => Err("is a group of senders, not a sender itself".to_owned()),
         TransportKind::Webhook => {
-            let settings = postrider_transport_webhook::Settings::from_url(url, &beside);
+            let settings = postrider_transport_webhook::Settings::from_url(url, &options);
             scrubbed_transport(settings.map(descriptors::for_webhooks).and_then(Webhooks::new))
         }
     }
@@ -57,21 +57,21 @@ fn scrubbed_transport<T: Transport + 'static>(
 
 /// Lists every mistake in a transport's URL and options, without building or connecting anything.
 pub fn transport_mistakes(transport: &TransportSettings) -> Vec<OptionMistake> {
-    let (url, beside) = (transport.url.reveal(), transport.beside());
+    let (url, options) = (transport.url.reveal(), transport.options());
     let error = match transport.kind {
         TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url).err(),
         TransportKind::Folder => return folder_mistakes(url),
-        TransportKind::Kafka => kafka::Settings::from_url(url, &beside).err(),
-        TransportKind::Nats => postrider_transport_nats::Settings::from_url(url, &beside).err(),
-        TransportKind::Amqp => postrider_transport_amqp::Settings::from_url(url, &beside).err(),
-        TransportKind::Sqs => postrider_transport_sqs::Settings::from_url(url, &beside).err(),
-        TransportKind::Provider => postrider_transport_provider::Settings::from_url(url, &beside).err(),
+        TransportKind::Kafka => kafka::Settings::from_url(url, &options).err(),
+        TransportKind::Nats => postrider_transport_nats::Settings::from_url(url, &options).err(),
+        TransportKind::Amqp => postrider_transport_amqp::Settings::from_url(url, &options).err(),
+        TransportKind::Sqs => postrider_transport_sqs::Settings::from_url(url, &options).err(),
+        TransportKind::Provider => postrider_transport_provider::Settings::from_url(url, &options).err(),
         TransportKind::Reliable if url == "reliable:" => None,
         TransportKind::Reliable => {
             let text = "must be just \"reliable:\"; its options are senders, rates, waits, jitter, cool_down and patience";
             return vec![text.into()];
         }
-        TransportKind::Webhook => postrider_transport_webhook::Settings::from_url(url, &beside).err(),
+        TransportKind::Webhook => postrider_transport_webhook::Settings::from_url(url, &options).err(),
     };
     error.map(|error| error.mistakes).unwrap_or_default()
 }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_its_sign_and_stillness_has_none() {
+    fn an_unchanged_count_has_no_rate() {
         assert_eq!(rate(10, 30, 2.0), "+10.0");
         assert_eq!(rate(30, 29, 2.0), "-0.5");
         assert_eq!(rate(30, 30, 2.0), "");

@@ -76,7 +76,7 @@ async fn n05_m09_codes_of_a_missing_mailbox_end_the_row_and_suppress_the_address
     for (row, (code, _, status)) in rows.iter().zip(&CODES) {
         let text: Vec<&str> = row.iter().map(|cell| cell.as_deref().unwrap_or("-")).collect();
         assert_eq!(text[..3], [*status, "1", "invalid_recipient"], "{code}: {text:?}");
-        let enhanced = code.split('=').next_back().expect("it has one");
+        let enhanced = code.split('=').next_back().expect("a reply has an enhanced code");
         assert!(text[3].contains(enhanced), "{code}: {text:?}");
     }
     let mut expected: Vec<String> = CODES

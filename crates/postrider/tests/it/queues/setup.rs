@@ -121,7 +121,7 @@ fn request(address: &str, key: &str, method: &str, path: &str, body: &Value) -> 
     )
     .expect("it reads");
     let mut text = String::new();
-    stream.read_to_string(&mut text).expect("it answers");
+    stream.read_to_string(&mut text).expect("the response is read");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
     (code, serde_json::from_str(body).unwrap_or_default())
