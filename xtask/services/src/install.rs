@@ -160,7 +160,7 @@ pub(crate) fn ensure(dependencies: &[Dependency]) -> Result<()> {
     install(&packages)?;
     match missing(dependencies) {
         none if none.is_empty() => Ok(()),
-        still => Err(failed(&still, "apt-get said it went well, but the programs are not there".into())),
+        still => Err(failed(&still, "apt-get succeeded, but the programs are still missing".into())),
     }
 }
 

@@ -204,7 +204,7 @@ impl DynamoStore {
     pub(crate) async fn reclaim_records(&self, limit: usize) -> Result<Reclaimed, Error> {
         let (contract, stage) = (&self.contract, self.stage());
         let now = self.database.clock.now();
-        // A claim without a readable time counts as expired; otherwise it would be held for ever.
+        // A claim without a readable time counts as expired; otherwise it would be held forever.
         let expired = |record: &Record| lease_end(contract, stage, &record.row).is_none_or(|end| end < now);
         let found = self.find_records("reclaim", &self.claimed_states(), limit, expired).await?;
         let mut reclaimed = Reclaimed::default();

@@ -195,14 +195,14 @@ pub(crate) async fn unknown_records(store: &DynamoStore) -> Result<Vec<String>, 
         .into_iter()
         .map(|(state, count)| {
             format!(
-                "{count} records are in state `{state}`, which the contract does not know; no lane takes them"
+                "{count} records are in state `{state}`, which the contract does not know; no lane claims them"
             )
         })
         .collect();
     let orphans = orphans(store).await?;
     if let Some(first) = orphans.first() {
         found.push(format!(
-            "{} e-mails have no {META} record with their state, such as {first}; no lane takes them",
+            "{} e-mails have no {META} record with their state, such as {first}; no lane claims them",
             orphans.len()
         ));
     }

@@ -35,7 +35,8 @@ pub fn classify(place: &DatabaseAddress, doing: &str, cause: sqlx::Error) -> Err
     let what = match (&cause, number(&cause)) {
         (sqlx::Error::Database(inner), Some(number)) => format!("{} (error {number})", inner.message()),
         (sqlx::Error::PoolTimedOut, _) => {
-            "no connection could be had in time (server away, or all in use)".to_owned()
+            "no connection became available in time: the server is unreachable, or all connections are in use"
+                .to_owned()
         }
         // The message may quote settings.
         (sqlx::Error::Configuration(_), _) => "its settings can't be used".to_owned(),
@@ -83,7 +84,7 @@ fn number_class(number: u16, message: &str) -> Class {
         // Out of memory (server or sort buffer), locks, threads, file descriptors or disk space; table full.
         | 1037 | 1038 | 1041 | 1135 | 1021 | 1114 | 1206 => Class::Transient,
         // The server cannot open, write or read a file because of insufficient resources.
-        1016 | 1026 | 1030 if errno(message).is_some_and(is_want) => Class::Transient,
+        1016 | 1026 | 1030 if errno(message).is_some_and(is_resource_exhaustion) => Class::Transient,
         _ => Class::Permanent,
     }
 }
@@ -95,7 +96,7 @@ fn errno(message: &str) -> Option<i32> {
 }
 
 /// Whether memory, file descriptors or disk space (ENOSPC) are exhausted.
-fn is_want(errno: i32) -> bool {
+fn is_resource_exhaustion(errno: i32) -> bool {
     errno == 28 || is_exhausted(&std::io::Error::from_raw_os_error(errno))
 }
 

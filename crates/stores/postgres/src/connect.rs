@@ -20,7 +20,7 @@ use crate::session::{Connector, Pooler};
 use crate::shape;
 use crate::store::{PostgresStore, PostgresTable};
 use crate::url_options::url_mistakes;
-use crate::wake::Waker;
+use crate::wake::RowNotifier;
 
 /// Oldest server version that the rendered statements support: `AS MATERIALIZED` came with 12.
 const OLDEST: i32 = 12;
@@ -130,7 +130,7 @@ impl Database {
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
         let opened = OpenTable::new(&contract, stage, Dialect::Postgres, shape, BATCH)
             .map_err(|what| self.misfit(lane, &what))?;
-        let waker = Waker::new(self, &opened.contract).await?;
+        let waker = RowNotifier::new(self, &opened.contract).await?;
         let migration = Migration::new(self.clone(), contract);
         let database = Self { instance: bind::instance_id().into(), ..self.clone() };
         Ok(Arc::new(SqlStore(PostgresTable { database, opened, waker, migration })))

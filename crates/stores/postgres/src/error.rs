@@ -37,7 +37,8 @@ pub fn classify(place: &DatabaseAddress, doing: &str, cause: sqlx::Error) -> Err
             None => inner.message().to_owned(),
         },
         sqlx::Error::PoolTimedOut => {
-            "no connection could be had in time (server away, or all in use)".to_owned()
+            "no connection became available in time: the server is unreachable, or all connections are in use"
+                .to_owned()
         }
         // The message may quote settings.
         sqlx::Error::Configuration(_) => "its settings can't be used".to_owned(),

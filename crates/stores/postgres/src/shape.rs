@@ -41,7 +41,7 @@ fn quoted_path(path: &str) -> String {
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &qualified(&contract.table)).await?;
     if columns.is_empty() {
-        refuse_twin(database, contract.table.schema.as_deref(), &contract.table.name).await?;
+        refuse_other_case(database, contract.table.schema.as_deref(), &contract.table.name).await?;
         return Ok(None);
     }
     let (indexed, begun) = (indexed(database, contract).await?, begun(database, contract).await?);
@@ -51,7 +51,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         if found.is_empty() {
             let (schema, name) =
                 table.split_once('.').map_or((None, table), |(schema, name)| (Some(schema), name));
-            refuse_twin(database, schema, name).await?;
+            refuse_other_case(database, schema, name).await?;
         } else {
             shape.related.insert(table.to_owned(), found);
         }
@@ -67,7 +67,7 @@ const NAMESAKE: &str = "SELECT c.relname::text FROM pg_catalog.pg_class c \
     AND CASE WHEN $2::text IS NULL THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $2 END LIMIT 1";
 
 /// Fails if a missing table exists in another case, which is a typo: `migrate` must not create a second one.
-async fn refuse_twin(database: &Database, schema: Option<&str>, name: &str) -> Result<(), Error> {
+async fn refuse_other_case(database: &Database, schema: Option<&str>, name: &str) -> Result<(), Error> {
     let query = sqlx::query(NAMESAKE).bind(name.to_owned()).bind(schema.map(str::to_owned));
     let found: Vec<(String,)> = database.all("look for the table", query).await?;
     let Some((there,)) = found.into_iter().next() else { return Ok(()) };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::connect::Database;
 use crate::migrate::Migration;
-use crate::wake::Waker;
+use crate::wake::RowNotifier;
 
 /// One contract's table on PostgreSQL, for one stage.
 pub type PostgresStore = SqlStore<PostgresTable>;
@@ -17,7 +17,7 @@ pub type PostgresStore = SqlStore<PostgresTable>;
 pub struct PostgresTable {
     pub(crate) database: Database,
     pub(crate) opened: OpenTable,
-    pub(crate) waker: Waker,
+    pub(crate) waker: RowNotifier,
     pub(crate) migration: Migration,
 }
 

@@ -29,19 +29,19 @@ pub async fn has_trigger(database: &Database, contract: &Contract) -> Result<boo
 }
 
 /// Time without a notification after which the connection is tested.
-const SILENCE: Duration = Duration::from_secs(20);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
 /// Time limit for connecting, and for the test of a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The wake-ups of one lane.
-pub struct Waker {
+pub struct RowNotifier {
     written: Arc<Notify>,
-    listens: Option<Listens>,
+    listens: Option<ListenOptions>,
     waking: Waking,
     listener: OnceCell<Listener>,
 }
 
-struct Listens {
+struct ListenOptions {
     options: PgConnectOptions,
     channel: String,
 }
@@ -55,7 +55,7 @@ impl Drop for Listener {
     }
 }
 
-impl Waker {
+impl RowNotifier {
     /// Checks the trigger and the pooler; the listener starts with the first wait.
     pub async fn new(database: &Database, contract: &Contract) -> Result<Self, Error> {
         let is_there = has_trigger(database, contract).await?;
@@ -66,8 +66,9 @@ impl Waker {
             (Some(_), false) => Waking::NoTrigger,
             (Some(_), true) => Waking::AtOnce,
         };
-        let listens =
-            options.filter(|_| is_there).map(|options| Listens { options, channel: ddl::channel(contract) });
+        let listens = options
+            .filter(|_| is_there)
+            .map(|options| ListenOptions { options, channel: ddl::channel(contract) });
         Ok(Self { written: Arc::default(), listens, waking, listener: OnceCell::new() })
     }
 
@@ -94,7 +95,7 @@ impl Waker {
     }
 }
 
-impl Listens {
+impl ListenOptions {
     fn start(&self, written: Arc<Notify>) -> Listener {
         let (options, channel) = (self.options.clone(), self.channel.clone());
         Listener(tokio::spawn(async move {
@@ -115,13 +116,13 @@ fn listening(database: &Database) -> Option<PgConnectOptions> {
     database.listen.as_ref().or(plain).cloned()
 }
 
-/// Listens until the connection is lost. A silent connection is tested periodically: a dead peer sends nothing.
+/// ListenOptions until the connection is lost. A silent connection is tested periodically: a dead peer sends nothing.
 async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> Result<(), sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
         .idle_timeout(None)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(TIMEOUT)
         .connect_with(options.clone())
         .await?;
     let mut listener = in_time(PgListener::connect_with(&pool)).await?;
@@ -131,7 +132,7 @@ async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> 
         // Rows written before we listened count as a notification too.
         written.notify_one();
         loop {
-            match tokio::time::timeout(SILENCE, listener.try_recv()).await {
+            match tokio::time::timeout(KEEPALIVE_INTERVAL, listener.try_recv()).await {
                 Ok(Ok(Some(_))) => break,
                 Ok(Ok(None)) => return Ok(()),
                 Ok(Err(cause)) => return Err(cause),
@@ -142,8 +143,8 @@ async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> 
 }
 
 async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
-    match tokio::time::timeout(PATIENCE, work).await {
+    match tokio::time::timeout(TIMEOUT, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Errors::no_answer(PATIENCE)),
+        Err(_) => Err(Errors::no_answer(TIMEOUT)),
     }
 }

@@ -22,7 +22,7 @@ use crate::migrate::Migration;
 use crate::session::Connector;
 use crate::shape;
 use crate::store::{SqliteStore, SqliteTable};
-use crate::wake::{Waker, Watch};
+use crate::wake::{RowNotifier, Watch};
 
 /// Largest number of keys per statement.
 const BATCH: usize = 1000;
@@ -116,7 +116,7 @@ impl Database {
             Error::new(Class::Misconfigured, text)
         })?;
         let migration = Migration::new(self.clone(), contract);
-        let waker = Waker::new(Arc::clone(&self.watch));
+        let waker = RowNotifier::new(Arc::clone(&self.watch));
         let database = Self { instance: bind::instance_id().into(), ..self.clone() };
         Ok(Arc::new(SqlStore(SqliteTable { database, opened, waker, migration })))
     }
@@ -172,7 +172,7 @@ fn options(settings: &Settings) -> Result<SqliteConnectOptions, Error> {
     let file = options.get_filename().to_string_lossy().into_owned();
     // Each connection would have its own database.
     if file.is_empty() || file.contains(":memory:") || file.starts_with("file:sqlx-in-memory") {
-        let text = "a SQLite store needs a file; for one that is forgotten take the memory store";
+        let text = "in-memory databases are not supported: name a file, such as sqlite:postrider.db";
         return Err(Error::new(Class::Misconfigured, text));
     }
     // Short, so that our code controls the wait: the store retries until its patience ends.

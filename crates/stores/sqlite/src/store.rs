@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::connect::Database;
 use crate::migrate::Migration;
-use crate::wake::Waker;
+use crate::wake::RowNotifier;
 
 /// One contract's table on SQLite, for one stage.
 pub type SqliteStore = SqlStore<SqliteTable>;
@@ -17,7 +17,7 @@ pub type SqliteStore = SqlStore<SqliteTable>;
 pub struct SqliteTable {
     pub(crate) database: Database,
     pub(crate) opened: OpenTable,
-    pub(crate) waker: Waker,
+    pub(crate) waker: RowNotifier,
     pub(crate) migration: Migration,
 }
 

@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use crate::session::Connector;
 
 /// Polling interval: the longest delay of a new row while nothing else is due.
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Time limit of one read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One read of the version, and its time.
 #[derive(Clone, Copy)]
-struct Look {
+struct VersionRead {
     at: Instant,
     version: i64,
 }
@@ -29,7 +29,7 @@ struct Look {
 pub struct Watch {
     /// A single connection: versions are comparable only within one.
     watcher: Pool<Connector>,
-    last: Mutex<Option<Look>>,
+    last: Mutex<Option<VersionRead>>,
 }
 
 impl Watch {
@@ -50,25 +50,25 @@ impl Watch {
     }
 
     /// Returns the last read, or a new one if that is too old; `None` if the file cannot be read now.
-    async fn look(&self) -> Option<Look> {
+    async fn read_version(&self) -> Option<VersionRead> {
         let mut last = self.last.lock().await;
-        if let Some(look) = last.filter(|look| look.at.elapsed() < LOOK) {
-            return Some(look);
+        if let Some(read) = last.filter(|read| read.at.elapsed() < POLL_INTERVAL) {
+            return Some(read);
         }
         let version = self.version().await.ok();
-        *last = version.map(|version| Look { at: Instant::now(), version });
+        *last = version.map(|version| VersionRead { at: Instant::now(), version });
         *last
     }
 }
 
 /// The wake-ups of one lane.
-pub struct Waker {
+pub struct RowNotifier {
     watch: Arc<Watch>,
     /// The last version that this lane has seen.
     seen: AtomicI64,
 }
 
-impl Waker {
+impl RowNotifier {
     /// Creates the wake-ups of a lane; its first wait returns at once.
     pub fn new(watch: Arc<Watch>) -> Self {
         Self { watch, seen: AtomicI64::new(-1) }
@@ -77,11 +77,11 @@ impl Waker {
     /// Returns when any connection has written, or at the deadline: polling alone is sufficient for correctness.
     pub async fn wait(&self, deadline: Instant) {
         loop {
-            let look = self.watch.look().await;
-            if look.is_some_and(|look| self.seen.swap(look.version, Ordering::Relaxed) != look.version) {
+            let read = self.watch.read_version().await;
+            if read.is_some_and(|read| self.seen.swap(read.version, Ordering::Relaxed) != read.version) {
                 return;
             }
-            let next = look.map_or_else(Instant::now, |look| look.at) + LOOK;
+            let next = read.map_or_else(Instant::now, |read| read.at) + POLL_INTERVAL;
             if next >= deadline {
                 return tokio::time::sleep_until(deadline).await;
             }

@@ -155,7 +155,7 @@ put('z-1', 'TELEPORTED')
 }
 
 #[tokio::test]
-async fn e10_a_time_that_is_ahead_of_every_clock_does_not_prolong_the_lease() {
+async fn e10_a_time_that_is_ahead_of_every_clock_does_not_extend_the_lease() {
     let fixture = Fixture::new().await;
     fixture.boto3("put('e-1', 'READY')").await;
     written(&fixture, "UpdatedAt", "2090-01-01T00:00:00Z").await;

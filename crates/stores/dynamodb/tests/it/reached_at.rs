@@ -26,7 +26,7 @@ fn refused(claimed: &[ClaimedRow], transition: Transition) -> Settlement {
 }
 
 #[tokio::test]
-async fn e09_every_try_of_a_callback_tells_when_the_state_was_reached() {
+async fn e09_every_try_of_a_callback_reports_when_the_state_was_reached() {
     let fixture = Fixture::new().await;
     fixture.boto3("put('e-1', 'SENT')").await;
     let sent = fixture.open("sent_callback").await;

@@ -101,7 +101,7 @@ async fn a_stale_fence_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_safety_nets_take_back_end_and_sweep() {
+async fn maintenance_reclaims_ends_and_sweeps_rows() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         server.insert_mails(4).await;
@@ -172,7 +172,7 @@ async fn locks_and_pauses_hold_for_all_instances() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verify_is_content_after_migrate_and_names_the_missing_index() {
+async fn verify_has_no_finding_after_migrate_and_names_the_missing_index() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         server.insert_mails(3000).await;

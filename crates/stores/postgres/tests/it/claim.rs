@@ -113,7 +113,7 @@ async fn a_large_row_comes_without_its_fields_and_is_loaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn next_due_tells_how_long_to_sleep() {
+async fn next_due_returns_how_long_to_sleep() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         assert_eq!(store.next_due().await.expect("next due"), None);

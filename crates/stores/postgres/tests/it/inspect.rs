@@ -115,7 +115,7 @@ async fn the_lag_is_that_of_the_oldest_row() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verify_is_content_after_migrate_and_names_the_missing_index() {
+async fn verify_has_no_finding_after_migrate_and_names_the_missing_index() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         let findings = store.verify().await.expect("verify");

@@ -69,7 +69,7 @@ async fn works(server: Server, mode: PoolMode, set: Option<Pooler>) {
     });
     let one = tokio::spawn(drained(Arc::clone(&first)));
     let (rows, more) = (drained(Arc::clone(&second)).await, one.await.expect("it drains"));
-    api.await.expect("it answers");
+    api.await.expect("the API task does not panic");
     assert_eq!(rows + more, 200, "every row once");
     assert_eq!(server.number("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await, 200);
     assert!(first.lock("l", Duration::from_secs(30)).await.expect("lock"));
