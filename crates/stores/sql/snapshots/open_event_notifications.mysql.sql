@@ -1021,9 +1021,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- notify: sweep 1, step 3: [Held] -> Nothing
 UPDATE `open_event_notifications` AS t SET
-  t.`error` = JSON_MERGE_PATCH(
-    '{}', JSON_OBJECT('code', 'expired', 'message', 'waited longer than the news is good for')
-  ),
+  t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', 'expired', 'message', 'expired before delivery')),
   t.`fanout_status` = 'expired',
   t.`locked_by` = NULL
 WHERE t.`notification_id` IN ({held});

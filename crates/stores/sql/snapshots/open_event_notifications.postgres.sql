@@ -953,7 +953,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "open_event_notifications" AS t SET
   "error" = json_strip_nulls(
-    json_build_object('code', 'expired'::text, 'message', 'waited longer than the news is good for')
+    json_build_object('code', 'expired'::text, 'message', 'expired before delivery')
   )::text,
   "fanout_status" = 'expired',
   "locked_by" = NULL

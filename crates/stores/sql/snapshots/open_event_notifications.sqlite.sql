@@ -1419,9 +1419,7 @@ RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: sweep 1: [Limit] -> Keys
 UPDATE "open_event_notifications" AS t SET
-  "error" = json_patch(
-    '{}', json_object('code', 'expired', 'message', 'waited longer than the news is good for')
-  ),
+  "error" = json_patch('{}', json_object('code', 'expired', 'message', 'expired before delivery')),
   "fanout_status" = 'expired',
   "locked_by" = NULL
 WHERE t."notification_id" IN (
