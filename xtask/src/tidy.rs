@@ -11,6 +11,7 @@ mod licences;
 mod links;
 mod pages;
 mod prose;
+mod rule_stores;
 mod rules;
 mod test_names;
 mod tree;

@@ -61,7 +61,7 @@ laws! {
     claim::minimum_age [claim::no_minimum_age] [O1] "A row younger than the minimum age is not claimed.";
     claim::rows_about_to_be_swept [claim::no_blocking_sweeps] [J7 N11] "A row that a sweep is about to end is no longer claimed.";
     claim::counts_of_matching_rows [claim::no_counts] [N8 N11] "A claimed row carries the number of rows that match it: in a state, within a time, or claimed before it.";
-    claim::producer_row [claim::no_defaults] [M2 J1 N0 O7] "A row with only the columns that a producer must write is claimed.";
+    claim::producer_row [claim::no_defaults] [M2 J1 N0 E6 O7] "A row with only the columns that a producer must write is claimed.";
     due::future_rows_wait [always] [M1 J7 O1] "A row is claimed when it is due, and not before.";
     due::null_due_is_now [due::null_is_not_now] [J3 N4] "NULL in the due column means now.";
     due::requested_delays_are_kept [due::no_requested_delay] [N4] "A delay that a target requested is kept if it is longer than the schedule; a text that is not JSON requests none.";
@@ -94,7 +94,7 @@ laws! {
     recovery::extension_keeps_the_lease [always] [G2] "An extended lease is valid beyond its first end, and the row can be settled.";
     settle::delivered [always] [M3 J2 N3 E1 O2] "Success moves the row on, clears the lease and the error, and records the time.";
     settle::failures_keep_their_reason [always] [G7 M3 N5 O2] "Retry, dead, rejected and skipped lead to their states and store the reason.";
-    settle::release_is_free [always] [G1] "A released row is claimable at once, as if it had never been claimed.";
+    settle::release_is_free [always] [G1 G3] "A released row is claimable at once, as if it had never been claimed.";
     settle::deferral_waits [always] [G1 N11] "A deferred row waits until its time, and nothing is counted.";
     settle::recipients_are_remembered [settle::no_mail] [M9 E8] "The recipients that accepted a mail are returned by the next claims (M9, E8); a settle that the fence rejects does not change them.";
     settle::mixed_batch [always] [G2] "One call with every kind of settlement and some stale ones returns a result for each, in order.";

@@ -1,16 +1,20 @@
-//! Checks that every rule in `docs/rules.md` has a test that names it, and that every rule named by a test or a law
-//! exists; generates the page that lists the tests and laws of each rule.
+//! Checks that every rule in `docs/rules.md` has a test that names it, that laws or tests reach every store on which it
+//! is said to hold, and that every rule named by a test or a law exists; generates the page that lists the tests and
+//! laws of each rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::tidy::test_names;
 use crate::tidy::{Source, Violation};
+use crate::tidy::{rule_stores, test_names};
 
 const PAGE: &str = "docs/rules.md";
 
 /// The generated page.
 pub const TESTS_PAGE: &str = "docs/rule-tests.md";
+
+/// The generated page that says on which stores each law holds.
+const LAWS_PAGE: &str = "docs/conformance.md";
 
 /// The list of laws. Each has the rules that it proves in its second pair of brackets.
 const LAWS: &str = "crates/conformance/src/law.rs";
@@ -33,9 +37,15 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
             violations.push(Violation::new(path, *line, what, "list the rule, or rename the test"));
         }
     }
-    for (id, line) in rules.iter().filter(|(id, _)| !proofs.tests.contains_key(*id)) {
-        let what = format!("no test names rule {}", show(*id));
-        violations.push(Violation::new(PAGE, *line, what, "write a test whose name begins with the id"));
+    let laws_page = sources.iter().find(|source| source.path == LAWS_PAGE).map_or("", |page| &page.text);
+    for (id, rule) in &rules {
+        if proofs.tests.contains_key(id) {
+            violations.extend(unreached(*id, rule, &proofs, laws_page));
+        } else {
+            let what = format!("no test names rule {}", show(*id));
+            let remedy = "write a test whose name begins with the id";
+            violations.push(Violation::new(PAGE, rule.line, what, remedy));
+        }
     }
     let generated = sources.iter().find(|source| source.path == TESTS_PAGE);
     if generated.is_some_and(|generated| generated.text != tests_page(sources)) {
@@ -45,11 +55,35 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
     violations
 }
 
+/// The stores on which a rule is said to hold, but that none of its laws and tests reaches.
+fn unreached(id: Id, rule: &Rule, proofs: &Proofs, laws_page: &str) -> Option<Violation> {
+    let remedy = "add a law or a test, or name the stores on which the rule holds";
+    let Some(mut stores) = rule_stores::stated(&rule.stores) else {
+        let what = format!("`{}` is neither `all`, `SQL`, nor a list of stores", rule.stores);
+        return Some(Violation::new(PAGE, rule.line, what, remedy));
+    };
+    for law in proofs.laws.get(&id).into_iter().flatten() {
+        let reached = rule_stores::of_law(laws_page, law, id.0);
+        stores.retain(|store| !reached.contains(store));
+    }
+    for (path, names) in proofs.tests.get(&id).into_iter().flatten() {
+        for name in names {
+            let reached = rule_stores::of_test(path, name);
+            stores.retain(|store| !reached.contains(store));
+        }
+    }
+    (!stores.is_empty()).then(|| {
+        let stores: Vec<&str> = stores.into_iter().collect();
+        let what = format!("no law and no test of {} reaches {}", show(id), stores.join(", "));
+        Violation::new(PAGE, rule.line, what, remedy)
+    })
+}
+
 /// Returns the page that lists the tests and laws of each rule, as Markdown.
 pub fn tests_page(sources: &[Source]) -> String {
     let listed = sources.iter().find(|source| source.path == PAGE).map(|page| listed(&page.text));
-    let mut rules: Vec<(Id, usize)> = listed.unwrap_or_default().into_iter().collect();
-    rules.sort_by_key(|(_, line)| *line);
+    let mut rules: Vec<(Id, Rule)> = listed.unwrap_or_default().into_iter().collect();
+    rules.sort_by_key(|(_, rule)| rule.line);
     let proofs = Proofs::find(sources);
     let mut page = String::from(
         "# The tests of each rule\n\n\
@@ -86,7 +120,8 @@ impl Proofs {
     fn find(sources: &[Source]) -> Self {
         let mut proofs = Self::default();
         let macros = test_names::macros(sources);
-        for source in sources.iter().filter(|source| source.is_rust()) {
+        // The texts of tidy's own tests look like tests of rules.
+        for source in sources.iter().filter(|source| source.is_rust() && source.path.starts_with("crates/")) {
             for (line, id, name) in named(source, &macros) {
                 proofs.places.push((id, source.path.clone(), line));
                 let files = proofs.tests.entry(id).or_default();
@@ -107,19 +142,45 @@ fn show((letter, number): Id) -> String {
     format!("{}{number}", letter.to_ascii_uppercase())
 }
 
-/// The rules in the first cells of the tables, with their lines.
-fn listed(text: &str) -> BTreeMap<Id, usize> {
-    let cells = text.lines().enumerate().filter_map(|(at, line)| {
-        let cell = line.strip_prefix("| ")?.split(" |").next()?;
-        Some((id(&cell.to_ascii_lowercase())?, at + 1))
+/// A row of the tables of rules.
+struct Rule {
+    line: usize,
+    /// The last cell: the stores on which the rule holds.
+    stores: String,
+}
+
+/// The rules in the tables of the page.
+fn listed(text: &str) -> BTreeMap<Id, Rule> {
+    let rows = text.lines().enumerate().filter_map(|(at, line)| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let id = id(&cells.first()?.to_ascii_lowercase())?;
+        Some((id, Rule { line: at + 1, stores: (*cells.last()?).to_owned() }))
     });
-    cells.collect()
+    rows.collect()
 }
 
 /// The rules named by tests, `fn m04_backoff_…`, with their lines and names.
 fn named(source: &Source, macros: &BTreeSet<String>) -> Vec<(usize, Id, String)> {
-    let tests = test_names::of(source, macros).into_iter();
-    tests.filter_map(|(line, name)| Some((line, id(name.split_once('_')?.0)?, name))).collect()
+    let mut found = Vec::new();
+    for (line, name) in test_names::of(source, macros) {
+        found.extend(leading_ids(&name).into_iter().map(|id| (line, id, name.clone())));
+    }
+    found
+}
+
+/// The rules at the start of a name: `m3_m4_failures` names two, `m2_to_m6_failures` five.
+fn leading_ids(name: &str) -> Vec<Id> {
+    let mut found = Vec::new();
+    let mut range_start: Option<Id> = None;
+    let mut words = name.split('_').peekable();
+    while let Some(word) = words.next() {
+        // A test's name goes on after its ids.
+        let (Some((letter, number)), Some(_)) = (id(word), words.peek()) else { break };
+        let first = range_start.take().filter(|start| start.0 == letter).map_or(number, |start| start.1 + 1);
+        found.extend((first..=number).map(|number| (letter, number)));
+        range_start = words.next_if_eq(&"to").map(|_| (letter, number));
+    }
+    found
 }
 
 /// The rules that laws prove, `theme::name [applies] [M1 J2] "…";`, with their lines and the names of the laws.
@@ -143,3 +204,6 @@ fn id(text: &str) -> Option<Id> {
     let is_number = (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten().map(|number| (letter, number))
 }
+
+#[cfg(test)]
+mod tests;

@@ -350,63 +350,6 @@ fn dependencies_are_checked_against_deny_toml() {
 }
 
 #[test]
-fn rules_and_tests_name_each_other() {
-    let page = source("docs/rules.md", "| id | rule |\n|---|---|\n| M4 | Backoff. |\n| O10 | Brokers. |\n");
-    let tests = |text: &str| [source("docs/rules.md", &page.text), source("crates/a/tests/it.rs", text)];
-    let found =
-        |text: &str| -> Vec<String> { rules::check(&tests(text)).iter().map(ToString::to_string).collect() };
-    assert_eq!(
-        found(
-            "#[test]\nfn m04_backs_off() {}\n\n#[tokio::test]\nasync fn o10_kafka() {}\n\nfn e_mail() {}\n"
-        ),
-        Vec::<String>::new()
-    );
-    let made = "macro_rules! everywhere {\n    ($($name:ident;)+) => { $(#[test] fn $name() {})+ };\n}\n\n\
-                everywhere! {\n    m04_backs_off;\n    o10_kafka;\n}\n\nfn m04_backs_off() {}\n\nfn o10_kafka() {}\n";
-    assert_eq!(found(made), Vec::<String>::new());
-    // Functions that nothing runs.
-    let unused = found("fn m04_backs_off() {}\n\n#[test]\nfn other() {}\n\nasync fn o10_kafka() {}\n");
-    assert_eq!(unused.len(), 2, "{unused:?}");
-    assert!(unused.iter().all(|line| line.contains("no test names rule")), "{unused:?}");
-    assert_eq!(
-        found("#[test]\nfn m4_backs_off() {}\n#[test]\nfn o9_dead_letters() {}\n"),
-        [
-            "crates/a/tests/it.rs:4: a test names rule O9, which docs/rules.md does not list: list the rule, or rename the test",
-            "docs/rules.md:4: no test names rule O10: write a test whose name begins with the id",
-        ]
-    );
-}
-
-#[test]
-fn the_tests_of_each_rule_are_listed() {
-    let law = "    claim::claim_order [always] [M4] \"Rows are claimed in order.\";\n";
-    let mut sources = vec![
-        source("docs/rules.md", "| id | rule |\n|---|---|\n| M4 | Backoff. |\n"),
-        source(
-            "crates/a/tests/it.rs",
-            "#[tokio::test]\nasync fn m04_backs_off() {}\n#[test]\nfn m4_has_a_limit() {}\n",
-        ),
-        source("crates/conformance/src/law.rs", law),
-    ];
-    let page = rules::tests_page(&sources);
-    let listed = "## M4\n\n- laws: `claim_order`\n\
-                  - [crates/a/tests/it.rs](../crates/a/tests/it.rs): `m04_backs_off`, `m4_has_a_limit`\n";
-    assert!(page.ends_with(listed), "{page}");
-    sources.push(source(rules::TESTS_PAGE, &page));
-    assert!(rules::check(&sources).is_empty());
-    sources[2] = source("crates/conformance/src/law.rs", &law.replace("M4", "M5"));
-    let found: Vec<String> = rules::check(&sources).iter().map(ToString::to_string).collect();
-    assert_eq!(
-        found,
-        [
-            "crates/conformance/src/law.rs:1: a test names rule M5, which docs/rules.md does not list: \
-             list the rule, or rename the test",
-            "docs/rule-tests.md:1: the list of tests is out of date: run UPDATE_REFERENCE=1 cargo xtask tidy",
-        ]
-    );
-}
-
-#[test]
 fn files_and_tests_of_the_list_of_failures_exist() {
     let test =
         |path: &str, name: &str| source(path, &format!("#[test]\nfn {name}() {{}}\n\nfn not_run() {{}}\n"));
