@@ -13,6 +13,7 @@ mod pages;
 mod prose;
 mod rule_stores;
 mod rules;
+mod script;
 mod test_names;
 mod tree;
 mod words;

@@ -79,6 +79,7 @@ pub const CREATE_POOLS: &str = "CREATE TABLE dispatch_pools (id varchar(64) NOT 
 /// One table, created for one trial, with the harness's own connection.
 #[async_trait]
 pub trait TestTable: Send + Sync {
+    /// Returns the store under test.
     fn kind(&self) -> TestedStore;
 
     /// Opens a separate store for this worker, as another process would.

@@ -22,7 +22,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         for batch in old {
             if let Err(error) = extend(&runner, &batch, facts.lease).await {
                 runner.store_failed(&error, 1);
-                tracing::warn!(lane = runner.state.name, %error, "leases could not be prolonged; trying again");
+                tracing::warn!(lane = runner.state.name, %error, "leases could not be extended; trying again");
                 break;
             }
         }
@@ -71,7 +71,7 @@ fn take_over(runner: &Runner, batch: &Batch, part: &[(usize, Lease)], extended: 
         tracing::warn!(
             lane = runner.state.name,
             rows = lost.len(),
-            "leases were lost before they could be prolonged"
+            "leases were lost before they could be extended"
         );
         runner.gave_up(lost.into_iter());
     }

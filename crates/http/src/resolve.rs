@@ -13,6 +13,7 @@ const MAX_LOOKUPS: usize = 128;
 /// Resolves the addresses of a name. Cancel-safe.
 #[async_trait]
 pub trait Resolve: Send + Sync {
+    /// Returns the addresses of a host, with this port.
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
 

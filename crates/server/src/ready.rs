@@ -13,6 +13,7 @@ use crate::Api;
 
 /// The source of the lanes' status. Must answer from memory: `/readyz` is polled every few seconds.
 pub trait Lanes: Send + Sync {
+    /// Returns the status of every lane.
     fn lanes(&self) -> Vec<LaneStatus>;
 }
 

@@ -4,12 +4,15 @@
 //! Owns: a short list of words that made readers stop. It is meant to stay short: a word is added only where it is never
 //! right, so that there is no false alarm.
 
+use std::ops::Range;
+
 use crate::tidy::blank::{product_code_only, product_strings};
-use crate::tidy::{Source, Violation};
+use crate::tidy::{Source, Violation, script};
 
 /// Whole words, and what to write instead.
-const WORDS: [(&str, &str); 13] = [
+const WORDS: [(&str, &str); 18] = [
     (concat!("to", "ld"), "write who returns, logs, reports or documents it"),
+    (concat!("te", "lls"), "write who returns, logs, reports or documents it"),
     (concat!("me", "nd"), "write fix or repair"),
     (concat!("me", "nds"), "write fixes or repairs"),
     (concat!("me", "nded"), "write fixed or repaired"),
@@ -21,6 +24,10 @@ const WORDS: [(&str, &str); 13] = [
     (concat!("turn and ", "turn"), "write round-robin"),
     (concat!("by it", "self"), "write automatically, alone or unexpectedly"),
     (concat!("by them", "selves"), "write automatically, alone or unexpectedly"),
+    (concat!("pro", "long"), "write extend"),
+    (concat!("pro", "longs"), "write extends"),
+    (concat!("pro", "longed"), "write extended"),
+    (concat!("for ", "ever"), "write forever"),
     (concat!("a", "new"), "write again, or from the start"),
 ];
 
@@ -35,7 +42,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
     if is_prose(source) {
         violations.extend(archaic(source));
     }
-    if source.is_rust() && !source.is_test() {
+    if !source.is_test() {
         violations.extend(archaic_texts(source));
     }
     // The documentation of clap's types is the help of their commands.
@@ -46,27 +53,44 @@ pub fn check(source: &Source) -> Vec<Violation> {
     violations
 }
 
-/// Everything that people read. Texts that are data stay as they are: snapshots, lock files, mails.
+/// The endings, or names, of files that people read.
+const PROSE: [&str; 11] =
+    ["rs", "md", "js", "toml", "yml", "yaml", "html", "css", "py", "service", "Dockerfile"];
+
+/// Everything that developers and operators read. Texts that are data stay as they are: snapshots, lock files, mails.
 fn is_prose(source: &Source) -> bool {
-    ["rs", "md", "js", "toml"].iter().any(|ending| source.has_ending(ending))
+    if source.path.starts_with("templates/") || source.is_test() && source.has_ending("toml") {
+        return false;
+    }
+    PROSE.iter().any(|ending| source.has_ending(ending) || source.path.ends_with(&format!("/{ending}")))
+}
+
+/// What starts a line of a comment in this language; `None` if all lines are read: they hold little but prose.
+fn comment_marks(source: &Source) -> Option<&'static [&'static str]> {
+    if source.is_rust() || source.has_ending("js") {
+        return Some(&["//", "/*", "*"]);
+    }
+    source.has_ending("py").then_some(&["#", "\"\"\""])
 }
 
 fn archaic(source: &Source) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for (number, line) in source.text.lines().enumerate() {
-        // Of code only its comments: a name is judged by its own rules.
-        let is_comment = ["//", "/*", "*"].iter().any(|mark| line.trim_start().starts_with(mark));
-        if (source.is_rust() || source.has_ending("js")) && !is_comment {
-            continue;
-        }
-        violations.extend(words_in(source, number + 1, line));
-    }
-    violations
+    // Of code only its comments: a name is judged by its own rules.
+    let marks = comment_marks(source);
+    let is_prose =
+        |line: &str| marks.is_none_or(|marks| marks.iter().any(|mark| line.trim_start().starts_with(mark)));
+    let lines = source.text.lines().enumerate().filter(|(_, line)| is_prose(line));
+    lines.flat_map(|(number, line)| words_in(source, number + 1, line)).collect()
 }
 
 /// The texts that the program prints. A string of one word is data, such as the name of a JSON member.
 fn archaic_texts(source: &Source) -> Vec<Violation> {
-    let texts = product_strings(&source.text);
+    let texts = if source.is_rust() {
+        product_strings(&source.text)
+    } else if source.has_ending("js") {
+        script::texts(&source.text)
+    } else {
+        return Vec::new();
+    };
     let texts = texts.iter().filter(|(_, text)| text.contains(' '));
     texts.flat_map(|(number, text)| words_in(source, *number, &without_placeholders(text))).collect()
 }
@@ -100,9 +124,12 @@ fn holds(line: &str, word: &str) -> bool {
 fn summaries(source: &Source) -> Vec<Violation> {
     let code = product_code_only(&source.text);
     let lines: Vec<&str> = source.text.lines().collect();
+    let traits = public_traits(&code);
     let mut violations = Vec::new();
     for (number, line) in code.lines().enumerate() {
-        let Some(name) = public_item(line) else { continue };
+        let is_in_trait = || traits.iter().any(|inside| inside.contains(&number));
+        let method = || is_in_trait().then(|| trait_method(line)).flatten();
+        let Some(name) = public_item(line).or_else(method) else { continue };
         let fault = match summary(&lines[..number]) {
             None => format!("`{name}` has no summary"),
             Some(text) => match text.split_whitespace().next() {
@@ -136,6 +163,30 @@ fn public_item(line: &str) -> Option<&str> {
         }
     }
     None
+}
+
+/// The lines inside the public traits of a file, from 0.
+fn public_traits(code: &str) -> Vec<Range<usize>> {
+    let lines: Vec<&str> = code.lines().collect();
+    let starts = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.trim_start().starts_with("pub trait ") && !line.trim_end().ends_with('}'));
+    starts
+        .map(|(start, line)| {
+            let indent = line.len() - line.trim_start().len();
+            // Formatted code closes an item at the indentation where it starts.
+            let closes = |line: &&str| line.trim_end() == format!("{}}}", " ".repeat(indent));
+            start + 1..lines[start..].iter().position(closes).map_or(start + 1, |length| start + length)
+        })
+        .collect()
+}
+
+/// The name of the method that this line of a trait declares: of the trait, not of anything inside its bodies.
+fn trait_method(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("    ")?;
+    let rest = rest.strip_prefix("async ").unwrap_or(rest).strip_prefix("fn ")?;
+    rest.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next()
 }
 
 /// The first line of the documentation above an item.

@@ -207,6 +207,34 @@ fn archaic_words_are_found_in_printed_texts() {
 }
 
 #[test]
+fn archaic_words_are_found_in_the_texts_of_scripts() {
+    let word = concat!("to", "ld");
+    let text = format!(
+        "// Rows.\nshow('it\\'s {word} so');\nconst {word} = \"{word}\"; // {word}\n\
+         show(`a ${{f(`{word} ${{\"}}\"}}`)}} row\nis {word}`);\nconst quote = /[\"/]{word} a'/;\n\
+         const half = 1 / 2; show(\"one {word}\");\n"
+    );
+    let found: Vec<usize> =
+        prose_violations("crates/a/src/console/js/rows.js", &text).into_iter().map(|found| found.0).collect();
+    assert_eq!(found, [2, 4, 5, 7]);
+    assert_eq!(prose_violations("crates/a/tests/looks.js", &text), []);
+}
+
+#[test]
+fn archaic_words_are_found_in_other_languages() {
+    let word = concat!("to", "ld");
+    let text = format!("# The operator is {word}.\n{word} = 1\n");
+    for path in
+        ["a/Dockerfile", "a/compose.yaml", "a/alerts.yml", "a/style.css", "a/index.html", "a/b.service"]
+    {
+        assert_eq!(prose_violations(path, &text).len(), 2, "{path}");
+    }
+    assert_eq!(prose_violations("a/server.py", &text), [(1, format!("`{word}`"))]);
+    assert_eq!(prose_violations("templates/a/body.html", &text), []);
+    assert_eq!(prose_violations("a/tests/old.toml", &text), []);
+}
+
+#[test]
 fn archaic_names_are_found() {
     assert_one("crates/a/src/a.rs", "//! A.\nfn what_is_told() {}\n", 2, "`told`");
     assert_one("crates/a/src/a.rs", "//! A.\nfn a() { let mut told = 1; }\n", 2, "`told`");
@@ -227,6 +255,17 @@ fn public_items_need_a_summary_that_stands_alone() {
     let question = "/// How many rows?\npub const fn rows() -> u32 {\n    1\n}\n";
     assert_eq!(prose_violations(path, question), [(2, "the summary of `rows` starts with How".to_owned())]);
     assert_eq!(prose_violations(path, "/// so many.\npub struct Rows;\n").len(), 1);
+}
+
+#[test]
+fn methods_of_public_traits_need_a_summary() {
+    let path = "crates/a/src/claim.rs";
+    let text = "/// Claims.\npub trait Claim {\n    async fn claim(&self);\n    /// Returns the limit.\n    \
+                fn limit(&self) -> u32 {\n        fn one() -> u32 {\n            1\n        }\n        one()\n    }\n}\n\n\
+                trait Own {\n    fn own(&self);\n}\n\nimpl Claim for Row {\n    fn claim(&self) {}\n}\n";
+    assert_eq!(prose_violations(path, text), [(3, "`claim` has no summary".to_owned())]);
+    let one_line = "/// A mark.\npub trait Mark {}\n\nstruct Row;\n\nimpl Row {\n    fn row(&self) {}\n}\n";
+    assert_eq!(prose_violations(path, one_line), []);
 }
 
 #[test]

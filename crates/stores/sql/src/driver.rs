@@ -54,12 +54,13 @@ pub trait Driver: Clone + Send + Sync + 'static {
     #[must_use]
     fn unhurried(&self) -> Self;
 
+    /// Returns the connections for reads or for writes.
     fn pool(&self, access: Access) -> &Pool<Self::Connect>;
 
     /// Time limit of a call.
     fn deadline(&self) -> Duration;
 
-    /// How often, or how long, a call that collided with another one is retried.
+    /// Returns how often, or how long, a call that collided with another one is retried.
     fn retries(&self) -> Retries {
         Retries::OF_SERVERS
     }
@@ -74,12 +75,14 @@ pub trait Driver: Clone + Send + Sync + 'static {
         true
     }
 
+    /// Begins a transaction.
     fn begin<'c>(
         &self,
         connection: &'c mut Self::Connection,
         access: Access,
     ) -> impl Future<Output = Result<Self::Transaction<'c>, Self::Error>> + Send;
 
+    /// Commits a transaction.
     fn commit(transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Rolls back because of `cause`, and returns the error to report.
@@ -98,6 +101,7 @@ pub trait Driver: Clone + Send + Sync + 'static {
     /// Converts an error to one of the store; `doing` completes "could not …".
     fn error(&self, doing: &str, cause: Self::Error) -> Error;
 
+    /// Returns the SQL dialect of the database.
     fn dialect(&self) -> Dialect {
         Self::DIALECT
     }

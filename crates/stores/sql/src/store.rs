@@ -25,6 +25,7 @@ use crate::open_table::OpenTable;
 pub trait SqlTable: Send + Sync {
     type Database: Driver;
 
+    /// Returns the database, the contract opened on it, and its migration.
     fn parts(&self) -> Parts<'_, Self::Database>;
 
     /// Number of claims, and of settles, that can run in parallel.

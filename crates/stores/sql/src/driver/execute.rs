@@ -114,6 +114,7 @@ pub type Answers<'a> = Pin<Box<dyn Future<Output = Result<Vec<Answer>, Error>> +
 
 /// A database that executes statements. Object-safe, so that callers need not know the driver; every [`Driver`] is one.
 pub trait Execute: Send + Sync {
+    /// Returns the SQL dialect of the database.
     fn dialect(&self) -> Dialect;
 
     /// Runs the statements in one transaction, and returns one answer each.

@@ -35,7 +35,7 @@ impl OpenTable {
             ColumnRole::Attempts => "counts attempts in the row itself",
             ColumnRole::MaxAttempts => "lets a row have its own number of attempts",
             ColumnRole::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
-            ColumnRole::ClaimedAt => "tells since when a row is claimed",
+            ColumnRole::ClaimedAt => "keeps when a row was claimed",
             ColumnRole::LeaseUntil => {
                 let without = self.stage.lease.without.as_secs();
                 return format!(
@@ -47,7 +47,7 @@ impl OpenTable {
             ColumnRole::Version => "counts the changes of a row, so that a stale worker can't overwrite it",
             ColumnRole::Error => "keeps why a row failed",
             ColumnRole::Receipt => "keeps the receipt of a delivery",
-            ColumnRole::Created => "tells how old a row is: for expiry, retention and claim.min_age",
+            ColumnRole::Created => "keeps when a row was created: for expiry, retention and claim.min_age",
             ColumnRole::Updated => "keeps when a row last changed",
             ColumnRole::Finished => "keeps when a row ended, for retention",
             ColumnRole::Duration => "keeps how long a delivery took",
