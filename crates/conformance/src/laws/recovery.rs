@@ -240,7 +240,7 @@ pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
         if case.subject.has(ColumnRole::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
     let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
     case.set(&id, &claimed_at, Cell::Time(case.table.now().await - back)).await;
-    assert_eq!(worker.reclaim().await, reclaimed(0, 0, 1), "a lease later it is taken back");
+    assert_eq!(worker.reclaim().await, reclaimed(0, 0, 1), "a lease later it is reclaimed");
     case.assert_state(&id, case.subject.untried()).await;
 }
 

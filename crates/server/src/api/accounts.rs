@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::auth::{AdminCaller, Caller};
 use super::body::{Body, MaybeBody};
-use super::idempotency::{Creation, IdempotentBody, create_once};
+use super::idempotency::{IdempotencyHeader, IdempotentBody, create_once};
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -52,8 +52,7 @@ pub async fn list(
 ///
 /// If no credentials are given, a signing secret is generated. It is shown in this response only.
 #[utoipa::path(post, path = "/service-accounts", tag = "service accounts", request_body = NewAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    params(IdempotencyHeader),
     responses((status = 201, description = "The account", body = ServiceAccountWithSecret),
         (status = 200, description = "The request was repeated: the account, without its secret", body = ServiceAccountWithSecret)))]
 pub async fn create(
@@ -63,13 +62,12 @@ pub async fn create(
 ) -> Result<(StatusCode, Json<ServiceAccountWithSecret>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);
     let make = hub.create_account(actor, new);
-    Ok(match create_once((hub, actor), "serviceAccount", request, make, |made| &made.account.id).await? {
-        Creation::Created(made) => (StatusCode::CREATED, Json(made)),
-        Creation::Repeated(id) => {
-            let account = hub.account(actor, &id).await?;
-            (StatusCode::OK, Json(ServiceAccountWithSecret { account, signing_secret: None }))
-        }
-    })
+    let made = create_once((hub, actor), "serviceAccount", request, make, |made| &made.account.id).await?;
+    let find = async |id: &str| {
+        let account = hub.account(actor, id).await?;
+        Ok(ServiceAccountWithSecret { account, signing_secret: None })
+    };
+    made.response(find).await
 }
 
 /// Get a service account

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::auth::Caller;
 use super::body::{is_json, parse_json, read_bytes};
-use super::idempotency::IdempotencyKey;
+use super::idempotency::{IdempotencyHeader, IdempotencyKey};
 use super::jobs::traceparent;
 use super::json_checks::NO_NUL;
 use super::params::Params;
@@ -141,8 +141,7 @@ pub struct NewEmail {
 ///
 /// Accepts a payload as JSON, or a finished message that is sent unchanged.
 #[utoipa::path(post, path = "/emails", tag = "emails",
-    params(EmailParams, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+    params(EmailParams, IdempotencyHeader,
         ("traceparent" = Option<String>, Header, description = "Trace that the e-mail belongs to (W3C Trace Context).")),
     request_body(content((NewEmail = "application/json"), (String = "message/rfc822"))),
     responses((status = 202, description = "The e-mail was accepted: its file and its row are written", body = AcceptedEmail),

@@ -1,8 +1,10 @@
 //! `Idempotency-Key` of POST requests: a repetition returns what the first request created, and another request with
 //! the same key is a conflict. Jobs store their keys themselves.
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use postrider_hub::access::Actor;
 use postrider_hub::idempotency::IdempotentRequest;
@@ -29,6 +31,16 @@ impl IdempotencyKey {
     pub fn with_content(self, content: &str) -> Option<IdempotentRequest> {
         self.0.map(|key| IdempotentRequest::new(key, content))
     }
+}
+
+/// The key as a parameter in the API document.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct IdempotencyHeader {
+    /// Repeating the request with the same key within 24 hours returns the first result.
+    #[param(rename = "Idempotency-Key", min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")]
+    #[expect(dead_code, reason = "the header is read by `IdempotencyKey`")]
+    key: Option<String>,
 }
 
 /// A body, and the request's key and content for the idempotency check.
@@ -58,6 +70,19 @@ pub enum Creation<M> {
     Created(M),
     /// The id of the object that the same request created before.
     Repeated(String),
+}
+
+impl<M> Creation<M> {
+    /// Returns 201 with the new object, or 200 with what `find` returns for the id of the one created before.
+    pub async fn response(
+        self,
+        find: impl AsyncFnOnce(&str) -> Result<M, Error>,
+    ) -> Result<(StatusCode, Json<M>), Problem> {
+        Ok(match self {
+            Self::Created(made) => (StatusCode::CREATED, Json(made)),
+            Self::Repeated(id) => (StatusCode::OK, Json(find(&id).await?)),
+        })
+    }
 }
 
 /// Creates an object, unless the same request created it before.

@@ -9,7 +9,7 @@ use postrider_hub::pool::{DispatchPool, NewPool, PoolChange};
 
 use super::auth::{Caller, OperatorCaller};
 use super::body::Body;
-use super::idempotency::{Creation, IdempotentBody, create_once};
+use super::idempotency::{IdempotencyHeader, IdempotentBody, create_once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
@@ -30,8 +30,7 @@ pub async fn list(
 ///
 /// Jobs and subscriptions refer to the pool by its id.
 #[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    params(IdempotencyHeader),
     responses((status = 201, description = "The pool", body = DispatchPool),
         (status = 200, description = "The request was repeated: the first pool", body = DispatchPool)))]
 pub async fn create(
@@ -40,13 +39,9 @@ pub async fn create(
     IdempotentBody { new, request }: IdempotentBody<NewPool>,
 ) -> Result<(StatusCode, Json<DispatchPool>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
-    Ok(
-        match create_once((hub, actor), "pool", request, hub.create_pool(actor, new), |made| &made.id).await?
-        {
-            Creation::Created(made) => (StatusCode::CREATED, Json(made)),
-            Creation::Repeated(id) => (StatusCode::OK, Json(hub.pool(actor, &id).await?)),
-        },
-    )
+    let make = hub.create_pool(actor, new);
+    let made = create_once((hub, actor), "pool", request, make, |made| &made.id).await?;
+    made.response(async |id| hub.pool(actor, id).await).await
 }
 
 /// Get a pool

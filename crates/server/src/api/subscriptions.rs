@@ -10,7 +10,7 @@ use postrider_hub::subscription::{NewSubscription, Subscription};
 
 use super::auth::{Caller, OperatorCaller};
 use super::body::Body;
-use super::idempotency::{Creation, IdempotencyKey, IdempotentBody, create_once};
+use super::idempotency::{IdempotencyHeader, IdempotencyKey, IdempotentBody, create_once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
@@ -31,8 +31,7 @@ pub async fn list(
 ///
 /// Events that are received from now on create jobs if they match.
 #[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    params(IdempotencyHeader),
     responses((status = 201, description = "The subscription", body = Subscription),
         (status = 200, description = "The request was repeated: the first subscription", body = Subscription)))]
 pub async fn create(
@@ -42,10 +41,8 @@ pub async fn create(
 ) -> Result<(StatusCode, Json<Subscription>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
     let make = hub.create_subscription(actor, new);
-    Ok(match create_once((hub, actor), "subscription", request, make, |made| &made.id).await? {
-        Creation::Created(made) => (StatusCode::CREATED, Json(made)),
-        Creation::Repeated(id) => (StatusCode::OK, Json(hub.subscription(actor, &id).await?)),
-    })
+    let made = create_once((hub, actor), "subscription", request, make, |made| &made.id).await?;
+    made.response(async |id| hub.subscription(actor, id).await).await
 }
 
 /// Get a subscription
