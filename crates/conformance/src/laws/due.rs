@@ -69,7 +69,7 @@ pub(crate) async fn next_due_is_exact(case: &TestCase) {
             );
         }
         None => {
-            assert!(!case.subject.has(ColumnRole::Due), "one is waiting, and its column says for how long")
+            assert!(!case.subject.has(ColumnRole::Due), "one is waiting, and its column says for how long");
         }
     }
     case.age(&id, Duration::from_mins(61)).await;

@@ -203,7 +203,7 @@ impl Store for FaultyStore {
                     self.moved(row, settlement.transition);
                 }
                 LeaseResult::Lost | LeaseResult::Refused => {
-                    self.shared.journal.record(Event::SettlementLost { row })
+                    self.shared.journal.record(Event::SettlementLost { row });
                 }
             }
         }

@@ -10,7 +10,7 @@ use postrider_seams::store::Settlement;
 use postrider_seams::{Failure, Outcome, RowId, Transport};
 use postrider_store_memory::MemoryTable;
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, health, lane, limits, mail, table, text, until};
+use crate::fixtures::{Even, Faulty, Scripted, count, fill, health, lane, limits, mail, table, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

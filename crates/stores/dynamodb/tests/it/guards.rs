@@ -201,7 +201,7 @@ async fn a_settle_that_makes_a_record_too_large_is_refused_and_stops_no_other() 
         store.settle(&[large.clone(), fits]).await.unwrap(),
         [LeaseResult::Refused, LeaseResult::Held]
     );
-    let error = store.settle(&[large.clone()]).await.unwrap_err();
+    let error = store.settle(std::slice::from_ref(&large)).await.unwrap_err();
     assert_eq!(error.class, Class::Permanent, "{error}");
     let reduced = Settlement { reason: Some("x".to_owned()), ..large };
     assert_eq!(store.settle(&[reduced]).await.unwrap(), [LeaseResult::Held]);
