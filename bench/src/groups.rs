@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use postrider_contract::Contract;
+use postrider_seams::Store;
 use postrider_seams::store::Settlement;
-use postrider_seams::{Store, Want};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::time::Instant;
 
@@ -158,7 +158,7 @@ async fn drain(table: &BenchTable, contract: &Contract, workers: usize, rows: u6
 
 async fn work(store: &dyn Store, done: &AtomicU64, rows: u64) {
     while done.load(Relaxed) < rows {
-        let claimed = store.claim(&Want { limit: BATCH }).await.expect("claimed");
+        let claimed = store.claim(BATCH).await.expect("claimed");
         if claimed.is_empty() {
             // Other workers hold the remaining rows.
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -12,7 +12,7 @@ use postrider_contract::Contract;
 use postrider_mail::LiveTemplates;
 use postrider_mail::address::parse_mailbox;
 use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{ClaimedRow, Composer, Fields, Lease, Store, Transport, Want};
+use postrider_seams::{ClaimedRow, Composer, Fields, Lease, Store, Transport};
 use postrider_transport_smtp::{Smtp, Tls};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
 use tokio::time::Instant;
@@ -141,8 +141,8 @@ impl Store for CountingStore {
         self.store.capabilities()
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
-        self.store.claim(want).await
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        self.store.claim(limit).await
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use postrider_composers::NullComposer;
 use postrider_contract::Contract;
-use postrider_seams::{Store, Want};
+use postrider_seams::Store;
 use tokio::time::Instant;
 
 use crate::lane::{NoOp, contract, delivered, drain, lane, limits};
@@ -96,7 +96,7 @@ async fn claim_millis(store: &dyn Store) -> f64 {
     let mut times = Vec::with_capacity(CLAIMS);
     for _ in 0..CLAIMS {
         let started = Instant::now();
-        let rows = store.claim(&Want { limit: 100 }).await.expect("claimed");
+        let rows = store.claim(100).await.expect("claimed");
         times.push(started.elapsed().as_secs_f64() * 1000.0);
         assert_eq!(rows.len(), 100);
         let moves: Vec<_> = rows.into_iter().map(|row| delivered(row.lease)).collect();

@@ -217,7 +217,7 @@ fn compose(settings: &Settings, row: &ClaimedRow) -> Result<Envelope, Reason> {
             rest: text.rest.map(|rest| Arc::new(rest) as Arc<dyn MessageTail>),
             message_id,
             utf8,
-            served: recipients_chosen.served,
+            settled: recipients_chosen.settled,
             metadata: Vec::new(),
         }),
         row: id,

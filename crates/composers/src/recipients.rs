@@ -9,7 +9,7 @@ pub(crate) struct Recipients {
     /// Recipients of this attempt; empty only if all have accepted the mail.
     pub pending: Vec<String>,
     /// Recipients that an earlier attempt settled; they are not in this attempt.
-    pub served: Vec<Recipient>,
+    pub settled: Vec<Recipient>,
 }
 
 /// Removes the recipients that an earlier attempt settled: accepted ones never get the mail again, permanently refused
@@ -17,7 +17,7 @@ pub(crate) struct Recipients {
 /// tried again.
 pub(crate) fn choose(all: Vec<String>, earlier: Vec<Recipient>) -> Recipients {
     if earlier.is_empty() {
-        return Recipients { pending: all, served: earlier };
+        return Recipients { pending: all, settled: earlier };
     }
     let has_result = |address: &str, wanted: RecipientResult| {
         earlier.iter().any(|one| one.result == wanted && one.address == address)
@@ -29,13 +29,13 @@ pub(crate) fn choose(all: Vec<String>, earlier: Vec<Recipient>) -> Recipients {
     if pending.is_empty() {
         pending = not_accepted;
     }
-    let served = earlier.into_iter().filter(|one| match one.result {
+    let settled = earlier.into_iter().filter(|one| match one.result {
         RecipientResult::Accepted => true,
         RecipientResult::Refused => !pending.contains(&one.address),
         RecipientResult::Deferred => false,
     });
-    let served = served.collect();
-    Recipients { pending, served }
+    let settled = settled.collect();
+    Recipients { pending, settled }
 }
 
 /// Whether the address needs SMTPUTF8. Domains are already ASCII here.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::{AttemptResult, ColumnRole, Decision, ResultKind, StateId, Transition};
-use postrider_seams::inspect::Which;
+use postrider_seams::inspect::SelectedRows;
 use postrider_seams::row::Detail;
 use postrider_seams::store::{Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Backend, ClaimedRow, Lease, RowId, Value, Want};
+use postrider_seams::{Backend, ClaimedRow, Lease, RowId, Value};
 
 use crate::cell::{Cell, Row};
 use crate::expected::Expected;
@@ -207,8 +207,7 @@ impl TestCase {
 impl Worker {
     /// Claims up to `limit` rows; repeats the call after a transient error.
     pub async fn claim(&self, limit: u32) -> Vec<ClaimedRow> {
-        let want = Want { limit };
-        retry_transient(|| self.store.claim(&want)).await
+        retry_transient(|| self.store.claim(limit)).await
     }
 
     /// Claims one row; panics if there is none.
@@ -277,8 +276,8 @@ impl Worker {
 }
 
 /// Selects this row for an operator's move.
-pub(crate) fn by_id(id: &Cell) -> Which {
-    Which::Ids(vec![match id {
+pub(crate) fn by_id(id: &Cell) -> SelectedRows {
+    SelectedRows::Ids(vec![match id {
         Cell::Int(id) => id.to_string(),
         Cell::Text(id) => id.clone(),
         other => panic!("no key: {other:?}"),

@@ -12,7 +12,7 @@ use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Transition};
 use postrider_seams::handoff::{PointerClaims, PublishSource};
 use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, RowId, Store, Want};
+use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, RowId, Store};
 use tokio::time::Instant;
 
 use self::metric_aliases::MetricAliases;
@@ -139,10 +139,10 @@ impl Store for ObservedStore {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         let _pending = self.pending_calls.begin("claim");
         let started = Instant::now();
-        let result = self.inner.claim(want).await;
+        let result = self.inner.claim(limit).await;
         self.claim_seconds.record(started.elapsed());
         self.aliases.polled(started.elapsed());
         if let Ok(rows) = &result {

@@ -129,7 +129,7 @@ fn repeats(runner: &Runner) -> bool {
 
 /// Whether the target can be probed cheaply, over a connection that is open anyway.
 fn is_broker(runner: &Runner) -> bool {
-    runner.transport.capabilities().look_every.is_some()
+    runner.transport.capabilities().idle_probe_interval.is_some()
 }
 
 fn trouble(runner: &Runner, trouble: TargetTrouble) {
@@ -206,7 +206,7 @@ async fn probe(runner: &Runner) {
 /// probes until the target accepts deliveries again.
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
-    let every = runner.transport.capabilities().look_every;
+    let every = runner.transport.capabilities().idle_probe_interval;
     let longest_wait = every.unwrap_or(LONGEST_WAIT);
     look(&runner).await;
     loop {

@@ -35,7 +35,7 @@ fn of(recipients: Vec<Recipient>) -> Option<Mixed> {
 pub(crate) fn earlier(stage: &Stage, row: &ClaimedRow, envelope: Option<&Envelope>) -> Option<Mixed> {
     let Some(envelope) = envelope else { return stored(stage, row) };
     let Content::Mail(mail) = &envelope.content else { return None };
-    if mail.served.is_empty() {
+    if mail.settled.is_empty() {
         return None;
     }
     let waiting = |address: &String| Recipient {
@@ -43,7 +43,7 @@ pub(crate) fn earlier(stage: &Stage, row: &ClaimedRow, envelope: Option<&Envelop
         result: RecipientResult::Deferred,
         reply: String::new(),
     };
-    of(mail.served.iter().cloned().chain(mail.to.iter().map(waiting)).collect())
+    of(mail.settled.iter().cloned().chain(mail.to.iter().map(waiting)).collect())
 }
 
 /// Results that are stored outside the row: see [`remember`].

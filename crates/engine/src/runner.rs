@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use postrider_contract::Stage;
-use postrider_seams::{ClaimedRow, Dice, Handoff, Lease, Store, Transport, Want, store};
+use postrider_seams::{ClaimedRow, Dice, Handoff, Lease, Store, Transport, store};
 use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -300,7 +300,7 @@ impl Runner {
     pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, store::Error> {
         match self.store.handoff().filter(|_| self.lane.queue.is_some()) {
             Some(handoff) => handoff.claim_unqueueable(limit).await,
-            None => self.store.claim(&Want { limit }).await,
+            None => self.store.claim(limit).await,
         }
     }
 

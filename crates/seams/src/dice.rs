@@ -1,5 +1,4 @@
-//! Randomness for the engine. Waits use tokio's clock, which tests pause, and databases have their own clock; jitter is
-//! all that is left for a replay to fix.
+//! The source of random jitter; a trait, so that the simulator can replay a run.
 
 /// A source of jitter.
 pub trait Dice: Send + Sync {

@@ -53,7 +53,7 @@ pub struct Mail {
     /// Needs SMTPUTF8: an address has a non-ASCII local part.
     pub utf8: bool,
     /// Recipients that an earlier attempt settled (accepted or refused): recorded, but not sent to again.
-    pub served: Vec<Recipient>,
+    pub settled: Vec<Recipient>,
     /// Identifiers of the mail in the sender's own systems (`traceId`, `subscriptionId`): providers that support tags
     /// or metadata get them; for SMTP the composer writes headers. Names are unique; values contain no secret.
     pub metadata: Vec<(String, String)>,

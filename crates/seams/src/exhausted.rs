@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn want_of_descriptors_is_distinguished_from_a_fault_of_the_target() {
+    fn exhausted_descriptors_are_distinguished_from_a_fault_of_the_target() {
         for code in [12, 23, 24, 99, 105] {
             assert!(is_exhausted(&os(code)), "{code}");
         }

@@ -219,7 +219,7 @@ impl RowView {
 
 /// A record about a row that a transition wrote to another table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct HistoryEntry {
     pub table: String,
     /// Microseconds since 1970.
     pub at: Option<i64>,
@@ -228,7 +228,7 @@ pub struct Recorded {
 
 /// The position of a row relative to others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct RowPosition {
     /// The row of the same group that must be delivered before it.
     pub behind: Option<String>,
     pub pool: Option<PoolStanding>,
@@ -274,7 +274,7 @@ pub struct Page {
 
 /// The rows that an action applies to.
 #[derive(Debug, Clone)]
-pub enum Which {
+pub enum SelectedRows {
     Ids(Vec<String>),
     /// All rows in a state, at most `limit` per call; `since`: only those whose last change is more recent than this.
     State {
@@ -309,35 +309,35 @@ pub trait Inspect: Send + Sync {
     async fn has_locks(&self) -> Result<bool, Error>;
 
     /// Returns the number of rows per state, from indexes, bounded.
-    async fn census(&self) -> Result<Vec<StateCount>, Error>;
+    async fn count_by_state(&self) -> Result<Vec<StateCount>, Error>;
 
     /// Returns the kinds of search that the table supports.
     fn searches(&self) -> Vec<Searchable>;
 
     /// Returns one page, with keyset pagination.
-    async fn browse(&self, query: &Query) -> Result<Page, Error>;
+    async fn list(&self, query: &Query) -> Result<Page, Error>;
 
     /// Returns one row with all its columns; `None` if there is no such row.
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error>;
 
     /// Returns what transitions wrote about the row to other tables (attempts, states reached), oldest first, bounded.
-    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error>;
+    async fn history(&self, id: &str) -> Result<Vec<HistoryEntry>, Error>;
 
     /// Returns the position of a row relative to others; empty if it waits for none.
-    async fn standing(&self, row: &RowView) -> Result<Standing, Error>;
+    async fn position(&self, row: &RowView) -> Result<RowPosition, Error>;
 
     /// Returns how many rows an action would move now.
-    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error>;
+    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error>;
 
     /// Moves rows back to be tried, with all their attempts. Returns the number of rows moved. Idempotent.
-    async fn requeue(&self, which: &Which) -> Result<u64, Error>;
+    async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error>;
 
     /// Moves rows to the cancelled state; errs if the contract has none.
-    async fn cancel(&self, which: &Which) -> Result<u64, Error>;
+    async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error>;
 
     /// Hands claimed rows back to be tried at once, without counting an attempt. A worker that still holds one loses
     /// it: its settle changes nothing, but it may have delivered the row.
-    async fn release(&self, which: &Which) -> Result<u64, Error>;
+    async fn release(&self, which: &SelectedRows) -> Result<u64, Error>;
 
     /// Returns how late the lane is, by the database's clock.
     async fn lag(&self) -> Result<Lag, Error>;

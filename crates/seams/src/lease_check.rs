@@ -1,4 +1,4 @@
-//! What a transport asks and reports about the row of an envelope while its call goes on.
+//! Lets a transport check a row's lease and report early deliveries.
 //!
 //! An envelope may wait in a transport for a connection, a slot or a rate limit, and the process may be suspended
 //! meanwhile. Once the lease has run out, another worker may have sent the row: the transport checks that right before
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{Envelope, Failure, Outcome, Receipt};
 
-/// A check that follows the lease of a row and its extensions. The default always holds and reports to nobody: for
+/// A check that follows the lease of a row and its extensions. The default always holds and ignores reports: for
 /// envelopes without a row.
 #[derive(Clone, Default)]
 pub struct LeaseCheck {

@@ -44,7 +44,7 @@ pub use produce::Produce;
 pub use queue::Queue;
 pub use row::{ClaimedRow, Fields, Lease, RowId, Value};
 pub use secret::{Secret, Secrets};
-pub use store::{Store, Want};
+pub use store::Store;
 pub use suppression::{Suppression, Suppressions};
 pub use transport::Transport;
 

@@ -9,18 +9,18 @@ use crate::Failure;
 
 /// Checks a composed webhook against the current data.
 #[async_trait]
-pub trait AsComposed: Send + Sync {
+pub trait Revalidate: Send + Sync {
     /// Checks that what was composed is still valid. An error defers the row, untried, so that it is composed again.
     /// Idempotent and cancel-safe; sends a query only if the row was composed more than a moment ago.
-    async fn still_holds(&self) -> Result<(), Failure>;
+    async fn revalidate(&self) -> Result<(), Failure>;
 
-    /// Records that the receiver answered it is gone for good. Returns once no other row is sent to it. Idempotent.
-    async fn gone(&self);
+    /// Records that the receiver answered that it is permanently gone. Returns once no other row is sent to it. Idempotent.
+    async fn record_receiver_gone(&self);
 }
 
 /// A shared check. Two are equal if they are the same object.
 #[derive(Clone)]
-pub struct Recheck(pub Arc<dyn AsComposed>);
+pub struct Recheck(pub Arc<dyn Revalidate>);
 
 impl fmt::Debug for Recheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -73,12 +73,6 @@ pub struct Capabilities {
     pub finds_lost_claims: bool,
 }
 
-/// The parameters of a claim.
-#[derive(Debug, Clone)]
-pub struct Want {
-    pub limit: u32,
-}
-
 /// One transition to write, fenced by its lease.
 #[derive(Debug, Clone)]
 pub struct Settlement {
@@ -174,10 +168,10 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Claims up to `want.limit` rows for this worker, in the contract's order, in one transaction. Not idempotent; not
+    /// Claims up to `limit` rows for this worker, in the contract's order, in one transaction. Not idempotent; not
     /// cancel-safe: rows of a cancelled claim, or of one whose answer is lost, wait for [`Store::release_lost_claims`] or
     /// for the end of their lease.
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error>;
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error>;
 
     /// Loads the message columns of rows that were too large for the claim; `None` if the row is gone. Reads only.
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error>;

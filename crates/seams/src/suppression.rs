@@ -25,7 +25,7 @@ pub struct Suppression {
 pub trait Suppressions: Send + Sync {
     /// Returns those of these entries that are on the list, with their reasons. One indexed query; reads only. `None`
     /// if the database has no such list (it was never migrated).
-    async fn among(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error>;
+    async fn find(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error>;
 
     /// Adds an entry to the list; returns false if it was there, and keeps its reason. Idempotent.
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, Error>;

@@ -33,7 +33,7 @@ pub enum HoldReason {
     /// Repeated failures: its circuit breaker is open.
     Breaker,
     /// The target requested it (Retry-After).
-    Asked,
+    RetryAfter,
 }
 
 /// The properties of a transport.
@@ -50,10 +50,10 @@ pub struct Capabilities {
     pub keeps_order: bool,
     /// Whether the target drops a second delivery with the same `Envelope::dedupe`. Then an envelope without an answer
     /// may be sent again without creating a duplicate.
-    pub drops_repeats: bool,
+    pub deduplicates: bool,
     /// The probe interval of an idle lane, if a probe costs the target almost nothing, as with a broker over an open
     /// connection. `None`: the target is probed only when something is to be sent.
-    pub look_every: Option<Duration>,
+    pub idle_probe_interval: Option<Duration>,
     /// What a successful probe shows.
     pub probe: Probe,
 }
@@ -79,8 +79,8 @@ impl Capabilities {
             batch,
             concurrency,
             keeps_order: false,
-            drops_repeats: false,
-            look_every: None,
+            deduplicates: false,
+            idle_probe_interval: None,
             probe: Probe::Target,
         }
     }
@@ -93,8 +93,8 @@ impl Capabilities {
 
     /// Sets whether the target drops duplicates.
     #[must_use]
-    pub fn dropping_repeats(self, drops_repeats: bool) -> Self {
-        Self { drops_repeats, ..self }
+    pub fn deduplicating(self, deduplicates: bool) -> Self {
+        Self { deduplicates, ..self }
     }
 
     /// Sets what a successful probe shows.
@@ -105,8 +105,8 @@ impl Capabilities {
 
     /// Sets the probe interval of an idle lane.
     #[must_use]
-    pub fn with_probe_interval(self, look_every: Duration) -> Self {
-        Self { look_every: Some(look_every), ..self }
+    pub fn with_probe_interval(self, idle_probe_interval: Duration) -> Self {
+        Self { idle_probe_interval: Some(idle_probe_interval), ..self }
     }
 }
 

@@ -65,7 +65,7 @@ impl SuppressionFilter {
             return Ok(BTreeMap::new());
         }
         let entries: Vec<String> = entries.into_iter().collect();
-        match timeout_at(deadline.min(now + QUERY_TIMEOUT), self.list.among(&entries)).await {
+        match timeout_at(deadline.min(now + QUERY_TIMEOUT), self.list.find(&entries)).await {
             Ok(Ok(Some(found))) => Ok(found),
             Ok(Ok(None)) => {
                 *self.no_list_until() = Some(now + RECHECK_INTERVAL);
@@ -253,14 +253,14 @@ fn without_suppressed(envelope: &Envelope, listed: &BTreeMap<String, String>) ->
         let reply = format!("suppressed: {entry} is on the list ({reason})");
         Some(Recipient { address: address.clone(), result: RecipientResult::Refused, reply })
     });
-    mail.served.extend(suppressed);
+    mail.settled.extend(suppressed);
     if !mail.to.is_empty() {
         return Ok(Envelope { content: Content::Mail(mail), ..envelope.clone() });
     }
-    let reason = mail.served.last().map(|last| last.reply.clone()).unwrap_or_default();
+    let reason = mail.settled.last().map(|last| last.reply.clone()).unwrap_or_default();
     let mut failure = Failure::new(reason);
-    failure.partly = mail.served.iter().any(|served| served.result == RecipientResult::Accepted);
-    let recipients = serde_json::to_string(&mail.served).expect("addresses and replies are text");
+    failure.partly = mail.settled.iter().any(|served| served.result == RecipientResult::Accepted);
+    let recipients = serde_json::to_string(&mail.settled).expect("addresses and replies are text");
     failure.detail.insert("recipients".to_owned(), Value::Text(recipients));
     failure.detail.insert("code".to_owned(), Value::Text("invalid_recipient".to_owned()));
     // Recipients that accepted it earlier keep the row from being skipped; otherwise no operator can fix it.

@@ -31,7 +31,7 @@ pub struct ComposedMail {
     pub message_id: String,
     pub from: String,
     pub to: Vec<String>,
-    pub served: Vec<Recipient>,
+    pub settled: Vec<Recipient>,
     pub utf8: bool,
     pub metadata: Vec<(String, String)>,
     /// Values for `$envelope.X` in addition to the Message-ID.
@@ -89,7 +89,7 @@ pub fn compose(settings: &Settings, row: &ClaimedRow, now: i64) -> Result<Compos
         attempt: row.counters.attempts + 1,
         message_id,
         to: recipients.pending,
-        served: recipients.served,
+        settled: recipients.settled,
         metadata: Vec::new(),
         detail: Detail::from([(FINGERPRINT.to_owned(), Value::Text(fingerprint))]),
     })
@@ -171,7 +171,7 @@ impl ComposedMail {
                 rest: None,
                 message_id: self.message_id,
                 utf8: self.utf8,
-                served: self.served,
+                settled: self.settled,
                 metadata: self.metadata,
             }),
             detail,

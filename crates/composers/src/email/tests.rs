@@ -94,7 +94,7 @@ async fn m08_a_row_becomes_an_envelope() {
     let Content::Mail(mail) = envelope.content else { panic!("no mail") };
     assert_eq!(mail.from, "ann@example.org");
     assert_eq!(mail.to, ["b@example.net", "c@example.net", "blind@example.net"], "each once");
-    assert!(!mail.utf8 && mail.served.is_empty());
+    assert!(!mail.utf8 && mail.settled.is_empty());
     let parsed = MessageParser::default().parse(&mail.message).unwrap();
     assert_eq!(parsed.message_id(), Some("mails.42@example.org"));
     assert_eq!(parsed.subject(), Some("Hello"));
@@ -275,8 +275,8 @@ async fn m09_accepted_recipients_never_get_the_mail_again() {
     let earlier = results(&[("a@x.org", Accepted), ("b@x.org", Deferred), ("c@x.org", Refused)]);
     let mail = compose(&[to, ("results", earlier)]).await.unwrap();
     assert_eq!(mail.to, ["b@x.org", "d@x.org"]);
-    let served: Vec<_> = mail.served.iter().map(|one| one.address.as_str()).collect();
-    assert_eq!(served, ["a@x.org", "c@x.org"], "what is settled stays on record");
+    let settled: Vec<_> = mail.settled.iter().map(|one| one.address.as_str()).collect();
+    assert_eq!(settled, ["a@x.org", "c@x.org"], "what is settled stays on record");
     assert!(message(&mail).contains("a@x.org"), "the header still names everyone");
 }
 
@@ -287,7 +287,7 @@ async fn m09_a_requeue_retries_refused_recipients_and_never_accepted_ones() {
     let mail =
         compose(&[to.clone(), ("results", results(&[("a@x.org", Accepted), ("b@x.org", Refused)]))]).await;
     let mail = mail.unwrap();
-    assert_eq!((mail.to, mail.served.len()), (vec!["b@x.org".to_owned()], 1));
+    assert_eq!((mail.to, mail.settled.len()), (vec!["b@x.org".to_owned()], 1));
     let all = results(&[("a@x.org", Accepted), ("b@x.org", Accepted)]);
     let reason = compose(&[to, ("results", all)]).await.unwrap_err();
     assert!(reason.starts_with("results: every recipient has accepted"), "{reason}");

@@ -79,7 +79,7 @@ pub fn compose(settings: &Settings, input: MessageInput<'_>) -> Result<ComposedM
         attempt: claimed.counters.attempts + 1,
         message_id,
         to: vec![to.address.as_str().to_owned()],
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: metadata(row, job),
         detail: detail(row, job),
     })

@@ -139,7 +139,7 @@ struct Pause {
 impl Pause {
     /// Writes the pause once; returns whether it succeeded.
     async fn write(&self) -> bool {
-        let written = timeout(PAUSE_TIMEOUT, self.directory.gone(&self.subscription)).await;
+        let written = timeout(PAUSE_TIMEOUT, self.directory.pause_subscription(&self.subscription)).await;
         let is_written = matches!(written, Ok(Ok(())));
         if is_written {
             lock(&self.gone).insert(self.subscription.clone(), GoneReceiver::PausedAt(Instant::now()));

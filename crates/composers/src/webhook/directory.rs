@@ -61,7 +61,7 @@ pub trait Directory: Send + Sync {
     async fn look_up(&self, asked: &LookupRequest) -> Result<LookupResult, DirectoryUnavailable>;
 
     /// Pauses a subscription whose receiver is permanently gone. Idempotent.
-    async fn gone(&self, subscription: &str) -> Result<(), DirectoryUnavailable>;
+    async fn pause_subscription(&self, subscription: &str) -> Result<(), DirectoryUnavailable>;
 }
 
 /// An empty directory, for tables that are used without the hub.
@@ -74,7 +74,7 @@ impl Directory for NoDirectory {
         Ok(LookupResult::default())
     }
 
-    async fn gone(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
+    async fn pause_subscription(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
         Ok(())
     }
 }

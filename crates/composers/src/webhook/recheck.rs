@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::Failure;
-use postrider_seams::recheck::AsComposed;
+use postrider_seams::recheck::Revalidate;
 use tokio::time::Instant;
 
 use super::batched_lookups::{BatchedLookups, GoneReceiver};
@@ -32,7 +32,7 @@ impl WebhookRecheck {
         subscription: Option<String>,
         found: &LookupResult,
         since: Instant,
-    ) -> Option<Arc<dyn AsComposed>> {
+    ) -> Option<Arc<dyn Revalidate>> {
         if account.is_none() && subscription.is_none() {
             return None;
         }
@@ -45,8 +45,8 @@ impl WebhookRecheck {
 }
 
 #[async_trait]
-impl AsComposed for WebhookRecheck {
-    async fn still_holds(&self) -> Result<(), Failure> {
+impl Revalidate for WebhookRecheck {
+    async fn revalidate(&self) -> Result<(), Failure> {
         let subscription = self.subscription.as_deref();
         let gone = subscription.and_then(|id| self.lookups.is_gone(id).map(|gone| (id, gone)));
         match gone {
@@ -75,7 +75,7 @@ impl AsComposed for WebhookRecheck {
         }
     }
 
-    async fn gone(&self) {
+    async fn record_receiver_gone(&self) {
         if let Some(subscription) = &self.subscription {
             self.lookups.pause(subscription).await;
         }

@@ -26,7 +26,7 @@ impl Directory for Listed {
         Ok(self.0.clone())
     }
 
-    async fn gone(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
+    async fn pause_subscription(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
         Ok(())
     }
 }
@@ -270,7 +270,7 @@ impl Directory for Changing {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    async fn gone(&self, subscription: &str) -> Result<(), DirectoryUnavailable> {
+    async fn pause_subscription(&self, subscription: &str) -> Result<(), DirectoryUnavailable> {
         let paused = Subscription { may_postpone: false, paused: true };
         self.0.lock().unwrap().subscriptions.insert(subscription.to_owned(), paused);
         Ok(())
@@ -297,20 +297,20 @@ async fn j10_a_change_while_a_request_waited_defers_it() {
     let recheck = first.recheck.unwrap().0;
     let moment = async || tokio::time::sleep(Duration::from_millis(20)).await;
     moment().await;
-    assert!(recheck.still_holds().await.is_ok(), "nothing changed");
+    assert!(recheck.revalidate().await.is_ok(), "nothing changed");
     let rotated = account(&[], None, &["vault://new", "vault://old"]);
     directory.0.lock().unwrap().accounts.insert("shop".to_owned(), rotated);
-    let failure = recheck.still_holds().await.unwrap_err();
+    let failure = recheck.revalidate().await.unwrap_err();
     assert_eq!(failure.after, Some(Duration::ZERO), "{failure:?}");
     let second = compose().await;
     assert_eq!(second.signing.len(), 2, "both secrets sign");
     let recheck = second.recheck.unwrap().0;
     directory.0.lock().unwrap().accounts.clear();
-    assert!(recheck.still_holds().await.is_ok(), "it was composed this moment");
+    assert!(recheck.revalidate().await.is_ok(), "it was composed this moment");
     moment().await;
-    let failure = recheck.still_holds().await.unwrap_err();
+    let failure = recheck.revalidate().await.unwrap_err();
     assert!(failure.reason.contains("changed while the request waited"), "{failure:?}");
-    recheck.gone().await;
-    let failure = recheck.still_holds().await.unwrap_err();
+    recheck.record_receiver_gone().await;
+    let failure = recheck.revalidate().await.unwrap_err();
     assert!(failure.reason.contains("paused"), "{failure:?}");
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use postrider_seams::inspect::Which;
+use postrider_seams::inspect::SelectedRows;
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Inspect, Outcome, Receipt, Value};
 use serde_json::json;
@@ -209,7 +209,8 @@ async fn n06_an_operator_requeues_with_a_fresh_budget() {
     let running = start(&[], "", vec![failed("provider_error"), sent("again")]);
     running.rest().await;
     assert_eq!(running.status(), "failed");
-    let moved = running.store.requeue(&Which::Ids(vec!["1".to_owned()])).await.expect("requeue succeeds");
+    let moved =
+        running.store.requeue(&SelectedRows::Ids(vec!["1".to_owned()])).await.expect("requeue succeeds");
     assert_eq!(moved, 1);
     let row = running.row();
     assert_eq!((running.status().as_str(), &row["fanout_attempts"]), ("pending", &Value::Int(0)));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::{ColumnRole, StateId, Transition};
-use postrider_seams::inspect::{Query, Which};
+use postrider_seams::inspect::{Query, SelectedRows};
 use postrider_seams::store::LeaseResult;
 
 use crate::cell::Cell;
@@ -61,7 +61,8 @@ async fn all_of_a_state(case: &TestCase, from: StateId, to: StateId) {
     for n in 100..105 {
         ids.push(case.put(case.row_in(n, from).await).await);
     }
-    let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
+    let which =
+        |limit| SelectedRows::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
     assert_eq!(worker.store.requeue(&which(2)).await.expect("requeue succeeds"), 2, "at most the limit");
     assert_eq!(worker.store.requeue(&which(100)).await.expect("requeue succeeds"), 3);
     assert_eq!(worker.store.requeue(&which(100)).await.expect("requeue succeeds"), 0);
@@ -125,7 +126,8 @@ async fn cancel_all_of_a_state(case: &TestCase, from: StateId) {
     for n in 60..63 {
         case.put(case.row_in(n, from).await).await;
     }
-    let which = |limit| Which::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
+    let which =
+        |limit| SelectedRows::State { state: case.subject.state_name(from).to_owned(), since: None, limit };
     assert_eq!(worker.store.cancel(&which(2)).await.expect("cancel succeeds"), 2, "at most the limit");
     assert_eq!(
         worker.store.cancel(&which(100)).await.expect("cancel succeeds"),
@@ -150,7 +152,7 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
     let worker = case.worker("a").await;
     let ids = case.put_ready(7).await;
     worker.claim(2).await;
-    let census = worker.store.census().await.expect("census succeeds");
+    let census = worker.store.count_by_state().await.expect("count_by_state succeeds");
     let rows = |state| {
         census.iter().find(|count| count.state == case.subject.state_name(state)).map(|count| count.rows)
     };
@@ -164,7 +166,7 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
     };
     let mut seen = Vec::new();
     for _ in 0..10 {
-        let page = worker.store.browse(&query).await.expect("browse succeeds");
+        let page = worker.store.list(&query).await.expect("list succeeds");
         assert!(page.rows.len() <= 2, "a page has its limit");
         seen.extend(page.rows.into_iter().map(|row| row.id));
         query.after = page.next;
@@ -173,7 +175,7 @@ pub(crate) async fn census_and_pages(case: &TestCase) {
         }
     }
     assert_eq!(seen.len(), 5, "every row once: {seen:?}");
-    let Which::Ids(first) = by_id(&ids[0]) else { unreachable!("one row is named by its key") };
+    let SelectedRows::Ids(first) = by_id(&ids[0]) else { unreachable!("one row is named by its key") };
     let shown = worker.store.show(&first[0]).await.expect("show succeeds").expect("it is there");
     assert_eq!(shown.id, first[0]);
     assert!(worker.store.show("999999").await.expect("show succeeds").is_none(), "there is no such row");

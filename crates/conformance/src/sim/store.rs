@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use postrider_contract::{StateId, Transition};
 use postrider_seams::row::Fields;
 use postrider_seams::store::{
-    Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind, Want,
+    Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind,
 };
 use postrider_seams::{ClaimedRow, Lease, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
@@ -147,9 +147,9 @@ impl Store for FaultyStore {
         self.inner.capabilities()
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         self.send_request().await?;
-        let rows = self.inner.claim(want).await?;
+        let rows = self.inner.claim(limit).await?;
         for row in &rows {
             self.shared.claim(&row.lease);
             self.moved(row.lease.id.to_string(), Transition::Claimed);

@@ -128,7 +128,7 @@ fn m09_a_row_whose_last_call_failed_names_those_that_were_refused_before() {
         rest: None,
         message_id: "1@x.org".to_owned(),
         utf8: false,
-        served: vec![refused],
+        settled: vec![refused],
         metadata: Vec::new(),
     };
     let envelope = Envelope {

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::Contract;
-use postrider_seams::{
-    ClaimedRow, Composer, Dice, Envelope, Outcome, RowId, Transport, Value, Want, transport,
-};
+use postrider_seams::{ClaimedRow, Composer, Dice, Envelope, Outcome, RowId, Transport, Value, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
@@ -104,7 +102,7 @@ fn leases_are_closed_before_an_extension_may_begin() {
     table.insert(queued(&table));
     let runner = runner(&table, contract());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let rows = runtime.block_on(runner.store.claim(&Want { limit: 1 })).expect("claimed");
+    let rows = runtime.block_on(runner.store.claim(1)).expect("claimed");
     let (batch, mut held) = Batch::open(rows, BootInstant::now(), Duration::from_mins(1));
     let ended = vec![DecidedRow::released(held.pop().expect("one row").lease)];
 

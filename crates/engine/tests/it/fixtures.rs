@@ -12,7 +12,7 @@ use postrider_seams::handoff::{PointerClaims, PublishSource};
 use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
     ClaimedRow, Composer, Content, Dice, Envelope, Failure, Fields, Handoff, Lease, Outcome, Receipt, RowId,
-    Store, Transport, Value, Want, transport,
+    Store, Transport, Value, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
@@ -95,7 +95,7 @@ pub struct Scripted {
     /// Maximum number of envelopes per call.
     pub batch: usize,
     /// The probe interval while nothing is sent, as brokers have one.
-    pub look_every: Option<Duration>,
+    pub idle_probe_interval: Option<Duration>,
     pub up: AtomicBool,
     pub sent: Mutex<Vec<String>>,
     pub probes: AtomicUsize,
@@ -110,7 +110,7 @@ impl Scripted {
             batch: 1,
             takes: Duration::ZERO,
             takes_for: None,
-            look_every: None,
+            idle_probe_interval: None,
             up: AtomicBool::new(true),
             sent: Mutex::default(),
             probes: AtomicUsize::new(0),
@@ -145,7 +145,7 @@ pub fn unreachable() -> Outcome {
 impl Transport for Scripted {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities {
-            look_every: self.look_every,
+            idle_probe_interval: self.idle_probe_interval,
             ..transport::Capabilities::new(self.batch, 64)
         }
     }
@@ -292,14 +292,14 @@ impl Store for Faulty {
     fn handoff(&self) -> Option<&dyn Handoff> {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         self.answer()?;
         self.claims.fetch_add(1, SeqCst);
         if self.skips.load(SeqCst) {
             return Ok(Vec::new());
         }
         tokio::time::sleep(self.claim_takes).await;
-        let rows = self.inner.claim(want).await;
+        let rows = self.inner.claim(limit).await;
         self.lost_answer()?;
         rows
     }

@@ -42,8 +42,7 @@ async fn m07_a_dead_workers_row_goes_back_with_one_attempt_spent() {
     let table = table();
     fill(&table, 1);
     let dead = MemoryStore::open(&table, 0, "dead");
-    let claimed =
-        postrider_seams::Store::claim(&*dead, &postrider_seams::Want { limit: 1 }).await.expect("claimed");
+    let claimed = postrider_seams::Store::claim(&*dead, 1).await.expect("claimed");
     assert_eq!(claimed.len(), 1);
     postrider_seams::Store::begin(&*dead, &[claimed[0].lease.clone()], &[]).await.expect("begun");
     let transport = Arc::new(Scripted::delivers());
@@ -60,7 +59,7 @@ async fn m07_rows_that_a_dead_worker_merely_held_come_back_free() {
     let table = table();
     fill(&table, 20);
     let dead = MemoryStore::open(&table, 0, "dead");
-    postrider_seams::Store::claim(&*dead, &postrider_seams::Want { limit: 20 }).await.expect("claimed");
+    postrider_seams::Store::claim(&*dead, 20).await.expect("claimed");
     let transport = Arc::new(Scripted::delivers());
     let _engine = start(&table, &transport);
     until("taken back and sent", MINUTE * 2, || count(&table, "sent") == 20).await;
@@ -86,7 +85,7 @@ async fn j_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() {
         row.insert("lease_until".to_owned(), Value::Int(0));
     });
     postrider_seams::Store::reclaim(&*thief, 10).await.expect("reclaimed");
-    let stolen = postrider_seams::Store::claim(&*thief, &postrider_seams::Want { limit: 1 }).await;
+    let stolen = postrider_seams::Store::claim(&*thief, 1).await;
     assert_eq!(stolen.expect("claimed").len(), 1);
     store.stops_before_begin.store(false, SeqCst);
     until("it is handed back", MINUTE, || engine.handle().lane("mail").expect("there").held == 0).await;

@@ -224,7 +224,7 @@ async fn j8_a_hold_survives_a_restart() {
     tokio::time::sleep(MINUTE).await;
     assert_eq!(receiver.ended('g').len(), 1, "the group waits for its head");
     let operator = MemoryStore::open(&table, 0, "operator");
-    let which = inspect::Which::Ids(vec!["g0".to_owned()]);
+    let which = inspect::SelectedRows::Ids(vec!["g0".to_owned()]);
     assert_eq!(operator.cancel(&which).await.expect("it is there"), 1);
     until("the rest", MINUTE, || count(&table, "COMPLETED") == 2).await;
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use postrider_contract::{Contract, Defer};
 use postrider_engine::{Engine, Health, Lane, Limits};
 use postrider_seams::{
-    ClaimedRow, Composer, Envelope, Outcome, Receipt, RowId, Store, Transport, Value, Want, transport,
+    ClaimedRow, Composer, Envelope, Outcome, Receipt, RowId, Store, Transport, Value, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// Lets a worker die while it delivers this row; returns how many crashes the row had before. Takes a minute.
 async fn crash(table: &Arc<MemoryTable>, worker: &str, id: i64) -> u32 {
     let dead = MemoryStore::open(table, 0, worker);
-    let claimed = dead.claim(&Want { limit: 100 }).await.expect("claimed");
+    let claimed = dead.claim(100).await.expect("claimed");
     let claimed = claimed.into_iter().find(|row| row.lease.id == RowId::Int(id)).expect("it is claimed");
     dead.begin(std::slice::from_ref(&claimed.lease), &[]).await.expect("begun");
     tokio::time::sleep(MINUTE + Duration::from_secs(1)).await;
@@ -134,7 +134,7 @@ async fn m07_a_suspect_is_delivered_alone() {
     table.edit(&RowId::Int(1), |row| {
         row.insert("status".to_owned(), Value::Text("queued".to_owned()));
     });
-    let claimed = again.claim(&Want { limit: 1 }).await;
+    let claimed = again.claim(1).await;
     assert_eq!(claimed.expect("claimed")[0].crashes, 0, "a delivery that completes clears the count");
 }
 

@@ -169,7 +169,7 @@ async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
 async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_return() {
     let table = table();
     let mut scripted = Scripted::delivers();
-    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.idle_probe_interval = Some(Duration::from_secs(4));
     let transport = Arc::new(scripted);
     let engine = start(&table, &transport);
     until("running", MINUTE, || health(&engine) == Health::Running).await;
@@ -194,7 +194,7 @@ fn hanging_broker() -> Arc<Scripted> {
             Outcome::Uncertain(Failure::new("no acknowledgement by the deadline"))
         }
     });
-    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.idle_probe_interval = Some(Duration::from_secs(4));
     scripted.takes = Duration::from_secs(5);
     let transport = Arc::new(scripted);
     let watched = Arc::clone(&transport);
@@ -236,7 +236,7 @@ async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
         "1" => Outcome::Uncertain(Failure::new("no acknowledgement")),
         _ => Outcome::Delivered(Receipt::default()),
     });
-    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.idle_probe_interval = Some(Duration::from_secs(4));
     let transport = Arc::new(scripted);
     let engine = start(&table, &transport);
     for id in 2..500 {
@@ -265,7 +265,7 @@ async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_atte
             Outcome::Uncertain(Failure::new("no acknowledgement in time"))
         }
     });
-    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.idle_probe_interval = Some(Duration::from_secs(4));
     scripted.takes = Duration::from_secs(5);
     let transport = Arc::new(scripted);
     let engine = start(&table, &transport);
@@ -299,7 +299,7 @@ async fn o2_a_lane_on_trial_without_rows_is_taken_to_be_well() {
     let table = table();
     fill(&table, 1);
     let mut scripted = Scripted::new(|_| Outcome::Uncertain(Failure::new("no acknowledgement in time")));
-    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.idle_probe_interval = Some(Duration::from_secs(4));
     let transport = Arc::new(scripted);
     let engine = start(&table, &transport);
     until("it says so", 2 * MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postrider_contract::ColumnRole;
 use postrider_engine::{Drained, Engine, Lane};
-use postrider_seams::{Store as _, Transport, Want};
+use postrider_seams::{Store as _, Transport};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
@@ -49,7 +49,7 @@ async fn g2_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
     let _engine = start(&store, &transport);
     until("under way", MINUTE, || transport.most_at_once.load(SeqCst) == 4).await;
     let other = MemoryStore::open(&table, 0, "other");
-    let others = other.claim(&Want { limit: 3 }).await.expect("claimed");
+    let others = other.claim(3).await.expect("claimed");
     store.loses_claims.store(1, SeqCst);
     until("looked", MINUTE, || store.releases.load(SeqCst) > 0).await;
     let foreign = |id| text(&table, id, "claimed_by").as_deref() == Some("other");
@@ -74,7 +74,7 @@ async fn g2_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well(
     until("looked", MINUTE, || store.releases.load(SeqCst) == 1).await;
     // The server was still executing the claim.
     fill(&table, 5);
-    let late = store.inner.claim(&Want { limit: 5 }).await.expect("claimed");
+    let late = store.inner.claim(5).await.expect("claimed");
     assert_eq!(late.len(), 5);
     let began = Instant::now();
     until("all sent", MINUTE, || count(&table, "sent") == 5).await;

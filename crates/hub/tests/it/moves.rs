@@ -6,7 +6,7 @@ use postrider_hub::access::Role;
 use postrider_hub::job::{DispatchStatus, Filter};
 use postrider_hub::page::PageQuery;
 use postrider_seams::row::Value;
-use postrider_seams::store::{LeaseResult, Settlement, Want};
+use postrider_seams::store::{LeaseResult, Settlement};
 
 use crate::fixture::{Fixture, on_every_database, root};
 use crate::jobs::plain;
@@ -111,7 +111,7 @@ async fn j14_an_attempt_of_a_job_cancelled_meanwhile_is_recorded(fixture: &Fixtu
     let outcome = outcome.map(|(name, value): (&str, Value)| (name.to_owned(), value));
     for transition in [Transition::Delivered, Transition::Retry] {
         let id = job(fixture, "a").await;
-        let claimed = lane.claim(&Want { limit: 10 }).await.expect("a claim").remove(0);
+        let claimed = lane.claim(10).await.expect("a claim").remove(0);
         let cancelled = fixture.hub.cancel_job(&root(), &id).await.expect("cancelled");
         assert_eq!((cancelled.status, cancelled.attempt_count), (DispatchStatus::Cancelled, 0));
         let end = Settlement {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_outbox::Connection;
 use postrider_seams::row::ClaimedRow;
-use postrider_seams::store::{Store, Want};
+use postrider_seams::store::Store;
 use postrider_sql::{Dialect, ddl};
 use sqlx::mysql::{MySqlConnection, MySqlPoolOptions};
 use sqlx::postgres::PgPoolOptions;
@@ -65,7 +65,7 @@ pub trait Base: Send + Sync + 'static {
     }
 
     async fn claim(&self, contract: &str, stage: &str) -> Vec<ClaimedRow> {
-        self.store(contract, stage).await.claim(&Want { limit: 10 }).await.expect("claim")
+        self.store(contract, stage).await.claim(10).await.expect("claim")
     }
 }
 

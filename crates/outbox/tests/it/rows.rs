@@ -131,7 +131,7 @@ async fn o1_a_committed_record_is_claimed<B: Base>(base: &B) {
     tokio::time::sleep(std::time::Duration::from_millis(1_300)).await;
     let store = base.store("outbox", "publish").await;
     let mut payloads = Vec::new();
-    for row in store.claim(&postrider_seams::store::Want { limit: 10 }).await.expect("claim") {
+    for row in store.claim(10).await.expect("claim") {
         let fields = row.fields.expect("a small row comes with its fields");
         assert_eq!(fields.get("topic").as_text(), Some("orders"));
         assert_eq!(fields.get("headers.deal_id").as_text(), Some("d"));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
 use postrider_seams::row::Detail;
-use postrider_seams::store::{Settlement, Want};
+use postrider_seams::store::Settlement;
 use serde::Serialize;
 
 use super::CommandContext;
@@ -105,7 +105,7 @@ async fn claim_and_settle(
     let start = Instant::now();
     let mut settled = 0;
     while settled < rows {
-        let claimed = table.claim(&Want { limit: BATCH }).await?;
+        let claimed = table.claim(BATCH).await?;
         if claimed.is_empty() {
             return Err(Failure::Failed(format!(
                 "only {settled} of {rows} rows could be claimed: another worker seems to use the scratch table"

@@ -34,7 +34,7 @@ pub async fn run(context: &CommandContext, args: &ListArgs) -> Result<(), Failur
         search: args.search.as_deref().map(|text| parse_search(text, args.prefix)).transpose()?,
         brief: false,
     };
-    let page = table.browse(&query).await?;
+    let page = table.list(&query).await?;
     let mut out = std::io::stdout().lock();
     if args.json {
         for row in &page.rows {

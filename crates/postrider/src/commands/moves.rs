@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_seams::inspect::{OperatorAction, Preview, Which};
+use postrider_seams::inspect::{OperatorAction, Preview, SelectedRows};
 use postrider_seams::store;
 use serde_json::json;
 
@@ -93,14 +93,18 @@ fn check_move(lane: &LaneSettings, verb: OperatorAction, state: Option<&str>) ->
     Err(Failure::Misuse(format!("{verb} is not possible for rows in `{state}`, only for rows in {names}")))
 }
 
-fn selection(args: &MoveArgs, since: Option<Duration>) -> Which {
+fn selection(args: &MoveArgs, since: Option<Duration>) -> SelectedRows {
     match &args.state {
-        None => Which::Ids(args.ids.clone()),
-        Some(state) => Which::State { state: state.clone(), since, limit: CHUNK },
+        None => SelectedRows::Ids(args.ids.clone()),
+        Some(state) => SelectedRows::State { state: state.clone(), since, limit: CHUNK },
     }
 }
 
-async fn move_rows(table: &dyn LaneTable, verb: OperatorAction, which: &Which) -> Result<u64, store::Error> {
+async fn move_rows(
+    table: &dyn LaneTable,
+    verb: OperatorAction,
+    which: &SelectedRows,
+) -> Result<u64, store::Error> {
     match verb {
         OperatorAction::Requeue => table.requeue(which).await,
         OperatorAction::Cancel => table.cancel(which).await,
@@ -144,6 +148,6 @@ fn print_preview(output: Output, lane: &str, preview: Preview) -> Result<(), Fai
 
 /// The number of rows in the state; `None` if there are too many to count.
 async fn count_in_state(table: &dyn LaneTable, state: &str) -> Result<Option<u64>, Failure> {
-    let counts = table.census().await?;
+    let counts = table.count_by_state().await?;
     Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
 }

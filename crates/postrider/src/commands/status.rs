@@ -72,7 +72,7 @@ async fn query_table(context: &CommandContext, lane: &LaneSettings) -> Result<Ta
     let table = context.wiring.open(lane).await?;
     Ok(TableStatus {
         paused: table.paused(&lane.name).await?,
-        counts: table.census().await?,
+        counts: table.count_by_state().await?,
         lag: table.lag().await?,
         problem: None,
         unknown_states: table.unknown_states().await?,

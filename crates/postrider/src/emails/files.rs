@@ -136,7 +136,7 @@ async fn remove_named(
     }
     let mut after = None;
     for _ in 0..MAX_PAGES {
-        let page = table.browse(&Query { limit: PAGE, after, ..Query::default() }).await?;
+        let page = table.list(&Query { limit: PAGE, after, ..Query::default() }).await?;
         for name in page.rows.iter().flat_map(|row| names(lane, row)) {
             left.remove(&name);
         }
@@ -162,7 +162,7 @@ async fn rows_without_file(
         let mut after = None;
         for _ in 0..MAX_PAGES {
             let page = table
-                .browse(&Query { state: Some(state.clone()), limit: PAGE, after, ..Query::default() })
+                .list(&Query { state: Some(state.clone()), limit: PAGE, after, ..Query::default() })
                 .await?;
             for row in page.rows {
                 let path =

@@ -80,7 +80,7 @@ impl Directory for HubDirectory {
         })
     }
 
-    async fn gone(&self, subscription: &str) -> Result<(), DirectoryUnavailable> {
+    async fn pause_subscription(&self, subscription: &str) -> Result<(), DirectoryUnavailable> {
         let paused = match self.hub().await {
             Ok(hub) => hub.pause_gone_subscription(subscription, GONE).await,
             Err(error) => Err(error),

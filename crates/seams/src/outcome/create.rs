@@ -14,7 +14,7 @@ const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 pub fn record(envelope: &Envelope) -> Result<&Record, Outcome> {
     match &envelope.content {
         Content::Record(record) => Ok(record),
-        _ => Err(rejected("a broker takes records, and this row is none")),
+        _ => Err(rejected("not a record: this transport sends only records")),
     }
 }
 

@@ -95,7 +95,7 @@ async fn try_sender(
                 sender_state.end_cool_down();
                 return SenderResult::Final(outcome);
             }
-            Outcome::Uncertain(_) if sender_state.sender.transport.capabilities().drops_repeats => {
+            Outcome::Uncertain(_) if sender_state.sender.transport.capabilities().deduplicates => {
                 uncertain = true;
             }
             Outcome::Uncertain(_) => return SenderResult::Final(outcome),

@@ -28,7 +28,7 @@ pub struct Scripted {
     pub script: Mutex<VecDeque<Answer>>,
     /// Time and recipients of each mail.
     pub seen: Mutex<Vec<(Instant, Vec<String>)>>,
-    pub drops_repeats: bool,
+    pub deduplicates: bool,
     pub refuses_probes: bool,
 }
 
@@ -40,7 +40,7 @@ impl Scripted {
     /// A transport whose target drops duplicates.
     pub fn idempotent(script: impl IntoIterator<Item = Answer>) -> Arc<Self> {
         let script = Mutex::new(script.into_iter().collect());
-        Arc::new(Self { script, drops_repeats: true, ..Self::default() })
+        Arc::new(Self { script, deduplicates: true, ..Self::default() })
     }
 
     pub fn count(&self) -> usize {
@@ -57,7 +57,7 @@ impl Scripted {
 #[async_trait]
 impl Transport for Scripted {
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(8, 4).dropping_repeats(self.drops_repeats)
+        transport::Capabilities::new(8, 4).deduplicating(self.deduplicates)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
@@ -106,7 +106,7 @@ pub fn mail(key: &str, to: &[&str]) -> Envelope {
             rest: None,
             message_id: format!("lane.{key}@example.org"),
             utf8: false,
-            served: Vec::new(),
+            settled: Vec::new(),
             metadata: Vec::new(),
         }),
         detail: Detail::new(),

@@ -86,7 +86,7 @@ async fn m09_earlier_accepted_recipients_keep_the_row_from_being_skipped() {
     let (transport, relay, _) = filter_with_list(&["ann@example.com"], vec![]).await;
     let mut envelope = mail("1", &["ann@example.com"]);
     let Content::Mail(mail) = &mut envelope.content else { panic!() };
-    mail.served.push(Recipient {
+    mail.settled.push(Recipient {
         address: "bob@example.com".to_owned(),
         result: RecipientResult::Accepted,
         reply: String::new(),
@@ -181,12 +181,12 @@ struct Counting {
 
 #[async_trait]
 impl Suppressions for Counting {
-    async fn among(
+    async fn find(
         &self,
         entries: &[String],
     ) -> Result<Option<BTreeMap<String, String>>, postrider_seams::store::Error> {
         self.asked.fetch_add(1, SeqCst);
-        self.inner.among(entries).await
+        self.inner.find(entries).await
     }
 
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, postrider_seams::store::Error> {

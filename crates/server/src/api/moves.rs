@@ -9,7 +9,7 @@ use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
 use postrider_hub::{Error, Moment};
 use postrider_seams::Inspect;
-use postrider_seams::inspect::{COUNT_LIMIT, OperatorAction, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, OperatorAction, SelectedRows};
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -61,7 +61,7 @@ pub struct MovedRows {
 }
 
 impl RowSelection {
-    fn which(&self, definition: &LaneDefinition, verb: OperatorAction) -> Result<Which, Problem> {
+    fn which(&self, definition: &LaneDefinition, verb: OperatorAction) -> Result<SelectedRows, Problem> {
         match (&self.ids, &self.state) {
             (Some(ids), None) if self.since.is_none() => {
                 if ids.len() > 1000 {
@@ -70,7 +70,7 @@ impl RowSelection {
                 if ids.iter().any(|id| !(1..=255).contains(&id.0.chars().count())) {
                     return Err(Problem::invalid("ids", "must each have 1 to 255 characters"));
                 }
-                Ok(Which::Ids(ids.iter().map(|id| id.0.clone()).collect()))
+                Ok(SelectedRows::Ids(ids.iter().map(|id| id.0.clone()).collect()))
             }
             (None, Some(state)) => {
                 let named = definition.contract.state_named(state);
@@ -84,7 +84,7 @@ impl RowSelection {
                     ));
                 }
                 let since = self.since.map(|since| Duration::from_micros(since.micros_until(Moment::now())));
-                Ok(Which::State { state: state.clone(), since, limit: CHUNK })
+                Ok(SelectedRows::State { state: state.clone(), since, limit: CHUNK })
             }
             (Some(_), _) => Err(Problem::invalid("ids", "cannot be combined with `state` or `since`")),
             (None, None) => Err(Problem::invalid("ids", "or `state` is required, to select rows")),
@@ -159,15 +159,19 @@ async fn operate(
     }
     let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
     let change = match &which {
-        Which::Ids(ids) => change.detail("ids", ids.clone()),
-        Which::State { state, .. } => change.detail("state", state.clone()),
+        SelectedRows::Ids(ids) => change.detail("ids", ids.clone()),
+        SelectedRows::State { state, .. } => change.detail("state", state.clone()),
     };
     api.hub()?.write_audit_entry(actor, change).await?;
     Ok(Json(MovedRows { matched: counted.rows, more: counted.more && moved >= COUNT_LIMIT, moved }))
 }
 
 /// Changes all selected rows in chunks, so that no statement holds many locks for long.
-async fn all_moved(table: &dyn Inspect, verb: OperatorAction, which: &Which) -> Result<u64, store::Error> {
+async fn all_moved(
+    table: &dyn Inspect,
+    verb: OperatorAction,
+    which: &SelectedRows,
+) -> Result<u64, store::Error> {
     let mut total = 0;
     loop {
         let moved = match verb {
@@ -176,7 +180,7 @@ async fn all_moved(table: &dyn Inspect, verb: OperatorAction, which: &Which) -> 
             OperatorAction::Release => table.release(which).await?,
         };
         total += moved;
-        if matches!(which, Which::Ids(_)) || moved < u64::from(CHUNK) || total >= COUNT_LIMIT {
+        if matches!(which, SelectedRows::Ids(_)) || moved < u64::from(CHUNK) || total >= COUNT_LIMIT {
             return Ok(total);
         }
     }

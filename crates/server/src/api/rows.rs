@@ -9,7 +9,7 @@ use postrider_engine::Health;
 use postrider_hub::access::Role;
 use postrider_hub::{Error, Moment};
 use postrider_seams::Content;
-use postrider_seams::inspect::{Matching, OperatorAction, Order, Query, Search, SearchBy, Standing};
+use postrider_seams::inspect::{Matching, OperatorAction, Order, Query, RowPosition, Search, SearchBy};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -166,7 +166,7 @@ pub async fn list(
     if let Some(search) = &query.search {
         offered(&table.searches(), search)?;
     }
-    let page = table.browse(&query).await.map_err(Error::from)?;
+    let page = table.list(&query).await.map_err(Error::from)?;
     let items = page.rows.iter().map(|row| rows::item(&definition.contract, row)).collect();
     Ok(Json(RowPage { items, next_cursor: page.next.as_deref().map(hex), note: page.note }))
 }
@@ -198,7 +198,7 @@ pub async fn get(
     let (definition, table) = api.lane(&lane).await?;
     let row = table.show(&id).await.map_err(Error::from)?.ok_or(Error::NotFound("row"))?;
     let history = table.history(&row.id).await.map_err(Error::from)?;
-    let mut standing = table.standing(&row).await.map_err(Error::from)?;
+    let mut standing = table.position(&row).await.map_err(Error::from)?;
     name_pool(&api, &caller, &mut standing).await;
     let composed = api.lanes.compose(&lane, &row.id).await.map_err(Error::from)?;
     let hold = composed.as_ref().and_then(|made| api.lanes.hold(&lane, made.as_ref().ok()?));
@@ -230,7 +230,7 @@ pub async fn get(
 }
 
 /// Adds the name of a pool, if the hub knows it.
-async fn name_pool(api: &Api, caller: &Caller, standing: &mut Standing) {
+async fn name_pool(api: &Api, caller: &Caller, standing: &mut RowPosition) {
     let (Some(pool), Ok(hub), Ok(actor)) =
         (&mut standing.pool, api.hub(), caller.of_all_clients(Role::Viewer))
     else {

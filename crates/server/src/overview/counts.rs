@@ -79,7 +79,7 @@ async fn query_counts(lanes: Arc<dyn LaneControl>, name: String) -> Counts {
 }
 
 async fn read_counts(definition: &LaneDefinition, table: &dyn Inspect) -> Result<Counts, Error> {
-    let states = table.census().await?;
+    let states = table.count_by_state().await?;
     let lag = table.lag().await?;
     let mut failed = Vec::new();
     for state in failed_states(definition) {
@@ -89,8 +89,8 @@ async fn read_counts(definition: &LaneDefinition, table: &dyn Inspect) -> Result
         };
         let some =
             |order, limit| Query { state: Some(name.clone()), limit, order, brief: true, ..Query::default() };
-        let newest = table.browse(&some(Order::Newest, SEARCHED_ROWS)).await?.rows;
-        let oldest = table.browse(&some(Order::Oldest, 1)).await?.rows.into_iter().next();
+        let newest = table.list(&some(Order::Newest, SEARCHED_ROWS)).await?.rows;
+        let oldest = table.list(&some(Order::Oldest, 1)).await?.rows.into_iter().next();
         let last_error = newest.iter().find_map(|row| error_of(&definition.contract, row));
         failed.push(Failed { count: count.clone(), since: oldest.and_then(|row| changed(&row)), last_error });
     }

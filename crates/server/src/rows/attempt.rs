@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use postrider_hub::Moment;
-use postrider_seams::inspect::Recorded;
+use postrider_seams::inspect::HistoryEntry;
 
 use super::cut;
 use super::timeline::{MAX_TEXT_CHARS, RowContext, TimelineEntry, facts, value};
@@ -21,12 +21,16 @@ const SHOWN_ELSEWHERE: [&str; 9] = [
     "created_at",
 ];
 
-pub(super) fn is_attempt(record: &Recorded) -> bool {
+pub(super) fn is_attempt(record: &HistoryEntry) -> bool {
     value(record, "attempt_number").is_some()
 }
 
 /// Describes an attempt; `next` is the attempt after it.
-pub(super) fn attempt(context: &RowContext<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
+pub(super) fn attempt(
+    context: &RowContext<'_>,
+    record: &HistoryEntry,
+    next: Option<&HistoryEntry>,
+) -> TimelineEntry {
     let number = value(record, "attempt_number").unwrap_or("?");
     let is_good = value(record, "status") == Some("SUCCESS");
     let took = value(record, "duration_millis").map(|millis| format!("{millis} ms"));
@@ -44,7 +48,7 @@ pub(super) fn attempt(context: &RowContext<'_>, record: &Recorded, next: Option<
 }
 
 /// Returns the result, such as `503 Service Unavailable from shop.example`.
-fn result_text(context: &RowContext<'_>, record: &Recorded) -> String {
+fn result_text(context: &RowContext<'_>, record: &HistoryEntry) -> String {
     let host = context.host().unwrap_or("its target");
     if let Some(code) = value(record, "response_code") {
         let known = code.parse::<u16>().ok().and_then(|code| StatusCode::from_u16(code).ok());
@@ -66,8 +70,8 @@ fn result_text(context: &RowContext<'_>, record: &Recorded) -> String {
 /// Returns what came after a failure.
 fn next_step(
     context: &RowContext<'_>,
-    record: &Recorded,
-    next: Option<&Recorded>,
+    record: &HistoryEntry,
+    next: Option<&HistoryEntry>,
     is_good: bool,
 ) -> Option<String> {
     if is_good {

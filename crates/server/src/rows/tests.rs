@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use postrider_contract::ColumnRole;
 use postrider_engine::Health;
-use postrider_seams::inspect::{PoolStanding, Recorded, RowView, Standing};
+use postrider_seams::inspect::{HistoryEntry, PoolStanding, RowPosition, RowView};
 use postrider_seams::{Content, Envelope, Mail, Secret, Webhook};
 
 use super::*;
@@ -27,7 +27,7 @@ fn row(state: &str, columns: &[(&str, &str)]) -> RowView {
     }
 }
 
-fn why(row: &RowView, health: &Health, standing: &Standing) -> Option<String> {
+fn why(row: &RowView, health: &Health, standing: &RowPosition) -> Option<String> {
     let contract = contract("dispatch_jobs");
     let stage = &contract.stages[0];
     let context = WaitContext { contract: &contract, stage, health, standing, hold: None };
@@ -36,7 +36,7 @@ fn why(row: &RowView, health: &Health, standing: &Standing) -> Option<String> {
 
 #[test]
 fn the_reason_for_waiting_is_a_sentence() {
-    let none = Standing::default();
+    let none = RowPosition::default();
     let mut later = row("RETRYING", &[("last_error", "breaker open for shop.example")]);
     later.due_in = Some(240_000_000);
     let said = why(&later, &Health::Running, &none);
@@ -49,10 +49,10 @@ fn the_reason_for_waiting_is_a_sentence() {
         Some("Subscription hooli-all is paused. Nothing is sent until you resume it.")
     );
     let ready = row("QUEUED", &[("group_key", "acme:orders")]);
-    let behind = Standing { behind: Some("0S8885VV38M00".to_owned()), ..Standing::default() };
+    let behind = RowPosition { behind: Some("0S8885VV38M00".to_owned()), ..RowPosition::default() };
     let said = why(&ready, &Health::Running, &behind);
     assert_eq!(said.as_deref(), Some("Waits behind 0S8885VV38M00 in acme:orders"));
-    let pool = |paused, in_flight| Standing {
+    let pool = |paused, in_flight| RowPosition {
         pool: Some(PoolStanding {
             name: "p".to_owned(),
             paused,
@@ -60,7 +60,7 @@ fn the_reason_for_waiting_is_a_sentence() {
             in_flight,
             rate: Some(600),
         }),
-        ..Standing::default()
+        ..RowPosition::default()
     };
     assert_eq!(why(&ready, &Health::Running, &pool(true, 0)).as_deref(), Some("Its pool p is paused"));
     assert_eq!(
@@ -85,7 +85,7 @@ fn the_reason_for_waiting_is_a_sentence() {
 /// A state that only a maintenance sweep ends: the row has the time, in its database's format.
 #[test]
 fn a_scheduled_row_shows_when_it_becomes_ready() {
-    let none = Standing::default();
+    let none = RowPosition::default();
     for at in ["1970-01-01 01:16:40+00", "1970-01-01 01:16:40.000000", "1970-01-01T01:16:40.000Z", "4600000"]
     {
         let later = row("PENDING", &[("scheduled_for", at)]);
@@ -118,7 +118,7 @@ fn an_open_circuit_breaker_is_shown_with_its_end() {
         left: std::time::Duration::from_secs(40),
     };
     let waiting_text = |row: &RowView, hold: &TargetHold| {
-        let (stage, standing) = (&contract.stages[0], Standing::default());
+        let (stage, standing) = (&contract.stages[0], RowPosition::default());
         let health = &Health::Running;
         let context =
             WaitContext { contract: &contract, stage, health, standing: &standing, hold: Some(hold) };
@@ -130,7 +130,7 @@ fn an_open_circuit_breaker_is_shown_with_its_end() {
     assert!(open.text.ends_with("another 40 s"), "{open:?}");
     assert_eq!(open.until, Some(postrider_hub::Moment::from_micros(row.read_at + 40_000_000)));
     row.due_in = Some(240_000_000);
-    let both = waiting_text(&row, &hold(HoldReason::Asked));
+    let both = waiting_text(&row, &hold(HoldReason::RetryAfter));
     assert_eq!(
         both.text,
         "Due in 4 min; https://shop.example asked for a pause (Retry-After); nothing is sent for another 40 s"
@@ -180,11 +180,11 @@ fn a_json_error_is_shown_by_its_message() {
     assert_eq!(error_text(""), None);
 }
 
-fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> Recorded {
+fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> HistoryEntry {
     let mut columns = columns.to_vec();
     columns.extend([("id", "0HZ"), ("attempt_number", number), ("error_type", "TRANSIENT")]);
     let columns = columns.into_iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
-    Recorded { table: "dispatch_attempts".to_owned(), at: Some(at), columns: columns.collect() }
+    HistoryEntry { table: "dispatch_attempts".to_owned(), at: Some(at), columns: columns.collect() }
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_mail_is_shown_with_its_headers_text_and_html() {
         rest: None,
         message_id: "m@x".to_owned(),
         utf8: false,
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: Vec::new(),
     };
     assert!(html_of(&mail).contains("<b>Hallo</b>"));

@@ -2,7 +2,7 @@
 
 use postrider_contract::{ColumnRole, Contract};
 use postrider_hub::Moment;
-use postrider_seams::inspect::{Recorded, RowView};
+use postrider_seams::inspect::{HistoryEntry, RowView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -31,10 +31,10 @@ pub struct TimelineEntry {
 }
 
 /// Returns the timeline of a row.
-pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec<TimelineEntry> {
+pub fn timeline(contract: &Contract, row: &RowView, history: &[HistoryEntry]) -> Vec<TimelineEntry> {
     let role = row.state.as_deref().and_then(|state| contract.state_named(state));
     let story = RowContext { contract, row, role: role.map_or("", |state| role_of(contract, state)) };
-    let attempts: Vec<&Recorded> = history.iter().filter(|record| is_attempt(record)).collect();
+    let attempts: Vec<&HistoryEntry> = history.iter().filter(|record| is_attempt(record)).collect();
     let mut entries = Vec::new();
     for record in history {
         let place = attempts.iter().position(|attempt| std::ptr::eq(*attempt, record));
@@ -83,7 +83,7 @@ impl RowContext<'_> {
     }
 
     /// Returns the claim while the row is claimed; else the last attempt, if the history has no attempts.
-    fn last_attempt(&self, history: &[Recorded]) -> Option<TimelineEntry> {
+    fn last_attempt(&self, history: &[HistoryEntry]) -> Option<TimelineEntry> {
         if self.role == "claimed" {
             let by = self.column(ColumnRole::Owner).map(|owner| format!("by {owner}"));
             return self.past(ColumnRole::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
@@ -135,13 +135,13 @@ pub(super) fn entry(at: i64, what: &str, detail: Option<String>, tone: &'static 
     TimelineEntry { at, what: what.to_owned(), detail, tone, ..TimelineEntry::default() }
 }
 
-pub(super) fn value<'a>(record: &'a Recorded, name: &str) -> Option<&'a str> {
+pub(super) fn value<'a>(record: &'a HistoryEntry, name: &str) -> Option<&'a str> {
     let found = record.columns.iter().find(|(known, _)| known == name);
     found.and_then(|(_, value)| value.as_deref()).filter(|value| !value.is_empty())
 }
 
 /// Returns everything that was recorded, except the fields in `shown`.
-pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<NameValue> {
+pub(super) fn facts(record: &HistoryEntry, shown: &[&str]) -> Vec<NameValue> {
     let left = record.columns.iter().filter(|(name, _)| !shown.contains(&name.as_str()));
     let fact = |(name, value): &(String, Option<String>)| {
         let value = value.as_deref().filter(|value| !value.is_empty())?;
@@ -152,7 +152,7 @@ pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<NameValue> {
 }
 
 /// Describes a state that the row reached, or an event that a change recorded.
-fn reached(record: &Recorded) -> TimelineEntry {
+fn reached(record: &HistoryEntry) -> TimelineEntry {
     let names = ["status", "state", "event_type"];
     let state = names.iter().find_map(|name| value(record, name)).unwrap_or(&record.table);
     let upper = state.to_ascii_uppercase();

@@ -3,7 +3,7 @@
 use postrider_contract::{ColumnRole, Contract, Stage, StateId, When};
 use postrider_engine::Health;
 use postrider_hub::Moment;
-use postrider_seams::inspect::{PoolStanding, RowView, Standing};
+use postrider_seams::inspect::{PoolStanding, RowPosition, RowView};
 use postrider_seams::transport::{HoldReason, TargetHold};
 
 use super::{cut, error_text};
@@ -17,7 +17,7 @@ pub struct WaitContext<'a> {
     pub contract: &'a Contract,
     pub stage: &'a Stage,
     pub health: &'a Health,
-    pub standing: &'a Standing,
+    pub standing: &'a RowPosition,
     /// The hold of its target on this instance.
     pub hold: Option<&'a TargetHold>,
 }
@@ -141,7 +141,7 @@ fn hold_text(hold: &TargetHold) -> String {
                 hold.target
             )
         }
-        HoldReason::Asked => {
+        HoldReason::RetryAfter => {
             format!("{} asked for a pause (Retry-After); nothing is sent for another {left}", hold.target)
         }
     }

@@ -151,8 +151,7 @@ async fn rows_are_moved_by_operators_after_a_preview(fixture: &Fixture) {
     assert_eq!(done["moved"], 2);
     assert_eq!(fixture.count("dispatch_jobs WHERE status = 'ERROR' AND next_attempt_at IS NULL").await, 0);
     let lane = fixture.lane.as_ref().expect("a lane");
-    let want = postrider_seams::Want { limit: 1 };
-    assert_eq!(lane.claim(&want).await.expect("a claim").len(), 1);
+    assert_eq!(lane.claim(1).await.expect("a claim").len(), 1);
     assert_eq!(fixture.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await, 1);
     let release = format!("{LANE}/release");
     let done = api.post(&key, &release, &json!({"state": "IN_PROGRESS"})).await.expect(200);

@@ -9,8 +9,8 @@ use postrider_contract::{ColumnRole, OperatorMove, StateId, Transition};
 use postrider_rows::{due_in, micros, state_of, times};
 use postrider_seams::Value;
 use postrider_seams::inspect::{
-    COUNT_LIMIT, Finding, Inspect, Lag, Matching, OperatorAction, Page, Preview, Query, Recorded, RowView,
-    SearchBy, Searchable, Standing, StateCount, Which,
+    COUNT_LIMIT, Finding, HistoryEntry, Inspect, Lag, Matching, OperatorAction, Page, Preview, Query,
+    RowPosition, RowView, SearchBy, Searchable, SelectedRows, StateCount,
 };
 use postrider_seams::store::Error;
 use tokio::time::Instant;
@@ -56,16 +56,16 @@ impl DynamoStore {
         self.contract.state_named(name).ok_or_else(|| error::unknown_state(name))
     }
 
-    async fn matching_records(&self, which: &Which) -> Result<Vec<Record>, Error> {
+    async fn matching_records(&self, which: &SelectedRows) -> Result<Vec<Record>, Error> {
         match which {
-            Which::Ids(ids) => {
+            SelectedRows::Ids(ids) => {
                 let mut found = Vec::new();
                 for id in ids {
                     found.extend(self.current(id).await?);
                 }
                 Ok(found)
             }
-            Which::State { state, since, limit } => {
+            SelectedRows::State { state, since, limit } => {
                 let measure_lag = since.map(|since| self.database.clock.now() - micros(since));
                 let young = |record: &Record| {
                     measure_lag.is_none_or(|measure_lag| {
@@ -79,7 +79,7 @@ impl DynamoStore {
 
     async fn operator_move_records(
         &self,
-        which: &Which,
+        which: &SelectedRows,
         rule: &OperatorMove,
         transition: Transition,
     ) -> Result<u64, Error> {
@@ -146,7 +146,7 @@ impl Inspect for DynamoStore {
         Ok(true)
     }
 
-    async fn census(&self) -> Result<Vec<StateCount>, Error> {
+    async fn count_by_state(&self) -> Result<Vec<StateCount>, Error> {
         let mut rows = vec![0_u64; self.contract.states.len()];
         let mut scan = self.scan("census", None);
         let mut seen = 0;
@@ -173,7 +173,7 @@ impl Inspect for DynamoStore {
     }
 
     /// Lists records in the order of the index, the only one that DynamoDB has.
-    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+    async fn list(&self, query: &Query) -> Result<Page, Error> {
         if let Some(search) = &query.search {
             if (search.by, search.matching) != (SearchBy::Id, Matching::Exact) {
                 return Err(error::not_searched(search.by.name()));
@@ -232,7 +232,7 @@ impl Inspect for DynamoStore {
     }
 
     /// Returns the record of each state reached.
-    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+    async fn history(&self, id: &str) -> Result<Vec<HistoryEntry>, Error> {
         let (items, _) = self.database.select("show", &self.target.all_records(id), None, None).await?;
         let recorded = |item: &crate::requests::Item| {
             let state = item.get(STATUS)?.as_s().ok().filter(|state| *state != META)?.clone();
@@ -240,19 +240,19 @@ impl Inspect for DynamoStore {
             let text = |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).cloned();
             let at = text(UPDATED_AT).as_deref().and_then(layout::micros);
             let columns = vec![("status".to_owned(), Some(state)), ("reason".to_owned(), text(REASON))];
-            Some(Recorded { table: "history".to_owned(), at, columns })
+            Some(HistoryEntry { table: "history".to_owned(), at, columns })
         };
-        let mut found: Vec<Recorded> = items.iter().filter_map(recorded).collect();
+        let mut found: Vec<HistoryEntry> = items.iter().filter_map(recorded).collect();
         found.sort_by_key(|record| record.at);
         Ok(found)
     }
 
     /// Returns nothing: this layout has no groups and no pools.
-    async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
-        Ok(Standing::default())
+    async fn position(&self, _: &RowView) -> Result<RowPosition, Error> {
+        Ok(RowPosition::default())
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
         let from: Vec<StateId> =
             verb.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
         let chosen = self.matching_records(which).await?;
@@ -262,7 +262,7 @@ impl Inspect for DynamoStore {
         Ok(Preview::counted(chosen.iter().filter(fits).count() as u64))
     }
 
-    async fn release(&self, which: &Which) -> Result<u64, Error> {
+    async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {
         let moves = OperatorAction::Release.moves(&self.contract, self.stage());
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
@@ -270,12 +270,12 @@ impl Inspect for DynamoStore {
         self.operator_move_records(which, &OperatorMove { moves }, Transition::Released).await
     }
 
-    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+    async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error> {
         let rule = self.contract.requeue.as_ref().ok_or_else(|| error::no_such_move("requeue"))?;
         self.operator_move_records(which, rule, Transition::Requeued).await
     }
 
-    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+    async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error> {
         let rule = self.contract.cancel.as_ref().ok_or_else(|| error::no_such_move("cancel"))?;
         self.operator_move_records(which, rule, Transition::Cancelled).await
     }

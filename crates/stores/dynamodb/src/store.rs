@@ -10,7 +10,7 @@ use postrider_contract::{Contract, Stage, Transition};
 use postrider_seams::inspect::Lag;
 use postrider_seams::row::REACHED;
 use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{ClaimedRow, Fields, Lease, Store, Want};
+use postrider_seams::{ClaimedRow, Fields, Lease, Store};
 use tokio::time::Instant;
 
 use crate::connect::Database;
@@ -148,8 +148,8 @@ impl Store for DynamoStore {
         }
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
-        self.claim_records(want.limit as usize).await
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        self.claim_records(limit as usize).await
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {

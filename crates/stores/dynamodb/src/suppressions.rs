@@ -92,7 +92,7 @@ impl SuppressionList {
 
 #[async_trait]
 impl Suppressions for SuppressionList {
-    async fn among(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
+    async fn find(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
         let fits = |entry: &&String| !entry.is_empty() && entry.chars().count() <= ENTRY_LIMIT;
         let wanted: HashSet<&String> = entries.iter().filter(fits).collect();
         let wanted: Vec<Item> = wanted.into_iter().map(|entry| key(entry)).collect();

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use postrider_contract::{ColumnRole, Expr, OperatorMove, StateId, Transition};
 use postrider_rows::{Row, due_at, due_in, int, micros, role, state_of, times};
 use postrider_seams::inspect::{
-    COUNT_LIMIT, Finding, Inspect, Lag, Level, Matching, OperatorAction, Order, Page, Preview, Query,
-    Recorded, RowView, Search, SearchBy, Searchable, Standing, StateCount, Which,
+    COUNT_LIMIT, Finding, HistoryEntry, Inspect, Lag, Level, Matching, OperatorAction, Order, Page, Preview,
+    Query, RowPosition, RowView, Search, SearchBy, Searchable, SelectedRows, StateCount,
 };
 use postrider_seams::store::Error;
 use postrider_seams::{RowId, Value};
@@ -33,13 +33,13 @@ impl MemoryStore {
         self.contract().state_named(name).ok_or_else(|| error::unknown_state(name))
     }
 
-    fn matching_ids(&self, table: &TableState, which: &Which) -> Result<Vec<RowId>, Error> {
+    fn matching_ids(&self, table: &TableState, which: &SelectedRows) -> Result<Vec<RowId>, Error> {
         Ok(match which {
-            Which::Ids(ids) => {
+            SelectedRows::Ids(ids) => {
                 let named = |id: &&RowId| ids.contains(&id.to_string());
                 table.rows.keys().filter(named).cloned().collect()
             }
-            Which::State { state, since, limit } => {
+            SelectedRows::State { state, since, limit } => {
                 let now = self.table.now();
                 let changed = |row: &Row| {
                     let times = [
@@ -77,7 +77,7 @@ impl MemoryStore {
 
     fn operator_move_rows(
         &self,
-        which: &Which,
+        which: &SelectedRows,
         rule: &OperatorMove,
         transition: Transition,
     ) -> Result<u64, Error> {
@@ -122,7 +122,7 @@ impl Inspect for MemoryStore {
         Ok(true)
     }
 
-    async fn census(&self) -> Result<Vec<StateCount>, Error> {
+    async fn count_by_state(&self) -> Result<Vec<StateCount>, Error> {
         let table = self.table.lock();
         let count = |(index, state): (usize, &postrider_contract::State)| {
             let rows =
@@ -141,7 +141,7 @@ impl Inspect for MemoryStore {
         SearchBy::ALL.into_iter().filter(has).map(offered).collect()
     }
 
-    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+    async fn list(&self, query: &Query) -> Result<Page, Error> {
         let wanted = query.state.as_deref().map(|state| self.state_named(state)).transpose()?;
         let table = self.table.lock();
         let mut ids: Vec<_> = table.rows.keys().collect();
@@ -168,7 +168,7 @@ impl Inspect for MemoryStore {
         Ok(table.rows.iter().find(|(key, _)| key.to_string() == id).map(|(key, row)| self.view(key, row)))
     }
 
-    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+    async fn history(&self, id: &str) -> Result<Vec<HistoryEntry>, Error> {
         let table = self.table.lock();
         let mut found = Vec::new();
         for (name, row) in &table.effects {
@@ -181,18 +181,18 @@ impl Inspect for MemoryStore {
             if row.get(key).and_then(display_text).as_deref() == Some(id) {
                 let columns =
                     row.iter().map(|(column, value)| (column.clone(), display_text(value))).collect();
-                found.push(Recorded { table: name.clone(), at: row.get(at).and_then(int), columns });
+                found.push(HistoryEntry { table: name.clone(), at: row.get(at).and_then(int), columns });
             }
         }
         Ok(found)
     }
 
     /// Returns nothing: this store evaluates groups and pools only in claims.
-    async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
-        Ok(Standing::default())
+    async fn position(&self, _: &RowView) -> Result<RowPosition, Error> {
+        Ok(RowPosition::default())
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
         let from: Vec<StateId> =
             verb.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
         let table = self.table.lock();
@@ -203,7 +203,7 @@ impl Inspect for MemoryStore {
         Ok(Preview::counted(chosen.iter().filter(fits).count() as u64))
     }
 
-    async fn release(&self, which: &Which) -> Result<u64, Error> {
+    async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {
         let moves = OperatorAction::Release.moves(self.contract(), self.stage());
         if moves.is_empty() {
             return Err(error::no_such_move("release"));
@@ -211,12 +211,12 @@ impl Inspect for MemoryStore {
         self.operator_move_rows(which, &OperatorMove { moves }, Transition::Released)
     }
 
-    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+    async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error> {
         let rule = self.contract().requeue.as_ref().ok_or_else(|| error::no_such_move("requeue"))?;
         self.operator_move_rows(which, rule, Transition::Requeued)
     }
 
-    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+    async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error> {
         let rule = self.contract().cancel.as_ref().ok_or_else(|| error::no_such_move("cancel"))?;
         self.operator_move_rows(which, rule, Transition::Cancelled)
     }

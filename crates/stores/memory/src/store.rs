@@ -8,7 +8,7 @@ use postrider_contract::{ClaimedState, ColumnRole, Contract, Stage, StateId, Tra
 use postrider_rows::{Row, due_at, get, is_blocked_by_sweep, matches_filter, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, Store, Value, Want};
+use postrider_seams::{ClaimedRow, Fields, Handoff, Lease, Store, Value};
 use tokio::time::Instant;
 
 use crate::count_field;
@@ -99,8 +99,8 @@ impl Store for MemoryStore {
         self.contract().queue_of(self.stage()).map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
-        Ok(self.claim_rows(want.limit))
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        Ok(self.claim_rows(limit))
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {

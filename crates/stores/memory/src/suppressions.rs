@@ -32,7 +32,7 @@ impl MemorySuppressions {
 
 #[async_trait]
 impl Suppressions for MemorySuppressions {
-    async fn among(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
+    async fn find(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
         let known = self.entries()?;
         let found = entries.iter().filter_map(|entry| known.get_key_value(entry));
         Ok(Some(found.map(|(entry, reason)| (entry.clone(), reason.clone())).collect()))

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use postrider_contract::StateId;
 use postrider_seams::row::{ClaimedRow, Fields, Lease, RowId, Value};
-use postrider_seams::store::{Error, Want};
+use postrider_seams::store::Error;
 
 use crate::bind::{self, Values};
 use crate::driver::{Driver, Output};
@@ -22,9 +22,9 @@ use crate::open_table::OpenTable;
 use crate::pools::cache::Free;
 
 impl OpenTable {
-    /// Claims up to `want.limit` rows: free rows and ordered groups.
-    pub async fn claim(&self, on: &impl Driver, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
-        self.claim_free(on, want.limit, Free::All).await
+    /// Claims up to `limit` rows: free rows and ordered groups.
+    pub async fn claim(&self, on: &impl Driver, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        self.claim_free(on, limit, Free::All).await
     }
 
     pub(crate) async fn claim_free(

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use postrider_contract::ColumnRole;
 use postrider_seams::inspect::{
-    Matching, OperatorAction, Page, PoolStanding, Preview, Query, Recorded, RowView, SearchBy, Searchable,
-    Standing, Which,
+    HistoryEntry, Matching, OperatorAction, Page, PoolStanding, Preview, Query, RowPosition, RowView,
+    SearchBy, Searchable, SelectedRows,
 };
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
@@ -75,7 +75,7 @@ impl OpenTable {
     }
 
     /// Returns the records of a row, oldest first.
-    pub async fn history(&self, on: &dyn Execute, id: &str) -> Result<Vec<Recorded>, Error> {
+    pub async fn history(&self, on: &dyn Execute, id: &str) -> Result<Vec<HistoryEntry>, Error> {
         let mut found = Vec::new();
         for (name, columns, statement) in self.table(on.dialect()).records(id) {
             for row in asked(on, "read what happened to a row", statement).await? {
@@ -84,7 +84,7 @@ impl OpenTable {
                     (row.next().as_ref().and_then(bind::whole), row.next().as_ref().and_then(bind::whole));
                 let at = clock.zip(age).map(|(clock, age)| clock - age);
                 let columns = columns.iter().cloned().zip(row.map(taken_text)).collect();
-                found.push(Recorded { table: name.clone(), at, columns });
+                found.push(HistoryEntry { table: name.clone(), at, columns });
             }
         }
         found.sort_by_key(|record| record.at);
@@ -92,9 +92,9 @@ impl OpenTable {
     }
 
     /// Returns what a row waits for: the head of its group and the limits of its pool.
-    pub async fn standing(&self, on: &dyn Execute, row: &RowView) -> Result<Standing, Error> {
+    pub async fn standing(&self, on: &dyn Execute, row: &RowView) -> Result<RowPosition, Error> {
         let table = self.table(on.dialect());
-        let mut standing = Standing::default();
+        let mut standing = RowPosition::default();
         let first = |rows: Vec<Vec<Value>>| rows.into_iter().next().and_then(|row| row.into_iter().next());
         if let Some(statement) = table.group_of(&row.id)
             && let Some(group) =
@@ -128,11 +128,11 @@ impl OpenTable {
         &self,
         on: &dyn Execute,
         verb: OperatorAction,
-        which: &Which,
+        which: &SelectedRows,
     ) -> Result<Preview, Error> {
         let moves = verb.moves(&self.contract, &self.stage);
         let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();
-        if let Which::State { state, .. } = which {
+        if let SelectedRows::State { state, .. } = which {
             let named = self.contract.state_named(state).ok_or_else(|| self.no_state(Some(state)))?;
             from.retain(|state| *state == named);
         }

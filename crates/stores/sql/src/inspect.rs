@@ -2,7 +2,7 @@
 
 mod statements;
 
-use postrider_seams::inspect::{COUNT_LIMIT, Lag, StateCount, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, Lag, SelectedRows, StateCount};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::{Class, Error};
 
@@ -28,19 +28,19 @@ impl OpenTable {
     }
 
     /// Requeues rows, and returns how many moved.
-    pub async fn requeue(&self, on: &impl Driver, which: &Which) -> Result<u64, Error> {
+    pub async fn requeue(&self, on: &impl Driver, which: &SelectedRows) -> Result<u64, Error> {
         let scripts = &self.statements.inspect;
         self.operate(on, "requeue", which, &scripts.requeue_ids, &scripts.requeue_state).await
     }
 
     /// Cancels rows, and returns how many moved.
-    pub async fn cancel(&self, on: &impl Driver, which: &Which) -> Result<u64, Error> {
+    pub async fn cancel(&self, on: &impl Driver, which: &SelectedRows) -> Result<u64, Error> {
         let scripts = &self.statements.inspect;
         self.operate(on, "cancel", which, &scripts.cancel_ids, &scripts.cancel_state).await
     }
 
     /// Releases claimed rows, and returns how many moved.
-    pub async fn release(&self, on: &impl Driver, which: &Which) -> Result<u64, Error> {
+    pub async fn release(&self, on: &impl Driver, which: &SelectedRows) -> Result<u64, Error> {
         let scripts = &self.statements.inspect;
         self.operate(on, "release", which, &scripts.release_ids, &scripts.release_state).await
     }
@@ -63,7 +63,7 @@ impl OpenTable {
         &self,
         on: &impl Driver,
         verb: &str,
-        which: &Which,
+        which: &SelectedRows,
         by_ids: &[(String, Script)],
         by_state: &[(String, Script)],
     ) -> Result<u64, Error> {
@@ -73,7 +73,7 @@ impl OpenTable {
         }
         let doing = format!("{verb} rows");
         match which {
-            Which::Ids(ids) => {
+            SelectedRows::Ids(ids) => {
                 let mut keys: Vec<RowId> = ids.iter().filter_map(|id| self.key(id)).collect();
                 keys.sort_unstable();
                 keys.dedup();
@@ -86,7 +86,7 @@ impl OpenTable {
                 }
                 Ok(moved)
             }
-            Which::State { state, since, limit } => {
+            SelectedRows::State { state, since, limit } => {
                 let (_, script) = by_state
                     .iter()
                     .find(|(from, _)| from == state)

@@ -7,14 +7,12 @@ use postrider_contract::{Contract, Transition};
 use postrider_seams::Produce;
 use postrider_seams::handoff::{Handoff, PointerClaims, PublishSource};
 use postrider_seams::inspect::{
-    Finding, Inspect, Lag, OperatorAction, Page, Preview, Query, Recorded, RowView, Searchable, Standing,
-    StateCount, Which,
+    Finding, HistoryEntry, Inspect, Lag, OperatorAction, Page, Preview, Query, RowPosition, RowView,
+    Searchable, SelectedRows, StateCount,
 };
 use postrider_seams::migrate::{Migrate, MigrateOptions};
 use postrider_seams::row::{ClaimedRow, Detail, Fields, Lease, RowId};
-use postrider_seams::store::{
-    Capabilities, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind, Want,
-};
+use postrider_seams::store::{Capabilities, Error, LeaseResult, Reclaimed, Settlement, Store, SweepKind};
 use tokio::time::Instant;
 
 use crate::driver::Driver;
@@ -99,9 +97,8 @@ impl<T: SqlTable> Store for SqlStore<T> {
         self.opened().statements.handoff.as_ref().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
-        let want = Want { limit: want.limit.min(self.0.claim_limit()) };
-        self.opened().claim(self.database(), &want).await
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
+        self.opened().claim(self.database(), limit.min(self.0.claim_limit())).await
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
@@ -175,7 +172,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         locks::exist(self.database()).await
     }
 
-    async fn census(&self) -> Result<Vec<StateCount>, Error> {
+    async fn count_by_state(&self) -> Result<Vec<StateCount>, Error> {
         self.opened().census(&self.unhurried()).await
     }
 
@@ -183,7 +180,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         self.opened().searches(Driver::dialect(self.database()))
     }
 
-    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+    async fn list(&self, query: &Query) -> Result<Page, Error> {
         self.opened().browse(&self.unhurried(), query).await
     }
 
@@ -191,27 +188,27 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
         self.opened().show(&self.unhurried(), id).await
     }
 
-    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+    async fn history(&self, id: &str) -> Result<Vec<HistoryEntry>, Error> {
         self.opened().history(&self.unhurried(), id).await
     }
 
-    async fn standing(&self, row: &RowView) -> Result<Standing, Error> {
+    async fn position(&self, row: &RowView) -> Result<RowPosition, Error> {
         self.opened().standing(&self.unhurried(), row).await
     }
 
-    async fn preview(&self, verb: OperatorAction, which: &Which) -> Result<Preview, Error> {
+    async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
         self.opened().preview(&self.unhurried(), verb, which).await
     }
 
-    async fn release(&self, which: &Which) -> Result<u64, Error> {
+    async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {
         self.opened().release(&self.unhurried(), which).await
     }
 
-    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+    async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error> {
         self.opened().requeue(&self.unhurried(), which).await
     }
 
-    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+    async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error> {
         self.opened().cancel(&self.unhurried(), which).await
     }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use postrider_seams::handoff::{PointerClaims, PublishSource};
 use postrider_seams::store::{Capabilities, Class, Error, LeaseResult, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
-    ClaimedRow, Composer, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
+    ClaimedRow, Composer, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, transport,
 };
 use tokio::time::Instant;
 
@@ -53,9 +53,9 @@ impl Store for TracedStore {
         self.inner.handoff().map(|_| self as &dyn Handoff)
     }
 
-    async fn claim(&self, want: &Want) -> Result<Vec<ClaimedRow>, Error> {
+    async fn claim(&self, limit: u32) -> Result<Vec<ClaimedRow>, Error> {
         let begun = Instant::now();
-        let rows = self.inner.claim(want).await?;
+        let rows = self.inner.claim(limit).await?;
         self.traces.claimed(&rows, (begun, Instant::now()));
         Ok(rows)
     }

@@ -151,7 +151,7 @@ fn receipt(mail: &Mail, name: String) -> Receipt {
         reply: String::new(),
     };
     let recipients: Vec<Recipient> =
-        mail.served.iter().cloned().chain(mail.to.iter().map(accepted)).collect();
+        mail.settled.iter().cloned().chain(mail.to.iter().map(accepted)).collect();
     let json = serde_json::to_string(&recipients).expect("recipients are plain data");
     Receipt { id: Some(name), detail: [("recipients".to_owned(), Value::Text(json))].into() }
 }

@@ -68,7 +68,7 @@ mod tests {
             rest: None,
             message_id: message_id.to_owned(),
             utf8: false,
-            served: Vec::new(),
+            settled: Vec::new(),
             metadata: Vec::new(),
         }
     }

@@ -28,7 +28,7 @@ fn envelope(row: u32, subject: &str) -> Envelope {
             rest: None,
             message_id: format!("mails.{row}@example.org"),
             utf8: false,
-            served: vec![Recipient {
+            settled: vec![Recipient {
                 address: "early@example.org".to_owned(),
                 result: RecipientResult::Accepted,
                 reply: String::new(),

@@ -22,7 +22,7 @@ pub(crate) trait ProviderApi: Send + Sync {
     fn max_recipients(&self) -> usize;
 
     /// Whether the provider drops a second request with the same idempotency key.
-    fn drops_repeats(&self) -> bool {
+    fn deduplicates(&self) -> bool {
         false
     }
 

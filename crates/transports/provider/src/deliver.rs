@@ -234,7 +234,7 @@ fn stops_delivery(sent: &RequestResult) -> bool {
 impl Transport for Provider {
     /// Each mail is its own request, settled as soon as it is answered.
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(1, self.settings.concurrency).dropping_repeats(self.api.drops_repeats())
+        transport::Capabilities::new(1, self.settings.concurrency).deduplicating(self.api.deduplicates())
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

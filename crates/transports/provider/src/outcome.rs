@@ -35,7 +35,7 @@ pub(crate) fn outcome(
     sent: Vec<RequestResult>,
     untried: Vec<String>,
 ) -> Outcome {
-    let mut recipients = mail.served.clone();
+    let mut recipients = mail.settled.clone();
     let mut id = None;
     let mut worst: Option<RequestFailure> = None;
     let mut refusal: Option<RequestFailure> = None;

@@ -62,7 +62,7 @@ fn envelope(bytes: usize) -> Envelope {
             rest: None,
             message_id: "1@x.test".to_owned(),
             utf8: false,
-            served: Vec::new(),
+            settled: Vec::new(),
             metadata: Vec::new(),
         }),
         detail: postrider_seams::row::Detail::new(),

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn want_of_descriptors_is_no_fault_of_the_relay() {
+    fn exhausted_descriptors_are_no_fault_of_the_relay() {
         let error =
             |code| ConnectionError::from_dial("no connection", &std::io::Error::from_raw_os_error(code));
         for code in [12, 23, 24, 99, 105] {

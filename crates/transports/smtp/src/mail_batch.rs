@@ -111,7 +111,7 @@ impl<'a> MailBatch<'a> {
     pub(crate) fn progress(&self, index: usize) -> (Vec<Recipient>, Vec<usize>) {
         match self.partial_mails.get(&index) {
             Some(partial) => (partial.settled.clone(), partial.remaining.clone()),
-            None => (self.mail(index).served.clone(), (0..self.mail(index).to.len()).collect()),
+            None => (self.mail(index).settled.clone(), (0..self.mail(index).to.len()).collect()),
         }
     }
 
@@ -216,10 +216,10 @@ impl<'a> MailBatch<'a> {
             let mail = self.mail(index);
             let outcome = match &self.stop_reason {
                 Some(StopReason::Refused(failure)) => {
-                    Outcome::Refused(outcome::keep_accepted(mail, &mail.served, failure.clone()))
+                    Outcome::Refused(outcome::keep_accepted(mail, &mail.settled, failure.clone()))
                 }
                 Some(StopReason::Deferred(failure)) => {
-                    Outcome::Deferred(outcome::keep_accepted(mail, &mail.served, failure.clone()))
+                    Outcome::Deferred(outcome::keep_accepted(mail, &mail.settled, failure.clone()))
                 }
                 None => unreachable!("a run without a halt leaves nothing untried"),
             };
@@ -293,7 +293,7 @@ mod tests {
             rest: None,
             message_id: "1@example.com".to_owned(),
             utf8: false,
-            served: Vec::new(),
+            settled: Vec::new(),
             metadata: Vec::new(),
         };
         let content = Content::Mail(mail);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_want_of_descriptors_costs_no_mail_an_attempt() {
+    fn g1_exhausted_descriptors_cost_no_mail_an_attempt() {
         let batch = [envelope("1"), envelope("2")];
         let outcomes = |error| {
             let mut mails = MailBatch::new(&batch);

@@ -131,7 +131,7 @@ pub(crate) fn failure(mail: &Mail, before: &[Recipient], reason: String) -> Fail
 pub(crate) fn keep_accepted(mail: &Mail, before: &[Recipient], mut failure: Failure) -> Failure {
     let accepted = |some: &[Recipient]| some.iter().any(|one| one.result == RecipientResult::Accepted);
     failure.partly |= accepted(before);
-    failure.accepted_now |= accepted(before.get(mail.served.len()..).unwrap_or_default());
+    failure.accepted_now |= accepted(before.get(mail.settled.len()..).unwrap_or_default());
     record_recipients(&mut failure, before);
     failure
 }

@@ -76,7 +76,7 @@ impl Webhooks {
 
     async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
         let Content::Webhook(webhook) = &envelope.content else {
-            return rejected("this transport takes webhooks, and this row is none");
+            return rejected("not a webhook: this transport sends only webhooks");
         };
         let context = |took| AttemptContext {
             took,
@@ -109,7 +109,7 @@ impl Webhooks {
             };
         if let (HostHealth::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
             // Check before the slot goes to another row for the same receiver.
-            recheck.gone().await;
+            recheck.record_receiver_gone().await;
         }
         slot.report(health);
         outcome
@@ -258,7 +258,7 @@ fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
 /// Checks again what may have changed since the row was composed; an error defers it.
 async fn recheck(webhook: &Webhook, deadline: Instant) -> Result<(), Failure> {
     let Some(Recheck(recheck)) = &webhook.recheck else { return Ok(()) };
-    let checked = timeout_at(deadline, recheck.still_holds()).await;
+    let checked = timeout_at(deadline, recheck.revalidate()).await;
     checked.unwrap_or_else(|_| Err(Failure::new("its account could not be looked up in time; not tried")))
 }
 

@@ -110,7 +110,8 @@ impl Hosts {
     pub fn hold(&self, name: &str, client: Option<&str>) -> Option<TargetHold> {
         let host = Arc::clone(self.lock().get(name)?);
         let (reason, left) = host.lock().slots.hold(&client.map(Into::into), Instant::now())?;
-        let why = if reason == host_slots::PAUSE_REQUESTED { HoldReason::Asked } else { HoldReason::Breaker };
+        let why =
+            if reason == host_slots::PAUSE_REQUESTED { HoldReason::RetryAfter } else { HoldReason::Breaker };
         Some(TargetHold { target: name.to_owned(), why, left })
     }
 }

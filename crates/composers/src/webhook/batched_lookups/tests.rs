@@ -27,7 +27,7 @@ impl Directory for Slow {
         })
     }
 
-    async fn gone(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
+    async fn pause_subscription(&self, _subscription: &str) -> Result<(), DirectoryUnavailable> {
         sleep(Duration::from_millis(10)).await;
         if self.read_only.load(SeqCst) {
             return Err(DirectoryUnavailable("read-only".to_owned()));

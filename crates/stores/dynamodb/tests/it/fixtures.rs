@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use postrider_contract::Contract;
-use postrider_seams::{ClaimedRow, Migrate as _, Store as _, Want, migrate};
+use postrider_seams::{ClaimedRow, Migrate as _, Store as _, migrate};
 use postrider_services::{Ministack, boto3};
 use postrider_store_dynamodb::{Database, DynamoStore, Settings};
 
@@ -92,7 +92,7 @@ impl Fixture {
 }
 
 pub async fn claim(store: &DynamoStore, limit: u32) -> Vec<ClaimedRow> {
-    store.claim(&Want { limit }).await.unwrap()
+    store.claim(limit).await.unwrap()
 }
 
 /// Returns the keys of claimed rows, sorted.

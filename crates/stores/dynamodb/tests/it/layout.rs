@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::inspect::Which;
+use postrider_seams::inspect::SelectedRows;
 use postrider_seams::store::{LeaseResult, Reclaimed, Settlement};
 use postrider_seams::{Inspect as _, Store as _};
 
@@ -80,7 +80,7 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
     }
 
     // After a requeue neither the record nor those of its former states have a time to live.
-    assert_eq!(intake.requeue(&Which::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
+    assert_eq!(intake.requeue(&SelectedRows::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
     let seen = fixture.boto3("answer(all('e-1'))").await;
     for (state, record) in seen.as_object().unwrap() {
         assert!(record.get("TTL").is_none(), "{state}: {record}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
 use postrider_seams::store::{Class, LeaseResult, Settlement};
-use postrider_seams::{ClaimedRow, Store as _, Want};
+use postrider_seams::{ClaimedRow, Store as _};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_dynamodb::{Database, DynamoStore};
 
@@ -29,7 +29,7 @@ async fn open(fixture: &Fixture) -> (Proxy, Database, Arc<DynamoStore>) {
 /// Claims until the store answers; every failure must be transient.
 async fn claimed_again(store: &DynamoStore) -> Vec<ClaimedRow> {
     loop {
-        match store.claim(&Want { limit: 25 }).await {
+        match store.claim(25).await {
             Ok(rows) => return rows,
             Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
         }
@@ -41,7 +41,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
     let fixture = Fixture::new().await;
     let (proxy, _, store) = open(&fixture).await;
     proxy.delay(Duration::from_millis(100));
-    let several = [(); 6].map(|()| store.claim(&Want { limit: 25 }));
+    let several = [(); 6].map(|()| store.claim(25));
     futures::future::join_all(several).await;
     proxy.delay(Duration::ZERO);
     // By now the proxy would have closed connections that are not kept.
@@ -56,7 +56,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
     // New connections get no answer either, for a while.
     fixture.boto3("put('e-2', 'ACCEPTED')").await;
     proxy.black_hole();
-    let error = store.claim(&Want { limit: 25 }).await.unwrap_err();
+    let error = store.claim(25).await.unwrap_err();
     assert_eq!(error.class, Class::Transient, "{error}");
     proxy.new_connections(NewConnections::Forward);
     let back = Instant::now();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::row::REACHED;
 use postrider_seams::store::{LeaseResult, Settlement};
-use postrider_seams::{ClaimedRow, Inspect as _, Store as _, Value, inspect::Which};
+use postrider_seams::{ClaimedRow, Inspect as _, Store as _, Value, inspect::SelectedRows};
 
 use crate::fixtures::{Fixture, claim};
 
@@ -41,7 +41,7 @@ async fn e09_every_try_of_a_callback_reports_when_the_state_was_reached() {
         assert_ne!(seen["SENT"]["Attributes"]["UpdatedAt"], "2026-01-01T00:00:00Z", "it was stepped back to");
     }
     assert!(claim(&sent, 1).await.is_empty(), "given up");
-    assert_eq!(sent.requeue(&Which::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
+    assert_eq!(sent.requeue(&SelectedRows::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
     let claimed = claim(&sent, 1).await;
     assert_eq!(reached(&claimed), &Value::Int(WRITTEN));
     let done =

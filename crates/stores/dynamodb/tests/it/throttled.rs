@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use postrider_contract::Transition;
+use postrider_seams::Store as _;
 use postrider_seams::store::{Class, LeaseResult, Settlement};
-use postrider_seams::{Store as _, Want};
 use postrider_store_dynamodb::Database;
 
 use crate::fixtures::{Fixture, claim, ids};
@@ -196,7 +196,7 @@ async fn e04_endless_throttling_is_reported_before_the_lease_ends() {
     fixture.boto3("put('e-1', 'ACCEPTED')").await;
     let lease = Duration::from_secs(8);
     let (proxy, store) = open(&mut fixture, lease).await;
-    let claimed = store.claim(&Want { limit: 25 }).await.unwrap();
+    let claimed = store.claim(25).await.unwrap();
     assert_eq!(claimed.len(), 1);
 
     proxy.refuse("ExecuteTransaction", usize::MAX);

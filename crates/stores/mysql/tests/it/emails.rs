@@ -3,7 +3,7 @@
 
 use postrider_contract::Transition;
 use postrider_seams::RowId;
-use postrider_seams::store::{LeaseResult, Store as _, Want};
+use postrider_seams::store::{LeaseResult, Store as _};
 use postrider_sql::bind::Values;
 use postrider_sql::driver::Driver as _;
 use sqlx::Row as _;
@@ -106,7 +106,7 @@ async fn e02_a_move_is_the_row_and_its_line_or_nothing() {
         let store = server.open("emails", "intake").await;
         accept(&server, "e-1", 0).await;
         server.run("RENAME TABLE email_statuses TO away").await;
-        assert!(store.claim(&Want { limit: 1 }).await.is_err(), "there is nowhere to write it down");
+        assert!(store.claim(1).await.is_err(), "there is nowhere to write it down");
         let row = "SELECT CONCAT(status, ' ', version) FROM emails";
         assert_eq!(server.text(row).await.as_deref(), Some("ACCEPTED 1"));
         server.run("RENAME TABLE away TO email_statuses").await;

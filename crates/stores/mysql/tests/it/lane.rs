@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
+use postrider_seams::inspect::{Inspect as _, Level, Query, SelectedRows};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::{Class, LeaseResult, Reclaimed, Settlement, Store as _, SweepKind};
 
@@ -127,15 +127,15 @@ async fn operators_browse_count_and_requeue() {
         let store = server.mail_store().await;
         server.insert_mails(7).await;
         server.run("UPDATE mail_outbox SET status = 'failed', retry_count = 5 WHERE id <= 3").await;
-        let first = store.browse(&Query { limit: 5, ..Query::default() }).await.expect("browse");
+        let first = store.list(&Query { limit: 5, ..Query::default() }).await.expect("browse");
         let rest =
-            store.browse(&Query { limit: 5, after: first.next, ..Query::default() }).await.expect("browse");
+            store.list(&Query { limit: 5, after: first.next, ..Query::default() }).await.expect("browse");
         let ids: Vec<&str> = first.rows.iter().chain(&rest.rows).map(|row| row.id.as_str()).collect();
         assert_eq!(ids, ["7", "6", "5", "4", "3", "2", "1"]);
-        let counts = store.census().await.expect("census");
+        let counts = store.count_by_state().await.expect("census");
         assert!(counts.iter().any(|count| count.state == "failed" && count.rows == 3), "{counts:?}");
         // Three keys are padded to four: the repeated key must not count twice.
-        let which = Which::Ids(vec!["1".into(), "2".into(), "3".into()]);
+        let which = SelectedRows::Ids(vec!["1".into(), "2".into(), "3".into()]);
         assert_eq!(store.requeue(&which).await.expect("requeue"), 3);
         assert_eq!(store.requeue(&which).await.expect("again"), 0);
         assert_eq!(server.text("SELECT MAX(retry_count) FROM mail_outbox").await.as_deref(), Some("0"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::row::ClaimedRow;
-use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
+use postrider_seams::store::{Class, LeaseResult, Store as _};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_mysql::{Database, MysqlStore, Settings};
 use tokio::time::Instant;
@@ -43,7 +43,7 @@ async fn fill(store: &MysqlStore) {
 /// Claims until the store answers; every error is transient.
 async fn claimed_again(store: &MysqlStore, limit: u32) -> Vec<ClaimedRow> {
     loop {
-        match store.claim(&Want { limit }).await {
+        match store.claim(limit).await {
             Ok(rows) => return rows,
             Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
         }
@@ -56,7 +56,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
         let (proxy, url) = proxied(&server);
         let store = opened(&server, &url).await;
         server.insert_mails(20).await;
-        let before = store.claim(&Want { limit: 10 }).await.expect("claim");
+        let before = store.claim(10).await.expect("claim");
         fill(&store).await;
         proxy.freeze();
         let lost = Instant::now();
@@ -109,7 +109,7 @@ async fn a_store_whose_server_vanished_goes_on_within_ten_seconds() {
         assert!(lost.elapsed() < GOES_ON, "{:?}", lost.elapsed());
         // New connections fail as well, for a while.
         proxy.black_hole();
-        let error = store.claim(&Want { limit: 10 }).await.expect_err("nobody answers");
+        let error = store.claim(10).await.expect_err("nobody answers");
         assert_eq!(error.class, Class::Transient, "{error}");
         let claim = tokio::spawn(async move { claimed_again(&store, 10).await.len() });
         tokio::task::yield_now().await;
@@ -157,7 +157,7 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     root.execute("SET GLOBAL read_only = 1").await.expect("read-only");
     let opened = proxy.accepted();
     for tries in 1..=3 {
-        let error = store.claim(&Want { limit: 10 }).await.expect_err("nothing can be written");
+        let error = store.claim(10).await.expect_err("nothing can be written");
         assert!(error.class == Class::Transient && error.message.contains("1290"), "{error}");
         assert!(proxy.accepted() >= opened + tries - 1, "a read-only session is not used again");
     }

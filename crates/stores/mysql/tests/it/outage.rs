@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use postrider_seams::row::Value;
-use postrider_seams::store::{Class, Store as _, Want};
+use postrider_seams::store::{Class, Store as _};
 use postrider_sql::driver::execute::{Execute as _, Statement};
 use postrider_store_mysql::{Database, Settings};
 
@@ -19,7 +19,7 @@ async fn cut_connections_are_a_transient_error_and_then_work_again() {
         }
         let mut claimed = 0;
         for _ in 0..20 {
-            match store.claim(&Want { limit: 10 }).await {
+            match store.claim(10).await {
                 Ok(rows) => {
                     claimed = rows.len();
                     break;
@@ -75,7 +75,7 @@ async fn g5_a_session_is_utc_and_read_committed_whatever_the_server_says() {
         server.run("SET GLOBAL time_zone = SYSTEM").await;
         let store = server.mail_store().await;
         server.insert_mails(1).await;
-        store.claim(&Want { limit: 1 }).await.expect("claim");
+        store.claim(1).await.expect("claim");
         let off =
             "SELECT ABS(TIMESTAMPDIFF(SECOND, last_attempt_at, UTC_TIMESTAMP(6))) <= 5 FROM mail_outbox";
         assert_eq!(server.text(off).await.as_deref(), Some("1"));

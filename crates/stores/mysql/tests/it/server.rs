@@ -8,7 +8,7 @@ use std::time::Duration;
 use postrider_contract::{Contract, Transition};
 use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::{ClaimedRow, Lease};
-use postrider_seams::store::{Settlement, Store as _, Want};
+use postrider_seams::store::{Settlement, Store as _};
 use postrider_store_mysql::{Database, MysqlStore, Settings};
 use sqlx::mysql::{MySqlConnection, MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
@@ -96,7 +96,7 @@ impl Server {
 }
 
 pub async fn claim(store: &MysqlStore, limit: u32) -> Vec<ClaimedRow> {
-    store.claim(&Want { limit }).await.expect("claim")
+    store.claim(limit).await.expect("claim")
 }
 
 pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
+use postrider_seams::inspect::{Inspect as _, Level, Query, SelectedRows};
 
 use crate::server::{claim, with_database};
 
@@ -13,7 +13,7 @@ async fn pages_go_from_the_newest_key_and_meet_every_row_once() {
         let mut query = Query { state: Some("queued".into()), limit: 5, ..Query::default() };
         let mut seen = Vec::new();
         loop {
-            let page = store.browse(&query).await.expect("browse");
+            let page = store.list(&query).await.expect("browse");
             assert!(page.rows.iter().all(|row| row.state.as_deref() == Some("queued")));
             seen.extend(page.rows.iter().map(|row| row.id.parse::<i64>().expect("a number")));
             match page.next {
@@ -22,9 +22,9 @@ async fn pages_go_from_the_newest_key_and_meet_every_row_once() {
             }
         }
         assert_eq!(seen, (1..=25).rev().filter(|id| id % 2 == 1).collect::<Vec<_>>());
-        let all = store.browse(&Query { limit: 100, ..Query::default() }).await.expect("browse");
+        let all = store.list(&Query { limit: 100, ..Query::default() }).await.expect("browse");
         assert_eq!(all.rows.len(), 25);
-        assert!(store.browse(&Query { state: Some("nope".into()), ..query }).await.is_err());
+        assert!(store.list(&Query { state: Some("nope".into()), ..query }).await.is_err());
     })
     .await;
 }
@@ -55,7 +55,7 @@ async fn the_census_counts_every_state_and_stops_at_its_limit() {
         let store = server.mail_store().await;
         server.insert_mails(10_050).await;
         server.run("UPDATE mail_outbox SET status = 'sent' WHERE id <= 3").await;
-        let counts = store.census().await.expect("census");
+        let counts = store.count_by_state().await.expect("census");
         let of = |state: &str| counts.iter().find(|count| count.state == state).expect("listed").clone();
         assert_eq!((of("queued").rows, of("queued").more), (10_000, true));
         assert_eq!((of("sent").rows, of("sent").more), (3, false));
@@ -76,22 +76,25 @@ async fn requeue_gives_a_fresh_budget_once() {
             )
             .await;
         server.run("UPDATE mail_outbox SET last_attempt_at = now() - interval '2 d' WHERE id = 3").await;
-        let which = Which::Ids(vec!["1".into(), "4".into(), "99".into(), "nonsense".into()]);
+        let which = SelectedRows::Ids(vec!["1".into(), "4".into(), "99".into(), "nonsense".into()]);
         assert_eq!(store.requeue(&which).await.expect("requeue"), 1);
         assert_eq!(store.requeue(&which).await.expect("again"), 0);
         let row = "SELECT concat_ws(' ', status, retry_count, last_error IS NULL, next_attempt_at <= now()) \
                    FROM mail_outbox WHERE id = 1";
         assert_eq!(server.text(row).await.as_deref(), Some("queued 0 t t"));
         let since = Some(Duration::from_hours(24));
-        let young = Which::State { state: "failed".into(), since, limit: 10 };
+        let young = SelectedRows::State { state: "failed".into(), since, limit: 10 };
         assert_eq!(store.requeue(&young).await.expect("requeue"), 1);
         assert_eq!(
             server.text("SELECT status FROM mail_outbox WHERE id = 3").await.as_deref(),
             Some("failed")
         );
-        let wrong = Which::State { state: "sent".into(), since: None, limit: 10 };
+        let wrong = SelectedRows::State { state: "sent".into(), since: None, limit: 10 };
         assert!(store.requeue(&wrong).await.is_err());
-        assert!(store.cancel(&Which::Ids(vec!["1".into()])).await.is_err(), "mail_outbox has no cancel");
+        assert!(
+            store.cancel(&SelectedRows::Ids(vec!["1".into()])).await.is_err(),
+            "mail_outbox has no cancel"
+        );
     })
     .await;
 }

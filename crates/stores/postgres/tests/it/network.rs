@@ -6,7 +6,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::row::ClaimedRow;
-use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
+use postrider_seams::store::{Class, LeaseResult, Store as _};
 use postrider_services::{NewConnections, Proxy};
 use postrider_store_postgres::{Database, PostgresStore, Settings};
 use tokio::time::Instant;
@@ -47,7 +47,7 @@ async fn fill(store: &PostgresStore) {
 /// Claims until the store answers; every error is transient.
 async fn claimed_again(store: &PostgresStore, limit: u32) -> Vec<ClaimedRow> {
     loop {
-        match store.claim(&Want { limit }).await {
+        match store.claim(limit).await {
             Ok(rows) => return rows,
             Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
         }
@@ -60,7 +60,7 @@ async fn half_open_connections_are_dropped_and_the_store_goes_on() {
         let (proxy, url) = proxied(&server);
         let store = opened(&server, &url).await;
         server.insert_mails(20).await;
-        let before = store.claim(&Want { limit: 10 }).await.expect("claim");
+        let before = store.claim(10).await.expect("claim");
         fill(&store).await;
         proxy.freeze();
         let lost = Instant::now();
@@ -113,7 +113,7 @@ async fn a_store_whose_server_vanished_goes_on_within_ten_seconds() {
         assert!(lost.elapsed() < GOES_ON, "{:?}", lost.elapsed());
         // New connections fail as well, for a while.
         proxy.black_hole();
-        let error = store.claim(&Want { limit: 10 }).await.expect_err("nobody answers");
+        let error = store.claim(10).await.expect_err("nobody answers");
         assert_eq!(error.class, Class::Transient, "{error}");
         let claim = tokio::spawn(async move { claimed_again(&store, 10).await.len() });
         tokio::task::yield_now().await;
@@ -137,7 +137,7 @@ async fn sessions_that_are_read_only_are_away_and_are_replaced() {
         proxy.cut();
         let mut read_only = 0;
         while read_only < 3 {
-            let error = store.claim(&Want { limit: 10 }).await.expect_err("nothing can be written");
+            let error = store.claim(10).await.expect_err("nothing can be written");
             assert_eq!(error.class, Class::Transient, "{error}");
             read_only += i32::from(error.message.contains("25006"));
         }
@@ -170,9 +170,9 @@ async fn one_read_only_session_takes_all_stale_ones_with_it() {
         fill(&store).await;
         assert!(proxy.open() >= 4, "several stale sessions: {}", proxy.open());
         server.run(&format!("ALTER DATABASE {name} RESET default_transaction_read_only")).await;
-        let error = store.claim(&Want { limit: 10 }).await.expect_err("a stale session");
+        let error = store.claim(10).await.expect_err("a stale session");
         assert!(error.message.contains("25006"), "{error}");
-        assert_eq!(store.claim(&Want { limit: 10 }).await.expect("a new session").len(), 2);
+        assert_eq!(store.claim(10).await.expect("a new session").len(), 2);
     })
     .await;
 }

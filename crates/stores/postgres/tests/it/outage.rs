@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use postrider_seams::row::Value;
-use postrider_seams::store::{Class, Store as _, Want};
+use postrider_seams::store::{Class, Store as _};
 use postrider_sql::driver::execute::{Execute as _, Statement};
 use postrider_store_postgres::{Database, Settings};
 
@@ -20,7 +20,7 @@ async fn cut_connections_are_a_transient_error_and_then_work_again() {
             .await;
         let mut claimed = 0;
         for _ in 0..20 {
-            match store.claim(&Want { limit: 10 }).await {
+            match store.claim(10).await {
                 Ok(rows) => {
                     claimed = rows.len();
                     break;

@@ -7,7 +7,7 @@ use postrider_contract::Transition;
 use postrider_seams::inspect::Inspect as _;
 use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::Value;
-use postrider_seams::store::{LeaseResult, Store as _, Want};
+use postrider_seams::store::{LeaseResult, Store as _};
 use postrider_services::{PgBouncer, PoolMode};
 use postrider_sql::driver::execute::{Arg, Execute as _, Statement};
 use postrider_store_postgres::{Database, Pooler, PostgresStore, Settings};
@@ -36,7 +36,7 @@ async fn opened(url: &str, mode: Option<Pooler>) -> (Database, Arc<PostgresStore
 async fn drained(store: Arc<PostgresStore>) -> usize {
     let mut rows = 0;
     loop {
-        let claimed = store.claim(&Want { limit: 7 }).await.expect("claim");
+        let claimed = store.claim(7).await.expect("claim");
         if claimed.is_empty() {
             return rows;
         }

@@ -6,7 +6,7 @@
 //! bound.
 
 use postrider_contract::{ColumnRole, Expr, StateId};
-use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, SelectedRows};
 
 use super::search::Reach;
 use crate::Dialect;
@@ -267,18 +267,18 @@ impl Table<'_> {
     }
 
     /// Returns the query that counts the rows in these states that a verb would move.
-    pub fn preview(&self, from: &[StateId], which: &Which) -> Statement {
+    pub fn preview(&self, from: &[StateId], which: &SelectedRows) -> Statement {
         let mut builder = SqlBuilder::new(self.dialect, "");
         let mut conditions = self.filter();
         match which {
-            Which::Ids(ids) => {
+            SelectedRows::Ids(ids) => {
                 let mut keys: Vec<String> =
                     ids.iter().filter_map(|id| self.typed_key(&mut builder, id)).collect();
                 keys.push("NULL".to_owned());
                 conditions.push(format!("{} IN ({})", self.id(), keys.join(", ")));
                 conditions.push(self.in_states(from, Lookup::Check));
             }
-            Which::State { since, .. } => {
+            SelectedRows::State { since, .. } => {
                 conditions.push(self.in_states(from, Lookup::Index));
                 conditions.extend(since.map(|since| self.changed_since(&Shift::back(since))));
             }

@@ -21,14 +21,14 @@ pub struct SuppressionList<D>(pub D);
 
 impl<D: Driver> SuppressionList<D> {
     async fn is_there(&self, entry: &str) -> Result<bool, Error> {
-        let found = self.among(&[entry.to_owned()]).await?.ok_or_else(no_list)?;
+        let found = self.find(&[entry.to_owned()]).await?.ok_or_else(no_list)?;
         Ok(!found.is_empty())
     }
 }
 
 #[async_trait]
 impl<D: Driver> Suppressions for SuppressionList<D> {
-    async fn among(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
+    async fn find(&self, entries: &[String]) -> Result<Option<BTreeMap<String, String>>, Error> {
         // No entry is longer, and a database may reject a value that is longer than its column.
         let entries: Vec<&String> =
             entries.iter().filter(|entry| entry.chars().count() <= ENTRY_LIMIT).collect();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use postrider_contract::Transition;
 use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::migrate::{Migrate as _, MigrateOptions};
-use postrider_seams::store::{Class, LeaseResult, Store as _, Want};
+use postrider_seams::store::{Class, LeaseResult, Store as _};
 
 use postrider_store_sqlite::{Database, Settings, SqliteStore};
 
@@ -148,13 +148,13 @@ async fn a_full_disk_is_away_and_the_store_goes_on_when_there_is_room() {
     let disk = SmallDisk::mount(file.folder.path(), 16 << 20);
     let store = file.mail_store().await;
     file.insert_mails(600).await;
-    let first = store.claim(&Want { limit: 200 }).await.expect("claim");
+    let first = store.claim(200).await.expect("claim");
     disk.fill();
     let moves: Vec<_> = first.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
     // The write-ahead log may have some room left: claims fail when that is used up.
     let mut claimed = Vec::new();
     let error = loop {
-        match store.claim(&Want { limit: 50 }).await {
+        match store.claim(50).await {
             Ok(rows) if rows.is_empty() => panic!("the disk was not full"),
             Ok(rows) => claimed.extend(rows),
             Err(error) => break error,
@@ -169,7 +169,7 @@ async fn a_full_disk_is_away_and_the_store_goes_on_when_there_is_room() {
     disk.free();
     assert_eq!(store.settle(&moves).await.expect("settle"), vec![LeaseResult::Held; moves.len()]);
     loop {
-        let rows = store.claim(&Want { limit: 200 }).await.expect("claim");
+        let rows = store.claim(200).await.expect("claim");
         if rows.is_empty() {
             break;
         }

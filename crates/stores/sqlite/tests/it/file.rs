@@ -6,7 +6,7 @@ use std::time::Duration;
 use postrider_contract::{Contract, Transition};
 use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use postrider_seams::row::{ClaimedRow, Lease};
-use postrider_seams::store::{Settlement, Store as _, Want};
+use postrider_seams::store::{Settlement, Store as _};
 use postrider_store_sqlite::{Database, Settings, SqliteStore};
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
@@ -76,7 +76,7 @@ impl File {
 }
 
 pub async fn claim(store: &SqliteStore, limit: u32) -> Vec<ClaimedRow> {
-    store.claim(&Want { limit }).await.expect("claim")
+    store.claim(limit).await.expect("claim")
 }
 
 pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::inspect::{Inspect as _, Level, Query, Which};
+use postrider_seams::inspect::{Inspect as _, Level, Query, SelectedRows};
 use postrider_seams::row::RowId;
 use postrider_seams::store::{Class, LeaseResult, Reclaimed, Settlement, Store as _};
 
@@ -125,14 +125,13 @@ async fn operators_browse_count_requeue_and_purge() {
     let store = file.mail_store().await;
     file.insert_mails(7).await;
     file.run("UPDATE mail_outbox SET status = 'failed', retry_count = 5 WHERE id <= 2").await;
-    let first = store.browse(&Query { limit: 5, ..Query::default() }).await.expect("browse");
-    let rest =
-        store.browse(&Query { limit: 5, after: first.next, ..Query::default() }).await.expect("browse");
+    let first = store.list(&Query { limit: 5, ..Query::default() }).await.expect("browse");
+    let rest = store.list(&Query { limit: 5, after: first.next, ..Query::default() }).await.expect("browse");
     let ids: Vec<&str> = first.rows.iter().chain(&rest.rows).map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ["7", "6", "5", "4", "3", "2", "1"]);
-    let counts = store.census().await.expect("census");
+    let counts = store.count_by_state().await.expect("census");
     assert!(counts.iter().any(|count| count.state == "failed" && count.rows == 2), "{counts:?}");
-    let which = Which::Ids(vec!["1".into(), "2".into(), "3".into()]);
+    let which = SelectedRows::Ids(vec!["1".into(), "2".into(), "3".into()]);
     assert_eq!(store.requeue(&which).await.expect("requeue"), 2);
     assert_eq!(file.text("SELECT max(retry_count) FROM mail_outbox").await.as_deref(), Some("0"));
     assert!(store.lag().await.expect("lag").oldest_due_seconds.is_some());

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use postrider_seams::store::{Class, Store as _, Want};
+use postrider_seams::store::{Class, Store as _};
 use postrider_store_sqlite::{Database, Settings};
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ async fn past_our_patience_it_is_a_transient_error_and_readers_go_on() {
     let database = Database::connect(&settings).expect("settings");
     let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
     let other = file.sql.begin_with("BEGIN IMMEDIATE").await.expect("their lock");
-    let error = store.claim(&Want { limit: 1 }).await.expect_err("locked");
+    let error = store.claim(1).await.expect_err("locked");
     assert_eq!(error.class, Class::Transient, "{error}");
     assert!(store.next_due().await.expect("a reader is not held up").is_some());
     drop(other);

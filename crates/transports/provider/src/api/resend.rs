@@ -38,7 +38,7 @@ impl ProviderApi for Resend {
         50
     }
 
-    fn drops_repeats(&self) -> bool {
+    fn deduplicates(&self) -> bool {
         true
     }
 

@@ -11,7 +11,7 @@ fn mail() -> Mail {
         rest: None,
         message_id: "m-1@example.org".to_owned(),
         utf8: false,
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: Vec::new(),
     }
 }
@@ -119,7 +119,7 @@ fn g3_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
 fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
     let served =
         Recipient { address: "a@x".to_owned(), result: RecipientResult::Accepted, reply: String::new() };
-    let mail = Mail { to: vec!["b@x".to_owned()], served: vec![served], ..mail() };
+    let mail = Mail { to: vec!["b@x".to_owned()], settled: vec![served], ..mail() };
     let result = |kind| outcome("p", &mail, vec![sent("b@x", Err(failure(kind)))], Vec::new());
     let refused = result(FailureKind::Refused);
     assert!(matches!(&refused, Outcome::Refused(failure) if failure.partly && !failure.accepted_now));

@@ -10,7 +10,7 @@ fn mail(to: &[&str]) -> Mail {
         rest: None,
         message_id: "m-1@example.org".to_owned(),
         utf8: false,
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: Vec::new(),
     }
 }

@@ -120,7 +120,7 @@ pub fn mail_from(from: &str, to: &[&str]) -> Envelope {
             rest: None,
             message_id: "m-1@example.org".to_owned(),
             utf8: false,
-            served: Vec::new(),
+            settled: Vec::new(),
             metadata: vec![
                 ("subscriptionId".to_owned(), "42".to_owned()),
                 ("traceId".to_owned(), "t/1".to_owned()),

@@ -50,7 +50,7 @@ fn rules(seen: &Seen) -> Reply {
 async fn n8_the_idempotency_key_is_sent() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("resend://", &[("key", "re_key")]);
-    assert!(provider.capabilities().drops_repeats);
+    assert!(provider.capabilities().deduplicates);
     for _ in 0..2 {
         let outcome = send(&provider, mail(&["ann@example.com", "blind@example.com"])).await;
         assert_eq!(delivered(&outcome).id.as_deref(), Some("49a3999c"));

@@ -10,7 +10,7 @@ fn mail(to: &str, message: &'static [u8]) -> Mail {
         rest: None,
         message_id: String::new(),
         utf8: false,
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: Vec::new(),
     }
 }

@@ -19,7 +19,7 @@ pub fn mail(to: &[&str]) -> Mail {
         rest: None,
         message_id: "1@x.test".to_owned(),
         utf8: false,
-        served: Vec::new(),
+        settled: Vec::new(),
         metadata: Vec::new(),
     }
 }

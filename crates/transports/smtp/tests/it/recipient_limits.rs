@@ -293,8 +293,8 @@ async fn m09_a_deadline_between_two_transactions_costs_no_attempt_and_repeats_no
             assert!(failure.accepted_now && failure.after.is_some(), "{failure:?}");
             let all = recipients(&failure.detail);
             assert_eq!(all.len(), names.len(), "every recipient has a result");
-            rest.served = all.into_iter().filter(|one| one.result == Accepted).collect();
-            rest.to.retain(|address| rest.served.iter().all(|served| served.address != *address));
+            rest.settled = all.into_iter().filter(|one| one.result == Accepted).collect();
+            rest.to.retain(|address| rest.settled.iter().all(|served| served.address != *address));
         }
         assert!(calls > 1, "the time did not run out");
         let sent = relay.mails.lock().unwrap().concat();
@@ -305,7 +305,7 @@ async fn m09_a_deadline_between_two_transactions_costs_no_attempt_and_repeats_no
 
 fn partly_sent() -> postrider_seams::Mail {
     let mut rest = mail(&["d@y.test"]);
-    rest.served = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
+    rest.settled = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
     rest
 }
 

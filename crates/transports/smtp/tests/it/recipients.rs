@@ -58,7 +58,7 @@ async fn m09_some_deferred_is_retried_for_them_alone() {
 #[tokio::test]
 async fn m09_served_recipients_are_kept_in_every_outcome() {
     let mut rest = mail(&["d@y.test"]);
-    rest.served = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
+    rest.settled = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
     let relay = Relay::play(vec![script([
         hello(),
         commands("d@y.test"),

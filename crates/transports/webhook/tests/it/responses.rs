@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use hyper::Response;
-use postrider_seams::recheck::{AsComposed, Recheck};
+use postrider_seams::recheck::{Recheck, Revalidate};
 use postrider_seams::{Failure, Outcome, Secret, Transport as _, Value, Webhook};
 use postrider_transport_webhook::{Settings, Webhooks};
 use tokio::time::Instant;
@@ -80,12 +80,12 @@ async fn j05_retry_after_holds_the_host_and_its_other_rows_wait_free() {
 struct Pausing(AtomicBool);
 
 #[async_trait]
-impl AsComposed for Pausing {
-    async fn still_holds(&self) -> Result<(), Failure> {
+impl Revalidate for Pausing {
+    async fn revalidate(&self) -> Result<(), Failure> {
         if self.0.load(SeqCst) { Err(Failure::new("paused")) } else { Ok(()) }
     }
 
-    async fn gone(&self) {
+    async fn record_receiver_gone(&self) {
         self.0.store(true, SeqCst);
     }
 }
