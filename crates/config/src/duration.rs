@@ -8,7 +8,7 @@ const EXPECTED: &str = "a duration is a whole number and a unit, such as \"500ms
 const NANOS: u64 = 1_000_000_000;
 
 /// Parses `500ms`, `30s`, `5m`, `1h`, `7d`, or ISO 8601 (`PT30S`); the error says what is expected.
-pub fn duration(text: &str) -> Result<Duration, &'static str> {
+pub fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     if text.starts_with(['P', 'p']) {
         return iso(&text[1..].to_ascii_uppercase());
     }
@@ -26,7 +26,7 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
 
 /// Parses a duration in which a plain number means seconds, as in URLs and variables.
 pub fn duration_or_seconds(text: &str) -> Result<Duration, &'static str> {
-    text.parse().map(Duration::from_secs).or_else(|_| duration(text))
+    text.parse().map(Duration::from_secs).or_else(|_| parse_duration(text))
 }
 
 /// Formats a duration in the largest unit that is exact: `5m`.
@@ -118,7 +118,7 @@ mod tests {
             ("P1W", 604_800_000),
             ("P1DT1.001S", 86_401_001),
         ] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
     }
 
@@ -151,9 +151,9 @@ mod tests {
             "Pü",
             "PT1ü",
         ] {
-            assert!(duration(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
-        assert!(duration("P1Y").unwrap_err().contains("no fixed length"));
+        assert!(parse_duration("P1Y").unwrap_err().contains("no fixed length"));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_formatted_duration_reads_back() {
         for text in ["500ms", "0s", "45s", "5m", "90s", "1h", "7d"] {
-            assert_eq!(format_duration(duration(text).unwrap()), text);
+            assert_eq!(format_duration(parse_duration(text).unwrap()), text);
         }
     }
 }

@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::duration::{duration, format_duration};
+use crate::duration::{format_duration, parse_duration};
 use crate::mistake::Place;
 use crate::node::{Node, Value};
 use crate::report::{Report, element};
-use crate::size::{format_size, size};
+use crate::size::{format_size, parse_size};
 use crate::suggest::suggestion;
 use crate::table_reader::TableReader;
 
@@ -28,13 +28,13 @@ impl<'a> Item<'a> {
     }
 
     /// Reports a mistake at this value.
-    pub fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
-        self.report.at(&self.node.place, self.node.layer, &self.path, what.into(), remedy.into());
+    pub fn mistake(&self, what: impl Into<String>, remedy: impl Into<String>) {
+        self.report.add_at(&self.node.place, self.node.layer, &self.path, what.into(), remedy.into());
     }
 
     /// Reports that the value is not what the key expects.
     pub fn expected(&self, expected: impl Display) {
-        self.wrong(self.invalid(expected), "");
+        self.mistake(self.invalid(expected), "");
     }
 
     fn invalid(&self, expected: impl Display) -> String {
@@ -117,7 +117,7 @@ impl<'a> Item<'a> {
         let text = match &self.node.value {
             Value::Text(text) | Value::Untyped(text) => text.trim(),
             Value::Integer(number) => {
-                self.wrong(
+                self.mistake(
                     format!("invalid value `{number}`: a duration needs a unit"),
                     format!("write \"{number}s\" for seconds"),
                 );
@@ -125,11 +125,11 @@ impl<'a> Item<'a> {
             }
             _ => return self.required(None, expected),
         };
-        match duration(text) {
+        match parse_duration(text) {
             Ok(found) if range.contains(&found) => Some(found),
             Ok(_) => self.required(None, expected),
             Err(remedy) => {
-                self.wrong(self.invalid(expected), remedy);
+                self.mistake(self.invalid(expected), remedy);
                 None
             }
         }
@@ -139,7 +139,7 @@ impl<'a> Item<'a> {
     pub fn size(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let bytes = match &self.node.value {
             Value::Integer(number) => u64::try_from(*number).ok(),
-            Value::Text(text) | Value::Untyped(text) => size(text),
+            Value::Text(text) | Value::Untyped(text) => parse_size(text),
             _ => None,
         };
         let (least, most) = (format_size(*range.start()), format_size(*range.end()));
@@ -153,7 +153,7 @@ impl<'a> Item<'a> {
         let found = choices.iter().find(|(name, _)| *name == text);
         if found.is_none() {
             let remedy = suggestion(text, choices.iter().map(|(name, _)| *name));
-            self.wrong(format!("invalid value {}", shown(&self.node.value)), remedy);
+            self.mistake(format!("invalid value {}", shown(&self.node.value)), remedy);
         }
         found.map(|(_, value)| *value)
     }

@@ -23,12 +23,12 @@ mod size;
 mod suggest;
 mod table_reader;
 
-pub use duration::{duration, duration_or_seconds, format_duration};
+pub use duration::{duration_or_seconds, format_duration, parse_duration};
 pub use item::Item;
 pub use mistake::{Mistake, Mistakes, Place};
 pub use node::{Entry, Node, Value, parse};
 pub use reference::{Reference, Scheme};
 pub use report::{Report, join};
-pub use size::{format_size, size};
+pub use size::{format_size, parse_size};
 pub use suggest::{closest, suggestion};
 pub use table_reader::TableReader;

@@ -38,7 +38,7 @@ impl Report {
     }
 
     /// Reports a mistake about a value.
-    pub(crate) fn at(&self, place: &Place, layer: usize, key: &str, what: String, remedy: String) {
+    pub(crate) fn add_at(&self, place: &Place, layer: usize, key: &str, what: String, remedy: String) {
         let key = match layer.checked_sub(1).and_then(|index| self.prefixes.get(index)) {
             Some(prefix) => join(prefix, key),
             None => key.to_owned(),
@@ -47,7 +47,7 @@ impl Report {
     }
 
     /// Reports a mistake about a key; an absent key is reported at the place of the nearest one above it.
-    pub fn key(&self, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
+    pub fn add_for_key(&self, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
         let mut near = Some(key);
         let found = std::iter::from_fn(|| {
             let this = near?;
@@ -56,11 +56,11 @@ impl Report {
         });
         let (place, layer) =
             found.flatten().next().map_or((&self.whole, 0), |(place, layer)| (place, *layer));
-        self.at(place, layer, key, what.into(), remedy.into());
+        self.add_at(place, layer, key, what.into(), remedy.into());
     }
 
     /// Whether the key is given, in the document or in a layer.
-    pub fn knows(&self, key: &str) -> bool {
+    pub fn has_key(&self, key: &str) -> bool {
         self.keys.contains_key(key)
     }
 

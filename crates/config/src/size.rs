@@ -3,7 +3,7 @@
 const UNITS: [(&str, u64); 3] = [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)];
 
 /// Parses a size: a whole number of bytes, or one with `KB`, `MB` or `GB` (powers of 1024); `None` if it is invalid.
-pub fn size(text: &str) -> Option<u64> {
+pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -29,17 +29,17 @@ mod tests {
         for (text, bytes) in
             [("0", 0), ("4096", 4096), ("12B", 12), (" 25MB ", 25 << 20), ("1 KB", 1024), ("2GB", 2 << 30)]
         {
-            assert_eq!(size(text), Some(bytes), "{text}");
+            assert_eq!(parse_size(text), Some(bytes), "{text}");
         }
         for text in ["", "many", "MB", "-1", "1.5MB", "1TB", "99999999999GB"] {
-            assert_eq!(size(text), None, "{text}");
+            assert_eq!(parse_size(text), None, "{text}");
         }
     }
 
     #[test]
     fn a_formatted_size_reads_back() {
         for text in ["0", "1", "1000", "1KB", "1025", "64MB", "1GB"] {
-            assert_eq!(format_size(size(text).unwrap()), text);
+            assert_eq!(format_size(parse_size(text).unwrap()), text);
         }
     }
 }

@@ -47,11 +47,11 @@ impl<'a> TableReader<'a> {
     }
 
     /// Returns the value of `key`; reports a mistake if it is not given.
-    pub fn need(&self, key: &'static str, remedy: &str) -> Option<Item<'a>> {
+    pub fn required(&self, key: &'static str, remedy: &str) -> Option<Item<'a>> {
         let found = self.get(key);
         if found.is_none() {
             let (key, what) = (self.key(key), "is required".to_owned());
-            self.report.at(&self.node.place, self.node.layer, &key, what, remedy.to_owned());
+            self.report.add_at(&self.node.place, self.node.layer, &key, what, remedy.to_owned());
         }
         found
     }
@@ -72,8 +72,8 @@ impl<'a> TableReader<'a> {
     }
 
     /// Reports a mistake about this table as a whole.
-    pub fn wrong(&self, what: impl Into<String>, remedy: impl Into<String>) {
-        self.report.at(&self.node.place, self.node.layer, &self.path, what.into(), remedy.into());
+    pub fn mistake(&self, what: impl Into<String>, remedy: impl Into<String>) {
+        self.report.add_at(&self.node.place, self.node.layer, &self.path, what.into(), remedy.into());
     }
 
     /// Reports every key that was not read.
@@ -86,7 +86,7 @@ impl<'a> TableReader<'a> {
             if !known.contains(&entry.key.as_str()) {
                 let remedy = suggestion(&entry.key, known.iter().copied());
                 let (layer, key) = (entry.node.layer, self.key(&entry.key));
-                self.report.at(&entry.place, layer, &key, "unknown key".to_owned(), remedy);
+                self.report.add_at(&entry.place, layer, &key, "unknown key".to_owned(), remedy);
             }
         }
     }

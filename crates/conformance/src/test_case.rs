@@ -189,7 +189,7 @@ impl TestCase {
     pub fn decide(&self, claimed: &ClaimedRow, kind: ResultKind) -> Decision {
         self.subject.stage().decide(
             &claimed.counters,
-            AttemptResult { kind, after: None, partly: false },
+            AttemptResult { kind, after: None, partly_accepted: false },
             0.0,
         )
     }

@@ -14,13 +14,13 @@ mod writes;
 /// The error text of a row whose lease expired.
 pub const LEASE_EXPIRED: &str = "lease expired: the worker that held it is gone";
 /// The error text of a ready row that the sweep ends because it has no attempts left.
-pub const ATTEMPTS_SPENT: &str = "attempts spent";
+pub const NO_ATTEMPTS_LEFT: &str = "no attempts left";
 /// The member of the error column's JSON that counts expired leases (contracts with `lease.poison`).
 pub const TAKEOVERS: &str = "takeovers";
 /// The error code of a row that was reclaimed too often.
 pub const POISON: &str = "poison";
 /// The error message that goes with [`POISON`].
-pub const POISON_MESSAGE: &str = "taken over too often: its workers died, or lost it, while they held it";
+pub const POISON_MESSAGE: &str = "lease expired too often: workers crashed, or lost the lease";
 /// The owner value of a row whose lock only means "not before T".
 pub const DEFERRED_OWNER: &str = "deferred";
 

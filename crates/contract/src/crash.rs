@@ -4,7 +4,7 @@
 //! A row is *begun* when it is about to be handed to the transport. Only begun rows are counted when their worker dies;
 //! rows that were merely held come back at no cost. Crashes are counted apart from attempts: after
 //! [`SUSPECT_CRASHES`] in a row the row is the *suspect* and is delivered alone, so that only it can end dead by
-//! crashes. Before each lone try it waits, twice as long after each crash: workers that an operator or the kernel kills
+//! crashes. Before each attempt alone it waits, twice as long after each crash: workers that an operator or the kernel kills
 //! several times within minutes cannot end a healthy row. A delivery that completes clears the count.
 
 use std::time::Duration;
@@ -27,8 +27,7 @@ const LONGEST_WAIT: Duration = Duration::from_hours(1);
 const MOST_AHEAD: i64 = 60_000_000;
 
 /// The error text of a row that ended dead because of its crashes.
-pub const CRASHED: &str =
-    "poison: its workers died several times while they delivered it, the last times alone";
+pub const CRASHED: &str = "poison row: its workers crashed repeatedly, also when it was delivered alone";
 
 /// The consequence for a row whose worker died while delivering it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(wait_after_crashes(2, i64::MIN), Duration::ZERO, "a crash of the future is not followed");
     }
 
-    /// The shortest time in which crashes can end a row is the sum of all waits before its lone attempts.
+    /// The shortest time in which crashes can end a row is the sum of all waits before its attempts alone.
     #[test]
     fn m07_kills_within_minutes_cannot_end_a_row() {
         let waits: Duration = (0..LEAST_CRASHES).map(|crashes| wait_after_crashes(crashes, 0)).sum();

@@ -45,7 +45,7 @@ pub struct AttemptResult {
     pub after: Option<Duration>,
     /// Some recipients have received it already. If all others refuse it permanently, the row ends as delivered and the
     /// refusals are recorded; otherwise only the remaining recipients are tried again.
-    pub partly: bool,
+    pub partly_accepted: bool,
 }
 
 /// The transition to make, with a delay. It holds no time: the store adds the delay to the database's clock.
@@ -68,7 +68,7 @@ impl Stage {
         match result.kind {
             ResultKind::Delivered => Decision::now(Transition::Delivered),
             ResultKind::Retryable => self.retry_or_end(row, result, chance),
-            ResultKind::Rejected if result.partly => Decision::now(Transition::Delivered),
+            ResultKind::Rejected if result.partly_accepted => Decision::now(Transition::Delivered),
             ResultKind::Rejected => Decision::now(self.unless_strict(row, Transition::Rejected)),
             ResultKind::Skipped => Decision::now(self.unless_strict(row, Transition::Skipped)),
             ResultKind::Deferred => {

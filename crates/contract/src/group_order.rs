@@ -49,7 +49,7 @@ impl GroupRule {
 
 impl Stage {
     /// Returns the states in which a row of this mode can hold back later rows of its group.
-    pub fn live(&self, hold: GroupMode) -> Vec<StateId> {
+    pub fn blocking_states(&self, hold: GroupMode) -> Vec<StateId> {
         if hold == GroupMode::Parallel {
             return Vec::new();
         }
@@ -63,14 +63,14 @@ impl Stage {
             add(claimed);
         }
         if hold == GroupMode::Block {
-            self.stopped().into_iter().for_each(add);
+            self.operator_states().into_iter().for_each(add);
         }
         states
     }
 
     /// Returns the failed states that only an operator resolves: a blocking group waits there. Skipped rows do not
     /// block.
-    pub fn stopped(&self) -> Vec<StateId> {
+    pub fn operator_states(&self) -> Vec<StateId> {
         let mut states = vec![self.dead];
         if self.rejected != self.dead {
             states.push(self.rejected);
@@ -88,7 +88,7 @@ impl Stage {
             (_, Transition::Retry) => true,
             (GroupMode::Wait, _) => false,
             (GroupMode::Block, transition) => {
-                self.target(transition).is_some_and(|state| self.stopped().contains(&state))
+                self.target(transition).is_some_and(|state| self.operator_states().contains(&state))
             }
         }
     }

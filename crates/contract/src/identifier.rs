@@ -9,7 +9,7 @@ pub(crate) fn identifier(text: &str) -> Result<(), String> {
         return Err("a name can't be empty".to_owned());
     }
     if text.len() > LONGEST_NAME {
-        return Err(format!("a name of {} bytes: databases take {LONGEST_NAME} at most", text.len()));
+        return Err(format!("a name of {} bytes: must be at most {LONGEST_NAME} bytes", text.len()));
     }
     match text.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '$'))) {
         Some(c) => Err(format!("{c:?} can't be in a name: letters, digits, `_` and `$` can")),

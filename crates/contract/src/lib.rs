@@ -23,14 +23,14 @@ mod transition;
 mod verify;
 
 pub use assign::{
-    ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, POISON, POISON_MESSAGE, Set, TAKEOVERS,
+    Assignment, DEFERRED_OWNER, LEASE_EXPIRED, NO_ATTEMPTS_LEFT, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
 pub use crash::{CRASHED, Crash, LEAST_CRASHES, SUSPECT_CRASHES, wait_after_crashes};
 pub use decide::{AttemptResult, Counters, Decision, LONGEST_RETRY_AFTER, ResultKind};
 pub use graph::Edge;
 pub use handoff::QueueSweeps;
 pub use layer::Layer;
-pub use message::{FINGERPRINT, REMEMBERED, RESULTS};
+pub use message::{FINGERPRINT, RESULTS, STORED_RECIPIENTS};
 pub use model::*;
 pub use moves::Move;
 pub use resolve::Missing;

@@ -9,7 +9,7 @@ pub const RESULTS: &str = "results";
 ///
 /// It is a JSON list, present only if the recipients' results differ. The store writes it in the same transaction as
 /// the move, and returns it with the next claim as the field [`RESULTS`].
-pub const REMEMBERED: &str = "remembered_recipients";
+pub const STORED_RECIPIENTS: &str = "remembered_recipients";
 
 /// The envelope field with a fingerprint of the mail: another mail that got its id has another one. It is stored with
 /// the results of its recipients where these are kept outside the row's own columns.
@@ -34,7 +34,7 @@ impl Contract {
     }
 
     /// Whether a retry stores the recipients' results (`$outcome.recipients`) in the column that the composer reads as
-    /// `results`. If not, the store needs another place for them: see [`REMEMBERED`].
+    /// `results`. If not, the store needs another place for them: see [`STORED_RECIPIENTS`].
     pub fn keeps_recipient_results(&self) -> bool {
         self.keeps_recipient_results_on(Transition::Retry)
     }
@@ -53,28 +53,29 @@ impl Contract {
     }
 
     /// Whether a column of the row stores the recipients' results on this transition, by the contract or by the store.
-    pub fn remembers_recipients_on(&self, transition: Transition) -> bool {
-        let remembered = |value: &Expr| matches!(value, Expr::Outcome { field, .. } if field == REMEMBERED);
+    pub fn stores_recipients_on(&self, transition: Transition) -> bool {
+        let remembered =
+            |value: &Expr| matches!(value, Expr::Outcome { field, .. } if field == STORED_RECIPIENTS);
         self.keeps_recipient_results_on(transition)
             || self.writes.iter().any(|write| write.on.contains(&transition) && remembered(&write.value))
     }
 
     /// Whether the store must keep the recipients' results of this stage itself, because the table has no column for
     /// them.
-    pub fn needs_recipient_memory(&self, stage: &Stage) -> bool {
+    pub fn needs_recipient_store(&self, stage: &Stage) -> bool {
         stage.sends_mail() && !self.message.contains_key(RESULTS)
     }
 
     /// Returns the contract with `column` added for the recipients' results: for stores whose rows accept any column.
     #[must_use]
-    pub fn remembering_recipients(mut self, column: &str) -> Self {
-        if !self.stages.iter().any(|stage| self.needs_recipient_memory(stage)) {
+    pub fn storing_recipients(mut self, column: &str) -> Self {
+        if !self.stages.iter().any(|stage| self.needs_recipient_store(stage)) {
             return self;
         }
         let column = Column { name: column.to_owned(), optional: false };
         self.message.insert(RESULTS.to_owned(), MessageField::Column(column.clone()));
         let on = Transition::SETTLES.into_iter().filter(|settles| settles.may_record_recipients()).collect();
-        let value = Expr::Outcome { field: REMEMBERED.to_owned(), absent: Absent::Keep };
+        let value = Expr::Outcome { field: STORED_RECIPIENTS.to_owned(), absent: Absent::Keep };
         self.writes.push(Write { on, column, value });
         self
     }

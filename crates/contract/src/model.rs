@@ -191,7 +191,7 @@ impl Contract {
     }
 
     /// Whether claims share capacity: by pool limits or by a fair queue.
-    pub fn has_shares(&self) -> bool {
+    pub fn limits_claims(&self) -> bool {
         self.claim.fair.is_some() || (self.pool.is_some() && self.column(ColumnRole::Pool).is_some())
     }
 

@@ -47,7 +47,7 @@ impl Contract {
     }
 
     /// Returns the move of ready rows that have no attempts left to the stage's dead state.
-    pub fn spent_move<'a>(&self, stage: &'a Stage) -> Move<'a> {
+    pub fn exhausted_move<'a>(&self, stage: &'a Stage) -> Move<'a> {
         Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead), sweep: None }
     }
 

@@ -164,7 +164,9 @@ impl Contract {
         let gone = |column: &Column| column.optional && !has(&column.name);
         let lacks = |contract: &Self, role: ColumnRole| contract.columns.0.get(&role).is_some_and(gone);
         if lacks(self, ColumnRole::LeaseUntil) {
-            self.stages.iter_mut().for_each(|stage| stage.lease.duration = stage.lease.without);
+            self.stages
+                .iter_mut()
+                .for_each(|stage| stage.lease.duration = stage.lease.duration_without_lease_until);
         }
         if lacks(self, ColumnRole::Due) {
             self.due_by_last_change();

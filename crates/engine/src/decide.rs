@@ -73,14 +73,14 @@ fn decision(runner: &Runner, row: &ClaimedRow, outcome: &Outcome, chance: f64) -
     let (stage, counters, result) = (runner.stage(), &row.counters, outcome.attempt_result());
     let decision = stage.decide(counters, result, chance);
     let forgotten = match decision.transition {
-        Transition::Retry => result.partly,
+        Transition::Retry => result.partly_accepted,
         Transition::Delivered => does_not_fit(outcome),
         _ => false,
     };
     if forgotten && !runner.store.capabilities().recipient_results {
         return stage.decide(
             counters,
-            AttemptResult { kind: ResultKind::Rejected, after: None, partly: false },
+            AttemptResult { kind: ResultKind::Rejected, after: None, partly_accepted: false },
             chance,
         );
     }

@@ -29,7 +29,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let mut tasks = JoinSet::new();
     let every = runner.lane.limits.sweep;
     tasks.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
-    tasks.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Spent)));
+    tasks.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Exhausted)));
     let handoff = runner.lane.contract.handoff(runner.stage());
     let handoff = handoff.zip(runner.lane.queue.clone());
     for (index, rule) in runner.lane.contract.sweeps.iter().enumerate() {
@@ -109,7 +109,7 @@ async fn reclaim(runner: Arc<Runner>) -> Result<(), store::Error> {
 
 async fn sweep(runner: Arc<Runner>, kind: SweepKind) -> Result<(), store::Error> {
     let name = match kind {
-        SweepKind::Spent => format!("spent:{}", runner.state.name),
+        SweepKind::Exhausted => format!("spent:{}", runner.state.name),
         SweepKind::Contract(index) => format!("sweep{index}:{}", runner.state.name),
     };
     let moved = under_lock(&runner, &name, || runner.store.sweep(kind, CHUNK)).await?;

@@ -215,9 +215,9 @@ impl Store for ObservedStore {
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         let result = self.inner.sweep(sweep, limit).await;
         if let Ok(rows) = &result {
-            let to = if sweep == SweepKind::Spent { "dead" } else { "contract" };
+            let to = if sweep == SweepKind::Exhausted { "dead" } else { "contract" };
             self.rows("postrider_rows_swept_total", to, *rows);
-            if sweep == SweepKind::Spent {
+            if sweep == SweepKind::Exhausted {
                 self.aliases.spent(*rows);
             }
         }

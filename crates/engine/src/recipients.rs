@@ -3,7 +3,7 @@
 //! Owns: parsing a transport's `recipients`. Must not: decide about the row. Invariant: when the row ends, its reason
 //! lists every recipient who did not get the mail, and what is stored fits into one column or attribute.
 
-use postrider_contract::{AttemptCounting, FINGERPRINT, REMEMBERED, RESULTS, Stage};
+use postrider_contract::{AttemptCounting, FINGERPRINT, RESULTS, STORED_RECIPIENTS, Stage};
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{ClaimedRow, Content, Envelope, Failure, Outcome, Value};
@@ -143,7 +143,7 @@ pub(crate) fn remember(row: &ClaimedRow, mixed: Option<&Mixed>, envelope: &Detai
         let mail = envelope.get(FINGERPRINT).and_then(Value::as_text);
         let mail = mail.map(|mail| format!(r#""mail":{},"#, serde_json::json!(mail))).unwrap_or_default();
         let kept = format!(r#"{{{mail}"recipients":{recipients}}}"#);
-        detail.insert(REMEMBERED.to_owned(), Value::Text(kept));
+        detail.insert(STORED_RECIPIENTS.to_owned(), Value::Text(kept));
     }
 }
 

@@ -158,7 +158,7 @@ pub fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     }
     // Another program may claim without writing `lease_until`.
     let has_until = contract.column(ColumnRole::LeaseUntil).is_some();
-    let length = if has_until { stage.lease.without } else { stage.lease.duration };
+    let length = if has_until { stage.lease.duration_without_lease_until } else { stage.lease.duration };
     int(role(contract, row, ColumnRole::ClaimedAt)).map(|claimed| claimed + micros(length))
 }
 

@@ -48,7 +48,7 @@ pub struct Failure {
     /// this costs the row no attempt, and after a few such failures in a row the lane stops claiming (rule G1).
     pub unreachable: bool,
     /// Whether some recipients have the mail already, from this attempt or an earlier one.
-    pub partly: bool,
+    pub partly_accepted: bool,
     /// Whether some recipients accepted the mail in this very attempt: it cannot be handed back as if nothing had been
     /// sent, and must not be sent through another sender before the row records who has it. A `Deferred` mail costs
     /// nothing then either, but its results are recorded.
@@ -79,7 +79,7 @@ impl Outcome {
         AttemptResult {
             kind,
             after: failure.and_then(|failure| failure.after),
-            partly: failure.is_some_and(|failure| failure.partly),
+            partly_accepted: failure.is_some_and(|failure| failure.partly_accepted),
         }
     }
 

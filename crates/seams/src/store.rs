@@ -152,7 +152,7 @@ impl Reclaimed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SweepKind {
     /// Moves ready rows that have no attempt left.
-    Spent,
+    Exhausted,
     /// The contract's own sweep: `contract.sweeps[index]`.
     Contract(usize),
 }

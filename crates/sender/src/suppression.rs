@@ -140,7 +140,7 @@ impl SuppressionFilter {
     /// Completes an outcome: a mail to addresses that do not exist is skipped, and every outcome names its transport.
     fn complete_outcome(&self, outcome: &mut Outcome, mail: &Mail) {
         if let Outcome::Rejected(failure) = outcome
-            && !failure.partly
+            && !failure.partly_accepted
             && bounce::all_missing(failure, mail)
         {
             *outcome = Outcome::Skipped(std::mem::take(failure));
@@ -259,10 +259,10 @@ fn without_suppressed(envelope: &Envelope, listed: &BTreeMap<String, String>) ->
     }
     let reason = mail.settled.last().map(|last| last.reply.clone()).unwrap_or_default();
     let mut failure = Failure::new(reason);
-    failure.partly = mail.settled.iter().any(|served| served.result == RecipientResult::Accepted);
+    failure.partly_accepted = mail.settled.iter().any(|served| served.result == RecipientResult::Accepted);
     let recipients = serde_json::to_string(&mail.settled).expect("addresses and replies are text");
     failure.detail.insert("recipients".to_owned(), Value::Text(recipients));
     failure.detail.insert("code".to_owned(), Value::Text("invalid_recipient".to_owned()));
     // Recipients that accepted it earlier keep the row from being skipped; otherwise no operator can fix it.
-    Err(if failure.partly { Outcome::Rejected(failure) } else { Outcome::Skipped(failure) })
+    Err(if failure.partly_accepted { Outcome::Rejected(failure) } else { Outcome::Skipped(failure) })
 }

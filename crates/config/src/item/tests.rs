@@ -21,7 +21,7 @@ fn every_mistake_has_its_place_its_key_and_a_suggestion() {
         let seconds = Duration::from_secs;
         lane.get("poll").and_then(|item| item.duration(seconds(1)..=seconds(60)));
         lane.get("kind").and_then(|item| item.choice(&[("record", 1), ("mail", 2)]));
-        lane.need("store", "write store = \"NAME\"");
+        lane.required("store", "write store = \"NAME\"");
         lane.finish();
     });
     assert_eq!(
@@ -113,8 +113,8 @@ fn a_mistake_in_a_layer_has_the_name_that_its_author_knows() {
     retry.get("jitter").and_then(|item| item.fraction(0.0..=1.0));
     retry.get("base");
     retry.finish();
-    report.key("retry.cap", "is too short", "raise it");
-    assert!(report.knows("retry.base") && !report.knows("retry.cap"));
+    report.add_for_key("retry.cap", "is too short", "raise it");
+    assert!(report.has_key("retry.base") && !report.has_key("retry.cap"));
     assert_eq!(report.outermost(&["retry.base".to_owned(), "retry.jitter".to_owned()]), "retry.jitter");
     assert_eq!(
         report.finish().unwrap_err().to_string(),

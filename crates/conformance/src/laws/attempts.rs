@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{ATTEMPTS_SPENT, ColumnRole, ResultKind, Transition};
+use postrider_contract::{ColumnRole, NO_ATTEMPTS_LEFT, ResultKind, Transition};
 use postrider_seams::store::{LeaseResult, Settlement, SweepKind};
 
 use crate::cell::Cell;
@@ -39,12 +39,12 @@ pub(crate) async fn spent_rows_are_swept(case: &TestCase) {
     let worker = case.worker("a").await;
     let spent = put_with_attempts(case, 1, tries).await;
     let live = put_with_attempts(case, 2, tries - 1).await;
-    assert_eq!(worker.sweep(SweepKind::Spent).await, 1);
+    assert_eq!(worker.sweep(SweepKind::Exhausted).await, 1);
     case.assert_state(&spent, case.subject.stage().dead).await;
     case.assert_state(&live, case.subject.ready()).await;
     let row = case.row(&spent).await;
-    case.assert_error(&row, ATTEMPTS_SPENT);
-    assert_eq!(worker.sweep(SweepKind::Spent).await, 0, "a second sweep finds nothing");
+    case.assert_error(&row, NO_ATTEMPTS_LEFT);
+    assert_eq!(worker.sweep(SweepKind::Exhausted).await, 0, "a second sweep finds nothing");
 }
 
 pub(crate) async fn attempts_exact(case: &TestCase) {
@@ -176,7 +176,7 @@ pub(crate) async fn own_maximum(case: &TestCase) {
             let dead = case.decide(claimed, ResultKind::Retryable).transition == Transition::Dead;
             assert_eq!(dead, last, "is {attempts} + 1 of {own} the last?");
         } else {
-            assert_eq!(worker.sweep(SweepKind::Spent).await, 1, "{attempts} of {own} is spent");
+            assert_eq!(worker.sweep(SweepKind::Exhausted).await, 1, "{attempts} of {own} is spent");
             case.assert_state(&id, case.subject.stage().dead).await;
         }
     }

@@ -159,7 +159,7 @@ pub(crate) async fn other_states_are_left_alone(case: &TestCase) {
     assert!(worker.claim(100).await.is_empty(), "a claim takes ready rows only");
     let reclaimed = worker.reclaim().await;
     assert_eq!(reclaimed.rows(), 0, "a reclaim takes claimed rows only");
-    assert_eq!(worker.sweep(SweepKind::Spent).await, 0, "only ready rows are swept as spent");
+    assert_eq!(worker.sweep(SweepKind::Exhausted).await, 0, "only ready rows are swept as spent");
     assert_eq!(worker.store.next_due().await.expect("next_due succeeds"), None, "nothing is waiting");
     for (id, before) in inserted.iter().zip(before) {
         assert_eq!(case.row(id).await, before, "nothing may change");

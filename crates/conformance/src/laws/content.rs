@@ -77,7 +77,7 @@ pub(crate) async fn unmapped_columns(case: &TestCase) {
         let id = case.put(row).await;
         case.age(&id, Duration::from_hours(48)).await;
         let before = foreign(case.row(&id).await);
-        worker.sweep(SweepKind::Spent).await;
+        worker.sweep(SweepKind::Exhausted).await;
         for sweep in 0..case.subject.contract.sweeps.len() {
             worker.sweep(SweepKind::Contract(sweep)).await;
         }

@@ -156,7 +156,7 @@ pub(crate) async fn rejected_head(case: &TestCase) {
             let stage = case.subject.stage();
             let target = stage.target(transition).expect("the contract has the move");
             let next = worker.claim(10).await;
-            if mode == GroupMode::Block && stage.stopped().contains(&target) {
+            if mode == GroupMode::Block && stage.operator_states().contains(&target) {
                 assert!(next.is_empty(), "{transition} ends where an operator must act");
             } else {
                 case.assert_rows(&next, &[&ids[1]]);

@@ -28,7 +28,7 @@ pub(crate) fn no_block(subject: &Subject, _: TestedStore) -> Option<&'static str
 }
 
 pub(crate) fn no_expiry(subject: &Subject, kind: TestedStore) -> Option<&'static str> {
-    let stopped = subject.stage().stopped();
+    let stopped = subject.stage().operator_states();
     let expires = |sweep: &Sweep| matches!(sweep.when, When::At { .. }) && stopped.contains(&sweep.to);
     let none = !subject.contract.sweeps.iter().any(expires);
     no_block(subject, kind).or(none.then_some("rows do not expire"))

@@ -236,8 +236,11 @@ pub(crate) async fn claims_without_a_time_expire(case: &TestCase) {
     );
     assert_eq!(other.reclaim().await, Reclaimed::default());
     assert_eq!(case.row(&id).await, stamped, "later reclaims do not change it");
-    let lease =
-        if case.subject.has(ColumnRole::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
+    let lease = if case.subject.has(ColumnRole::LeaseUntil) {
+        stage.lease.duration_without_lease_until
+    } else {
+        stage.lease.duration
+    };
     let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
     case.set(&id, &claimed_at, Cell::Time(case.table.now().await - back)).await;
     assert_eq!(worker.reclaim().await, reclaimed(0, 0, 1), "a lease later it is reclaimed");

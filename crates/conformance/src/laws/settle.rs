@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{ColumnRole, Defer, REMEMBERED, RESULTS, Transition};
+use postrider_contract::{ColumnRole, Defer, RESULTS, STORED_RECIPIENTS, Transition};
 use postrider_seams::store::{LeaseResult, Settlement};
 use postrider_seams::{ClaimedRow, Lease, Value};
 
@@ -159,7 +159,7 @@ fn partly(lease: &Lease, transition: Transition, second: &str) -> Settlement {
         r#"[{{"address":"a@x.test","result":"accepted"}},{{"address":"b@x.test","result":"{second}","reply":"it's \"busy\""}}]"#
     );
     let mut partly = settlement(lease, transition);
-    for name in ["recipients", REMEMBERED] {
+    for name in ["recipients", STORED_RECIPIENTS] {
         partly.outcome.insert(name.to_owned(), Value::Text(results.clone()));
     }
     partly

@@ -210,7 +210,7 @@ fn all_ended(shared: &SimState) -> bool {
 
 /// Returns the rows that only an operator can move.
 fn dead(shared: &SimState, rows: &[(String, Option<StateId>, i64)]) -> BTreeSet<String> {
-    let stopped = shared.subject.stage().stopped();
+    let stopped = shared.subject.stage().operator_states();
     let is_dead = |state: &Option<StateId>| state.is_some_and(|state| stopped.contains(&state));
     rows.iter().filter(|(_, state, _)| is_dead(state)).map(|(row, _, _)| row.clone()).collect()
 }

@@ -122,7 +122,7 @@ pub struct LeaseRule {
     /// Duration of a claim. After [`Contract::resolve`] it is the one that applies to the table at hand.
     pub duration: Duration,
     /// Duration if the table lacks the optional `lease_until`: extending a lease is then expensive.
-    pub without: Duration,
+    pub duration_without_lease_until: Duration,
     /// The roles that a claim writes and every settle compares.
     pub fence: Vec<ColumnRole>,
     /// Whether an expired lease costs an attempt.

@@ -44,7 +44,7 @@ pub(super) fn due(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> 
 /// Parses `due.defer`. Earlier versions called `none` `memory`.
 fn defer(item: &Item<'_>) -> Option<Defer> {
     if item.is("memory") {
-        item.wrong(
+        item.mistake(
             "\"memory\" is now called \"none\"",
             "write defer = \"none\": the row is due again at once",
         );
@@ -57,7 +57,7 @@ fn defer(item: &Item<'_>) -> Option<Defer> {
 fn json_member(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<JsonMember> {
     let text = item.text()?;
     let Some((column, member)) = text.split_once('.').filter(|(_, member)| is_field(member)) else {
-        item.wrong(
+        item.mistake(
             format!("{text:?} is not a member of a JSON column"),
             "write \"COLUMN.MEMBER\", such as \"error.retryAfterSeconds\"",
         );
@@ -103,7 +103,7 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     let role = named_role(name, item)?;
     if role != ColumnRole::Id && columns.get(role).is_none() {
-        item.wrong(
+        item.mistake(
             format!("no column has the role `{name}`"),
             format!("add {name} = \"COLUMN\" to [columns]"),
         );
@@ -114,7 +114,7 @@ fn order_by(item: &Item<'_>, columns: &Columns) -> Option<ClaimOrder> {
 pub(super) fn group(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<GroupRule> {
     let scope = scope.scope("group")?;
     let by = scope
-        .need("by", "write by = \"COLUMN\": rows with the same value are one group")
+        .required("by", "write by = \"COLUMN\": rows with the same value are one group")
         .and_then(|item| Some(names.column(item.text()?, &item)));
     let none: Option<Literal> = scope.get("none").and_then(|item| literal(&item));
     let sequence = match scope.get("sequence") {
@@ -138,8 +138,9 @@ pub(super) fn group(scope: &TableReader<'_>, names: &Names, columns: &Columns) -
 /// Parses `[pool]`: the table with the limits, and its columns.
 pub(super) fn pool(scope: &TableReader<'_>) -> Option<PoolTable> {
     let scope = scope.scope("pool")?;
-    let table =
-        scope.need("table", "write table = \"TABLE\": the table with the limits of pools").and_then(|item| {
+    let table = scope
+        .required("table", "write table = \"TABLE\": the table with the limits of pools")
+        .and_then(|item| {
             let text = item.text()?;
             text.split('.').for_each(|part| super::columns::check(part, &item));
             Some(text.to_owned())
@@ -162,7 +163,7 @@ fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
     }
     let scope = item.scope()?;
     let column = scope
-        .need("column", "write column = \"COLUMN\": the column with the mode of each row")
+        .required("column", "write column = \"COLUMN\": the column with the mode of each row")
         .and_then(|item| {
             let name = item.text()?;
             Some(names.column(name, &item))

@@ -53,20 +53,20 @@ fn mapped(root: &Node) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for path in [&["columns"][..], &["message"], &["table", "id"]] {
         if let Some(node) = root.at(path) {
-            gather(&path.join("."), node, &mut found);
+            collect(&path.join("."), node, &mut found);
         }
     }
     found
 }
 
-fn gather(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
+fn collect(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
     match &node.value {
         Value::Text(text) => {
             found.insert(path.to_owned(), split(text).0.to_owned());
         }
         Value::Table(entries) => {
             for entry in entries {
-                gather(&postrider_config::join(path, &entry.key), &entry.node, found);
+                collect(&postrider_config::join(path, &entry.key), &entry.node, found);
             }
         }
         _ => {}
@@ -79,18 +79,18 @@ fn split(name: &str) -> (&str, bool) {
 
 pub(super) fn check(name: &str, item: &Item<'_>) {
     if let Err(why) = identifier(name) {
-        item.wrong(why, "");
+        item.mistake(why, "");
     }
 }
 
 pub(super) fn table(scope: &TableReader<'_>) -> Option<Table> {
     let Some(table) = scope.scope("table") else {
         if scope.get("table").is_none() {
-            scope.need("table", "add [table] with name and id");
+            scope.required("table", "add [table] with name and id");
         }
         return None;
     };
-    let name = table.need("name", "write name = \"TABLE\" or \"SCHEMA.TABLE\"").and_then(|item| {
+    let name = table.required("name", "write name = \"TABLE\" or \"SCHEMA.TABLE\"").and_then(|item| {
         let text = item.text()?;
         let (schema, name) = match text.split_once('.') {
             Some((schema, name)) => (Some(schema), name),
@@ -99,7 +99,7 @@ pub(super) fn table(scope: &TableReader<'_>) -> Option<Table> {
         schema.into_iter().chain([name]).for_each(|part| check(part, &item));
         Some((schema.map(str::to_owned), name.to_owned()))
     });
-    let id = table.need("id", "write id = \"COLUMN\": the column with the key").and_then(|item| {
+    let id = table.required("id", "write id = \"COLUMN\": the column with the key").and_then(|item| {
         let text = item.text()?;
         check(text, &item);
         Some(text.to_owned())
@@ -128,7 +128,7 @@ pub(super) fn columns(scope: &TableReader<'_>) -> Columns {
     let Some(columns) = scope.scope("columns") else { return found };
     for (key, item) in columns.all() {
         match ColumnRole::from_name(key) {
-            Some(ColumnRole::Id) => item.wrong("`id` is not a role", "remove it: [table] id names the key"),
+            Some(ColumnRole::Id) => item.mistake("`id` is not a role", "remove it: [table] id names the key"),
             Some(role) => {
                 if let Some(column) = column(&item) {
                     found.0.insert(role, column);
@@ -137,7 +137,7 @@ pub(super) fn columns(scope: &TableReader<'_>) -> Columns {
             None => {
                 let roles =
                     ColumnRole::ALL.iter().filter(|role| **role != ColumnRole::Id).map(|role| role.name());
-                item.wrong("unknown role", suggestion(key, roles));
+                item.mistake("unknown role", suggestion(key, roles));
             }
         }
     }

@@ -22,12 +22,12 @@ pub(super) fn counts(
 
 fn count(scope: &TableReader<'_>, states: &States, names: &Names, columns: &Columns) -> Option<CountField> {
     let field = scope
-        .need("as", "write as = \"NAME\": the composer reads the count under this name")
+        .required("as", "write as = \"NAME\": the composer reads the count under this name")
         .and_then(|item| {
             let text = item.text()?;
             let fine = text.split('.').all(super::effects::is_field);
             if !fine {
-                item.wrong(
+                item.mistake(
                     format!("invalid name {text:?}"),
                     "use letters, digits and `_`, with dots between them",
                 );
@@ -35,19 +35,19 @@ fn count(scope: &TableReader<'_>, states: &States, names: &Names, columns: &Colu
             fine.then(|| text.to_owned())
         });
     let same = scope
-        .need("same", "write same = [\"COLUMN\"]: the columns that must have the same values")
+        .required("same", "write same = [\"COLUMN\"]: the columns that must have the same values")
         .map(|item| {
             let items = item.one_or_many();
             items.iter().filter_map(|item| names.role_or_column(columns, item)).collect::<Vec<String>>()
         });
     let state = scope
-        .need("state", "write state = \"STATE\": the state of the rows to count")
+        .required("state", "write state = \"STATE\": the state of the rows to count")
         .and_then(|item| states.known(&item));
     let within = within(scope, names, columns);
     let ahead = scope.get("ahead").and_then(|item| {
         let ahead = item.boolean()?;
         if ahead && columns.get(ColumnRole::ClaimedAt).is_none() {
-            item.wrong("no column has the role `claimed_at`", "add claimed_at = \"COLUMN\" to [columns]");
+            item.mistake("no column has the role `claimed_at`", "add claimed_at = \"COLUMN\" to [columns]");
         }
         Some(ahead)
     });
@@ -60,14 +60,14 @@ fn within(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<(
     let (within, since) = (scope.get("within"), scope.get("since"));
     let Some(within) = within else {
         if let Some(since) = since {
-            since.wrong("has no effect without `within`", "add within = \"3m\"");
+            since.mistake("has no effect without `within`", "add within = \"3m\"");
         }
         return None;
     };
     let column = match since {
         Some(item) => names.role_or_column(columns, &item),
         None => columns.get(ColumnRole::Attempted).map(str::to_owned).or_else(|| {
-            within.wrong("counts from the role `attempted`, which no column has", "add since = \"COLUMN\"");
+            within.mistake("counts from the role `attempted`, which no column has", "add since = \"COLUMN\"");
             None
         }),
     };

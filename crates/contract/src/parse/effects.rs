@@ -19,7 +19,7 @@ fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
     let found = Transition::from_name(name);
     if found.is_none() {
         let known = Transition::ALL.iter().map(|transition| transition.name()).chain(["failed"]);
-        item.wrong(format!("unknown transition `{name}`"), suggestion(name, known));
+        item.mistake(format!("unknown transition `{name}`"), suggestion(name, known));
     }
     found.into_iter().collect()
 }
@@ -30,7 +30,7 @@ pub(super) fn effects(scope: &TableReader<'_>, names: &Names) -> Vec<Effect> {
 }
 
 fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
-    let on = scope.need("on", "write on = [\"TRANSITION\"]").map(|item| {
+    let on = scope.required("on", "write on = [\"TRANSITION\"]").map(|item| {
         let mut on: Vec<Transition> = Vec::new();
         for item in item.one_or_many() {
             for transition in item.text().map(|name| transitions(name, &item)).unwrap_or_default() {
@@ -41,15 +41,15 @@ fn effect(scope: &TableReader<'_>, names: &Names) -> Option<Effect> {
         }
         on
     });
-    let table = scope.need("insert", "write insert = \"TABLE\"").and_then(|item| table_name(&item));
-    let values = scope.need("values", "write values = { COLUMN = value }").and_then(|item| {
+    let table = scope.required("insert", "write insert = \"TABLE\"").and_then(|item| table_name(&item));
+    let values = scope.required("values", "write values = { COLUMN = value }").and_then(|item| {
         let values = item.scope()?;
         Some(
             values
                 .all()
                 .filter_map(|(column, item)| {
                     if let Err(why) = identifier(column) {
-                        item.wrong(why, "");
+                        item.mistake(why, "");
                     }
                     Some((column.to_owned(), inserted(&item, names)?))
                 })
@@ -65,7 +65,7 @@ fn table_name(item: &Item<'_>) -> Option<String> {
     let parts: Vec<&str> = text.splitn(2, '.').collect();
     for part in parts {
         if let Err(why) = identifier(part) {
-            item.wrong(why, "");
+            item.mistake(why, "");
         }
     }
     Some(text.to_owned())
@@ -96,7 +96,7 @@ pub(super) fn assigned(scope: &TableReader<'_>, names: &Names) -> Vec<(Column, E
 fn inserted(item: &Item<'_>, names: &Names) -> Option<Expr> {
     let found = expr(item, names)?;
     if found.keeps_column() {
-        item.wrong("there is no earlier value to keep here", "write ` or null` instead of ` or keep`");
+        item.mistake("there is no earlier value to keep here", "write ` or null` instead of ` or keep`");
     }
     Some(found)
 }
@@ -115,7 +115,7 @@ fn expr(item: &Item<'_>, names: &Names) -> Option<Expr> {
 
 fn json(item: &Item<'_>, names: &Names) -> Option<Expr> {
     let scope = item.scope()?;
-    let object = scope.need("json", "write { json = { MEMBER = value } }").and_then(|item| item.scope());
+    let object = scope.required("json", "write { json = { MEMBER = value } }").and_then(|item| item.scope());
     scope.finish();
     let members =
         object?.all().filter_map(|(name, item)| Some((name.to_owned(), inserted(&item, names)?))).collect();
@@ -159,7 +159,7 @@ fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
     };
     if let Some(simple) = simple {
         if absent != Absent::Required {
-            item.wrong(format!("`${name}` is never absent"), format!("write \"${name}\""));
+            item.mistake(format!("`${name}` is never absent"), format!("write \"${name}\""));
         }
         return Some(simple);
     }
@@ -178,7 +178,7 @@ fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
             "{}; write `$$` for text that starts with a dollar sign",
             suggestion(&format!("${name}"), KNOWN)
         );
-        item.wrong(format!("unknown value `${text}`"), remedy);
+        item.mistake(format!("unknown value `${text}`"), remedy);
     }
     found
 }
@@ -194,7 +194,7 @@ pub(super) fn joins(scope: &TableReader<'_>, names: &Names) -> Vec<Join> {
     for item in items {
         let Some(join) = item.scope().and_then(|scope| join(&scope, &known, names)) else { continue };
         if known.contains(&join.alias) {
-            item.wrong(format!("another join is named `{}`", join.alias), "choose another name");
+            item.mistake(format!("another join is named `{}`", join.alias), "choose another name");
         }
         known.push(join.alias.clone());
         found.push(join);
@@ -204,16 +204,16 @@ pub(super) fn joins(scope: &TableReader<'_>, names: &Names) -> Vec<Join> {
 
 fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join> {
     let alias = scope
-        .need("as", "write as = \"NAME\": the composer reads the columns as NAME.COLUMN")
+        .required("as", "write as = \"NAME\": the composer reads the columns as NAME.COLUMN")
         .and_then(|item| {
             let text = item.text()?;
             if !is_field(text) {
-                item.wrong(format!("invalid name {text:?}"), "use letters, digits and `_`");
+                item.mistake(format!("invalid name {text:?}"), "use letters, digits and `_`");
             }
             Some(text.to_owned())
         });
-    let table = scope.need("table", "write table = \"TABLE\"").and_then(|item| table_name(&item));
-    let on = scope.need("on", "write on = { ITS_COLUMN = \"row.COLUMN\" }").and_then(|item| {
+    let table = scope.required("table", "write table = \"TABLE\"").and_then(|item| table_name(&item));
+    let on = scope.required("on", "write on = { ITS_COLUMN = \"row.COLUMN\" }").and_then(|item| {
         let pairs = item.scope()?;
         Some(
             pairs
@@ -223,7 +223,7 @@ fn join(scope: &TableReader<'_>, known: &[String], names: &Names) -> Option<Join
         )
     });
     let columns = scope
-        .need("columns", "write columns = [\"COLUMN\"]")
+        .required("columns", "write columns = [\"COLUMN\"]")
         .map(|item| item.one_or_many().iter().filter_map(super::columns::column).collect());
     let optional = scope.get("optional").and_then(|item| item.boolean()).unwrap_or(false);
     scope.finish();
@@ -238,12 +238,12 @@ fn equality(
 ) -> Option<(String, (String, String))> {
     let text = item.text()?;
     let Some((side, other)) = text.split_once('.') else {
-        item.wrong(format!("{text:?} does not name a table"), format!("write \"row.{text}\""));
+        item.mistake(format!("{text:?} does not name a table"), format!("write \"row.{text}\""));
         return None;
     };
     if !known.iter().any(|known| known == side) {
         let remedy = suggestion(side, known.iter().map(String::as_str));
-        item.wrong(format!("no join above is named `{side}`"), remedy);
+        item.mistake(format!("no join above is named `{side}`"), remedy);
     }
     let other = if side == "row" { names.column(other, item) } else { other.to_owned() };
     Some((column.to_owned(), (side.to_owned(), other)))

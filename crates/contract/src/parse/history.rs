@@ -22,17 +22,17 @@ pub(super) fn history(scope: &TableReader<'_>, effects: &[Effect], known: &[Stag
         || Some("id".to_owned()),
         |item| {
             let text = item.text()?;
-            identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
+            identifier(text).map_err(|why| item.mistake(why, "")).ok()?;
             Some(text.to_owned())
         },
     );
     let reached_for = history.get("reached_for").map(|item| stages(&item, known)).unwrap_or_default();
     let found = history
-        .need("table", "write table = \"TABLE\": the table into which an [[effect]] inserts")
+        .required("table", "write table = \"TABLE\": the table into which an [[effect]] inserts")
         .and_then(|item| {
             let table = item.text()?;
             let Some(effect) = effects.iter().find(|effect| effect.table == table) else {
-                item.wrong(format!("no [[effect]] inserts into `{table}`"), "name the table of an effect");
+                item.mistake(format!("no [[effect]] inserts into `{table}`"), "name the table of an effect");
                 return None;
             };
             let column = |wanted: fn(&Expr) -> bool| {
@@ -45,12 +45,12 @@ pub(super) fn history(scope: &TableReader<'_>, effects: &[Effect], known: &[Stag
             let (Some(row), Some(state), Some(reason), true) = (row, state, reason, all) else {
                 let names: Vec<&str> = RECORDED.iter().map(|transition| transition.name()).collect();
                 let remedy = format!("insert `$id`, `$state` and `$reason or null`, on {}", names.join(", "));
-                item.wrong(format!("the effect on `{table}` does not record every attempt"), remedy);
+                item.mistake(format!("the effect on `{table}` does not record every attempt"), remedy);
                 return None;
             };
             let time = column(|value| *value == Expr::Now);
             if time.is_none() && !reached_for.is_empty() {
-                item.wrong(
+                item.mistake(
                     "the effect does not insert the time, which `reached_for` needs",
                     "add a column with `$now` to the effect, or remove `reached_for`",
                 );
@@ -67,7 +67,7 @@ fn stages(item: &Item<'_>, known: &[Stage]) -> Vec<String> {
         let name = item.text()?;
         let names = || known.iter().map(|stage| stage.name.as_str());
         if !names().any(|known| known == name) {
-            item.wrong(format!("unknown stage `{name}`"), suggestion(name, names()));
+            item.mistake(format!("unknown stage `{name}`"), suggestion(name, names()));
         }
         Some(name.to_owned())
     };

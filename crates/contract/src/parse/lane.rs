@@ -26,7 +26,7 @@ pub(super) fn metrics(scope: &TableReader<'_>) -> BTreeMap<Metric, String> {
         if is_name(name) && name.ends_with(end) {
             names.insert(metric, name.to_owned());
         } else {
-            item.wrong(
+            item.mistake(
                 format!("invalid metric name {name:?}"),
                 format!("use lowercase letters, digits and `_`, and end it with `{end}`"),
             );

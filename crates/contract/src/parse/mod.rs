@@ -68,7 +68,7 @@ impl Contract {
 fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
     let scope = TableReader::root(report, root);
     let names = Names::new(base, root);
-    let name = scope.need("contract", "write contract = \"NAME\"").and_then(|item| item.text());
+    let name = scope.required("contract", "write contract = \"NAME\"").and_then(|item| item.text());
     let version = read_version(&scope);
     let composer = scope.get("composer").and_then(|item| item.text());
     let table = columns::table(&scope);
@@ -125,21 +125,21 @@ fn read(report: &Report, base: &Node, root: &Node) -> Option<Contract> {
 }
 
 fn read_version(scope: &TableReader<'_>) -> Option<Version> {
-    let item = scope.need("version", "write version = \"1.0\"")?;
+    let item = scope.required("version", "write version = \"1.0\"")?;
     let text = item.text()?;
     let parts =
         text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     match parts {
         Some((MAJOR, minor)) => Some(Version { major: MAJOR, minor }),
         Some((major, _)) => {
-            item.wrong(
+            item.mistake(
                 format!("unsupported major version {major}"),
                 format!("write \"{MAJOR}.0\": this version of Postrider reads {MAJOR}.x"),
             );
             None
         }
         None => {
-            item.wrong(format!("invalid version {text:?}"), "write \"MAJOR.MINOR\", such as \"1.0\"");
+            item.mistake(format!("invalid version {text:?}"), "write \"MAJOR.MINOR\", such as \"1.0\"");
             None
         }
     }
@@ -150,7 +150,7 @@ fn read_settings(scope: &TableReader<'_>) -> std::collections::BTreeMap<String, 
     let read = |(name, item): (&str, Item<'_>)| {
         let target = item.text()?;
         if !crate::settings::is_target(target) {
-            item.wrong(format!("`{target}` cannot be set by a setting"), crate::settings::targets(target));
+            item.mistake(format!("`{target}` cannot be set by a setting"), crate::settings::targets(target));
             return None;
         }
         Some((name.to_owned(), target.to_owned()))
@@ -161,7 +161,7 @@ fn read_settings(scope: &TableReader<'_>) -> std::collections::BTreeMap<String, 
 fn read_dynamodb(scope: &TableReader<'_>) -> Option<DynamoDb> {
     let dynamodb = scope.scope("dynamodb")?;
     let word = |key: &'static str, example: &str| {
-        dynamodb.need(key, example).and_then(|item| item.text()).map(str::to_owned)
+        dynamodb.required(key, example).and_then(|item| item.text()).map(str::to_owned)
     };
     let layout = word("layout", "write layout = \"meta_and_history\"");
     let index = word("index", "write index = \"StatusIndex\"");

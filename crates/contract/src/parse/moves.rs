@@ -23,9 +23,9 @@ pub(super) fn sweeps(
 
 fn sweep(scope: &TableReader<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
     let from: Option<Vec<StateId>> = scope
-        .need("from", "write from = \"STATE\" or a list of states")
+        .required("from", "write from = \"STATE\" or a list of states")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
-    let to = scope.need("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
+    let to = scope.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
     let when = when(scope, names, columns);
     let name = scope.get("name").and_then(|item| item.text()).map(str::to_owned);
     let blocks_claims = scope.get("blocks_claims").and_then(|item| item.boolean()).unwrap_or(false);
@@ -55,18 +55,18 @@ fn when(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<Whe
     let (at, before) = (scope.get("at"), scope.get("before"));
     match (age, at, before) {
         (Some(one), Some(_), _) => {
-            one.wrong("cannot be combined with `at`", "remove one of the two");
+            one.mistake("cannot be combined with `at`", "remove one of the two");
             None
         }
         (Some(one), _, Some(_)) | (None, Some(one), Some(_)) => {
-            one.wrong("cannot be combined with `before`", "remove one of the two");
+            one.mistake("cannot be combined with `before`", "remove one of the two");
             None
         }
         (Some(age), None, None) => {
             let since = match since {
                 Some(item) => names.role_or_column(columns, &item),
                 None => columns.get(ColumnRole::Created).map(str::to_owned).or_else(|| {
-                    age.wrong(
+                    age.mistake(
                         "counts from the role `created`, which no column has",
                         "add since = \"COLUMN\"",
                     );
@@ -77,7 +77,7 @@ fn when(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<Whe
         }
         (None, at, before) => {
             if let Some(since) = since {
-                since.wrong("has no effect without `older_than`", "add older_than = \"15m\"");
+                since.mistake("has no effect without `older_than`", "add older_than = \"15m\"");
             }
             let column = |item: Item<'_>| names.role_or_column(columns, &item);
             Some(match (at, before) {
@@ -90,13 +90,17 @@ fn when(scope: &TableReader<'_>, names: &Names, columns: &Columns) -> Option<Whe
 }
 
 /// The moves that operators can make.
-pub(super) struct Operator {
+pub(super) struct OperatorMoves {
     pub cancel: Option<OperatorMove>,
     pub requeue: Option<OperatorMove>,
     pub complete: Option<OperatorMove>,
 }
 
-pub(super) fn operator(scope: &TableReader<'_>, states: &mut States, stages: Option<&[Stage]>) -> Operator {
+pub(super) fn operator(
+    scope: &TableReader<'_>,
+    states: &mut States,
+    stages: Option<&[Stage]>,
+) -> OperatorMoves {
     let cancel = scope.scope("cancel").and_then(|scope| operator_move(&scope, states));
     let complete = scope.scope("complete").and_then(|scope| operator_move(&scope, states));
     let stages = stages.unwrap_or_default();
@@ -104,12 +108,12 @@ pub(super) fn operator(scope: &TableReader<'_>, states: &mut States, stages: Opt
         Some(scope) => requeue(&scope, states, stages),
         None => default_requeue(stages),
     };
-    Operator { cancel, requeue, complete }
+    OperatorMoves { cancel, requeue, complete }
 }
 
 fn operator_move(scope: &TableReader<'_>, states: &mut States) -> Option<OperatorMove> {
-    let from = scope.need("from", "write from = \"STATE\" or a list of states");
-    let to = scope.need("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
+    let from = scope.required("from", "write from = \"STATE\" or a list of states");
+    let to = scope.required("to", "write to = \"STATE\"").and_then(|item| states.intern(&item));
     scope.finish();
     let from: Vec<StateId> = from?.one_or_many().iter().filter_map(|item| states.known(item)).collect();
     let to = to?;
@@ -143,7 +147,7 @@ fn requeue(scope: &TableReader<'_>, states: &mut States, stages: &[Stage]) -> Op
 }
 
 fn ambiguous_target(item: &Item<'_>) {
-    item.wrong("no stage ends in this state, so the target is not clear", "add to = \"STATE\"");
+    item.mistake("no stage ends in this state, so the target is not clear", "add to = \"STATE\"");
 }
 
 /// Returns the first ready state of the stage that ended in `from`, or of the only stage if none ended there.
@@ -180,7 +184,8 @@ pub(super) fn retention(
         let state = states.known_name(name, &item)?;
         let (after, since) = if item.is_table() {
             let scope = item.scope()?;
-            let after = scope.need("after", "write after = \"7d\"").and_then(|item| item.duration(POSITIVE));
+            let after =
+                scope.required("after", "write after = \"7d\"").and_then(|item| item.duration(POSITIVE));
             let since = scope.get("since").map(|item| {
                 item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
             });
@@ -196,7 +201,7 @@ pub(super) fn retention(
                 .collect()
         });
         if since.is_empty() {
-            item.wrong(
+            item.mistake(
                 "no column has the age of a row",
                 "add since = \"COLUMN\", or a column with the role finished, updated or created",
             );

@@ -84,7 +84,7 @@ impl RawLease {
         LeaseRule {
             by,
             duration,
-            without: self.without.or(top.without).unwrap_or(duration),
+            duration_without_lease_until: self.without.or(top.without).unwrap_or(duration),
             fence: self.fence.or_else(|| top.fence.clone()).unwrap_or_else(|| default_fence(by, columns)),
             spend: self.spend.or(top.spend).unwrap_or(true),
             poison: self.poison.or(top.poison),
@@ -97,7 +97,7 @@ fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
     if item.is("exclusive") {
         let remedy = "write \"time\" with a claimed_at column, or \"due\"; for one worker at a time set single = true in \
                       the lane";
-        item.wrong(
+        item.mistake(
             "\"exclusive\" is not supported: a lock alone does not keep a stale worker from settling rows",
             remedy,
         );
@@ -130,7 +130,7 @@ pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<ColumnRole> {
     let found = ColumnRole::from_name(text);
     if found.is_none() {
         let remedy = suggestion(text, ColumnRole::ALL.iter().map(|role| role.name()));
-        item.wrong(format!("unknown role `{text}`"), remedy);
+        item.mistake(format!("unknown role `{text}`"), remedy);
     }
     found
 }
@@ -169,7 +169,7 @@ impl RawSchedule {
         let base = scope.get("base");
         let delays = scope.get("delays");
         if let (Some(_), Some(delays)) = (&base, &delays) {
-            delays.wrong("cannot be combined with `base`", "remove one of the two");
+            delays.mistake("cannot be combined with `base`", "remove one of the two");
         }
         Self {
             given: base.is_some() || delays.is_some(),
@@ -222,7 +222,7 @@ impl RawSchedule {
 fn read_delays(item: &Item<'_>) -> Option<Vec<Duration>> {
     let items = item.list()?;
     if items.is_empty() {
-        item.wrong("is empty", "list at least one delay, such as [\"30s\"]");
+        item.mistake("is empty", "list at least one delay, such as [\"30s\"]");
         return None;
     }
     items.iter().map(|item| item.duration(ANY_DURATION)).collect()
@@ -245,14 +245,14 @@ impl RawRetry {
         let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
         let column = scope.get("column").and_then(|item| {
             let text = item.text()?;
-            identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
+            identifier(text).map_err(|why| item.mistake(why, "")).ok()?;
             Some(text.to_owned())
         });
         let default = scope.get("default").and_then(|item| {
             let text = item.text()?;
             let known: Vec<&str> = named.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
             if !known.contains(&text) {
-                item.wrong(format!("no schedule is named `{text}`"), suggestion(text, known));
+                item.mistake(format!("no schedule is named `{text}`"), suggestion(text, known));
             }
             Some(text.to_owned())
         });
@@ -274,7 +274,7 @@ impl RawRetry {
         let schedule = by_name.or_else(|| merged.finished(lease)).unwrap_or_else(|| {
             if !is_given {
                 let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
-                scope.report.key(
+                scope.report.add_for_key(
                     &path,
                     "has no schedule",
                     "add base = \"30s\", `delays`, or `named` with `default`",
@@ -292,7 +292,7 @@ fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
     let raw = RawSchedule::read(&scope);
     let is_given = raw.given;
     if raw.cap == Some(RawCap::Lease) {
-        item.wrong(
+        item.mistake(
             "cap = \"lease\" is not allowed in a named schedule",
             "write a duration, such as cap = \"1h\"",
         );
@@ -300,7 +300,7 @@ fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
     let schedule = raw.finished(Duration::from_hours(1));
     scope.finish();
     if schedule.is_none() && !is_given {
-        item.wrong("has no schedule", "add `base` or `delays`");
+        item.mistake("has no schedule", "add `base` or `delays`");
     }
     Some((name.to_owned(), schedule?))
 }

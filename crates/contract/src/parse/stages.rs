@@ -28,18 +28,18 @@ pub(super) fn stages(
         lease: RawLease::read(scope.scope("lease")),
     };
     let items = scope
-        .need("stage", "add [[stage]] with name, ready, claimed, delivered, retryable and dead")?
+        .required("stage", "add [[stage]] with name, ready, claimed, delivered, retryable and dead")?
         .list()?;
     let mut names: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     let mut complete = !items.is_empty();
     if items.is_empty() {
-        scope.report.key("stage", "there is no stage", "add [[stage]]");
+        scope.report.add_for_key("stage", "there is no stage", "add [[stage]]");
     }
     for item in &items {
         if let Some(name) = item.node.name() {
             if names.contains(&name) {
-                item.wrong(format!("another stage is named `{name}`"), "choose another name");
+                item.mistake(format!("another stage is named `{name}`"), "choose another name");
             }
             names.push(name);
         }
@@ -51,13 +51,13 @@ pub(super) fn stages(
 }
 
 fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &Top<'_>) -> Option<Stage> {
-    let name = scope.need("name", "write name = \"deliver\"").and_then(|item| item.text());
+    let name = scope.required("name", "write name = \"deliver\"").and_then(|item| item.text());
     let composer = composer(scope, top);
     let ready: Option<Vec<StateId>> = scope
-        .need("ready", "write ready = \"STATE\": the state from which rows are claimed")
+        .required("ready", "write ready = \"STATE\": the state from which rows are claimed")
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
     let claimed = scope
-        .need("claimed", "write claimed = \"STATE\", or \"same\" with lease.by = \"due\"")
+        .required("claimed", "write claimed = \"STATE\", or \"same\" with lease.by = \"due\"")
         .and_then(|item| {
             if item.text()? == "same" {
                 Some(ClaimedState::Same)
@@ -65,7 +65,7 @@ fn stage(scope: &TableReader<'_>, states: &mut States, columns: &Columns, top: &
                 states.intern(&item).map(ClaimedState::State)
             }
         });
-    let mut state = |key, remedy| scope.need(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
+    let mut state = |key, remedy| scope.required(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
     let delivered = state("delivered", "write delivered = \"STATE\": the state after success");
     let dead = state("dead", "write dead = \"STATE\": the state of rows that have no attempts left");
     let retryable =
@@ -111,7 +111,7 @@ fn composer(scope: &TableReader<'_>, top: &Top<'_>) -> Option<String> {
         (Some(own), _) => own.map(str::to_owned),
         (None, Some(top)) => Some(top.to_owned()),
         (None, None) => {
-            scope.need("composer", "write composer = \"NAME\" here, or once at the top of the file");
+            scope.required("composer", "write composer = \"NAME\" here, or once at the top of the file");
             None
         }
     }

@@ -33,7 +33,7 @@ impl States {
             match (&self.status, literal(item)) {
                 (Some(status), Some(literal)) => vec![(status.clone(), Condition::Is(literal))],
                 (None, Some(_)) => {
-                    item.wrong(
+                    item.mistake(
                         "there is no status column",
                         "add status = \"COLUMN\" to [columns], or write { COLUMN = value }",
                     );
@@ -53,7 +53,7 @@ impl States {
         // The status column comes first in every statement, because indexes start with it.
         found.sort_by_key(|(column, _)| self.status.as_ref() != Some(column));
         if found.is_empty() {
-            scope.report.key(
+            scope.report.add_for_key(
                 &scope.path,
                 "has no condition",
                 "write { COLUMN = value }, { COLUMN = { null = true } } or { COLUMN = { never = true } }",
@@ -69,14 +69,14 @@ impl States {
             return Some(id);
         }
         let Some(status) = &self.status else {
-            item.wrong(
+            item.mistake(
                 format!("state `{name}` is not defined, and there is no status column"),
                 "define it in [states]",
             );
             return None;
         };
         if name.is_empty() || name.chars().any(char::is_control) {
-            item.wrong(format!("invalid state name {name:?}"), "use printable text");
+            item.mistake(format!("invalid state name {name:?}"), "use printable text");
             return None;
         }
         let conditions = vec![(status.clone(), Condition::Is(Literal::Text(name.to_owned())))];
@@ -95,7 +95,7 @@ impl States {
         let found = self.find(name);
         if found.is_none() {
             let remedy = suggestion(name, self.list.iter().map(|state| state.name.as_str()));
-            item.wrong(format!("unknown state `{name}`"), remedy);
+            item.mistake(format!("unknown state `{name}`"), remedy);
         }
         found
     }
@@ -122,7 +122,7 @@ fn condition(item: &Item<'_>) -> Option<Condition> {
     match (null, never) {
         (Some(condition), None) | (None, Some(condition)) => condition,
         _ => {
-            item.wrong("must have either `null` or `never`", "write { null = true } or { never = true }");
+            item.mistake("must have either `null` or `never`", "write { null = true } or { never = true }");
             None
         }
     }

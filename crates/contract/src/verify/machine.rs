@@ -28,13 +28,13 @@ impl Verifier<'_> {
         let mut valid = true;
         let mut wrong = |at: &str, what: String, remedy: &str| {
             valid = false;
-            self.log.key(&key(stage, at), what, remedy);
+            self.report.add_for_key(&key(stage, at), what, remedy);
         };
         if stage.ready.is_empty() {
             wrong("ready", "is empty".to_owned(), "name the state from which rows are claimed");
         }
         for (at, end) in [("dead", stage.dead), ("rejected", stage.rejected)] {
-            if end == stage.delivered && self.log.knows(&key(stage, at)) {
+            if end == stage.delivered && self.report.has_key(&key(stage, at)) {
                 let what = format!(
                     "`{}` is the delivered state too: failed rows would look delivered",
                     self.name(end)
@@ -43,7 +43,7 @@ impl Verifier<'_> {
             }
         }
         // A key that is not given defaults to `dead`, and is reported there.
-        for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
+        for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.report.has_key(&key(stage, at))) {
             if stage.ready.contains(&end) {
                 let what =
                     format!("`{}` is ready too: rows that end there would be claimed again", self.name(end));
@@ -96,13 +96,17 @@ impl Verifier<'_> {
             for other in &self.contract.stages[..index] {
                 if let Some(state) = stage.ready.iter().find(|state| other.ready.contains(state)) {
                     let what = format!("stage `{}` claims rows from `{}` too", other.name, self.name(*state));
-                    self.log.key(&key(stage, "ready"), what, "remove the state from one of the two stages");
+                    self.report.add_for_key(
+                        &key(stage, "ready"),
+                        what,
+                        "remove the state from one of the two stages",
+                    );
                 }
                 if let (ClaimedState::State(a), ClaimedState::State(b)) = (stage.claimed, other.claimed)
                     && a == b
                 {
                     let what = format!("stage `{}` holds its rows in `{}` too", other.name, self.name(a));
-                    self.log.key(
+                    self.report.add_for_key(
                         &key(stage, "claimed"),
                         what,
                         "choose another claimed state for one of the two stages",
@@ -119,20 +123,24 @@ impl Verifier<'_> {
                 let name = self.name(*from);
                 if self.contract.is_claimed(*from) {
                     let what = format!("a worker holds the rows in `{name}`");
-                    self.log.key(
+                    self.report.add_for_key(
                         &at("from"),
                         what,
                         "remove it: expired leases are reclaimed without a sweep",
                     );
                 } else if *from == sweep.to && !sweep.publish {
-                    self.log.key(
+                    self.report.add_for_key(
                         &at("to"),
                         format!("moves rows from `{name}` to itself"),
                         "choose another state, or add publish = true",
                     );
                 } else if self.is_end(*from) && !self.contract.is_ready(*from) {
                     let what = format!("`{name}` is final: only an operator moves rows from there");
-                    self.log.key(&at("from"), what, "remove it; to delete finished rows, use [retention]");
+                    self.report.add_for_key(
+                        &at("from"),
+                        what,
+                        "remove it; to delete finished rows, use [retention]",
+                    );
                 }
             }
             if self.contract.is_claimed(sweep.to) {
@@ -140,7 +148,7 @@ impl Verifier<'_> {
                     "`{}` is a claimed state, and only a claim moves rows there",
                     self.name(sweep.to)
                 );
-                self.log.key(&at("to"), what, "choose another state");
+                self.report.add_for_key(&at("to"), what, "choose another state");
             }
         }
     }
@@ -151,18 +159,18 @@ impl Verifier<'_> {
             let wrong = moves.iter().flat_map(|moves| &moves.moves).find(|(_, to)| live(*to));
             if let Some((_, to)) = wrong {
                 let what = format!("`{}` is not final: the row would be delivered later", self.name(*to));
-                self.log.key(at, what, "choose a state that no transition leaves");
+                self.report.add_for_key(at, what, "choose a state that no transition leaves");
             }
         }
         for (from, to) in self.contract.requeue.iter().flat_map(|requeue| &requeue.moves) {
             let goes_on = reach([*to], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
             if !goes_on.iter().any(|state| self.contract.is_ready(*state)) {
                 let what = format!("rows in `{}` are never claimed", self.name(*to));
-                self.log.key("requeue.to", what, "choose a ready state");
+                self.report.add_for_key("requeue.to", what, "choose a ready state");
             }
             if self.contract.is_claimed(*from) {
                 let what = format!("a worker holds the rows in `{}`", self.name(*from));
-                self.log.key("requeue.from", what, "name final states only");
+                self.report.add_for_key("requeue.from", what, "name final states only");
             }
         }
     }
@@ -176,7 +184,11 @@ impl Verifier<'_> {
             let swept = self.contract.sweeps.iter().any(|sweep| sweep.from.contains(&state));
             if self.contract.is_claimed(state) || !optional || swept {
                 let what = format!("rows in `{}` are not finished", self.name(state));
-                self.log.key(&format!("retention.{}", self.name(state)), what, "name final states only");
+                self.report.add_for_key(
+                    &format!("retention.{}", self.name(state)),
+                    what,
+                    "name final states only",
+                );
             }
         }
     }
@@ -187,7 +199,7 @@ impl Verifier<'_> {
         let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_operator()).collect();
         for (index, stage) in self.contract.stages.iter().enumerate() {
             let earlier = &self.contract.stages[..index];
-            for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
+            for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.report.has_key(&key(stage, at))) {
                 let leads_back = earlier.iter().any(|earlier| earlier.ready.contains(&end));
                 let after = reach([end], own.iter().copied());
                 if leads_back && stage.ready.iter().any(|ready| after.contains(ready)) {
@@ -195,7 +207,11 @@ impl Verifier<'_> {
                         "leads back to `{}`: the row would never reach a final state",
                         self.name(end)
                     );
-                    self.log.key(&key(stage, at), what, "choose a state from which no stage claims");
+                    self.report.add_for_key(
+                        &key(stage, at),
+                        what,
+                        "choose a state from which no stage claims",
+                    );
                 }
             }
         }
@@ -208,7 +224,7 @@ impl Verifier<'_> {
             let name = self.name(state);
             let remedy =
                 format!("remove it; or, if the application inserts rows in it, add producer = [\"{name}\"]");
-            self.log.key(&self.key_of(state), format!("no transition leads to `{name}`"), remedy);
+            self.report.add_for_key(&self.key_of(state), format!("no transition leads to `{name}`"), remedy);
         }
     }
 
@@ -219,7 +235,11 @@ impl Verifier<'_> {
             let ahead = reach([state], own.iter().copied());
             if !ahead.iter().any(|state| !own.iter().any(|(from, _, _)| from == state)) {
                 let what = format!("a row in `{}` can never reach a final state", self.name(state));
-                self.log.key(&self.key_of(state), what, "add a transition from it to a ready or final state");
+                self.report.add_for_key(
+                    &self.key_of(state),
+                    what,
+                    "add a transition from it to a ready or final state",
+                );
             }
         }
     }

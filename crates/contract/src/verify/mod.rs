@@ -18,11 +18,11 @@ use crate::{Contract, Stage, StateId};
 /// The contract being verified.
 struct Verifier<'a> {
     contract: &'a Contract,
-    log: &'a Report,
+    report: &'a Report,
 }
 
-pub(crate) fn verify(contract: &Contract, log: &Report) {
-    let verifier = Verifier { contract, log };
+pub(crate) fn verify(contract: &Contract, report: &Report) {
+    let verifier = Verifier { contract, report };
     verifier.roles();
     verifier.states();
     verifier.moves();
@@ -63,7 +63,7 @@ impl Verifier<'_> {
         });
         let mut candidates = [(described, vec![state])].into_iter().chain(uses).chain(sweeps);
         candidates
-            .find(|(key, states)| states.contains(&state) && self.log.knows(key))
+            .find(|(key, states)| states.contains(&state) && self.report.has_key(key))
             .map_or_else(|| format!("states.{name}"), |(key, _)| key)
     }
 }

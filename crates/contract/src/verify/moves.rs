@@ -43,7 +43,7 @@ impl Verifier<'_> {
             } else {
                 format!("remove {column} from the state, or choose another state")
             };
-            self.log.key(key, what, remedy);
+            self.report.add_for_key(key, what, remedy);
         }
     }
 
@@ -60,7 +60,11 @@ impl Verifier<'_> {
         if !alike || !counted || !stage.ready.contains(&untried) {
             let what = "must be a ready state that differs from `retryable` only in values of columns, and attempts.count \
                         must not be \"claims\"";
-            self.log.key(&key(stage, "untried"), what, "remove it: such rows then go to `retryable`");
+            self.report.add_for_key(
+                &key(stage, "untried"),
+                what,
+                "remove it: such rows then go to `retryable`",
+            );
         }
     }
 
@@ -109,7 +113,7 @@ impl Verifier<'_> {
             let column = write.column.name.as_str();
             if let Some(role) = owned.iter().find(|role| self.contract.column(**role) == Some(column)) {
                 let what = format!("{column} has the role `{role}`, which only Postrider writes");
-                self.log.key(&write_key(write), what, "remove it");
+                self.report.add_for_key(&write_key(write), what, "remove it");
             }
         }
     }
@@ -134,7 +138,7 @@ pub(super) fn all_moves(contract: &Contract) -> Vec<Located<'_>> {
         }
         found.push((key(stage, "retryable"), contract.reclaim_move(stage, stage.retryable)));
         found.push((key(stage, "dead"), contract.reclaim_move(stage, stage.dead)));
-        found.push((key(stage, "dead"), contract.spent_move(stage)));
+        found.push((key(stage, "dead"), contract.exhausted_move(stage)));
     }
     let Some(stage) = contract.stages.first() else { return found };
     for (index, sweep) in contract.sweeps.iter().enumerate() {

@@ -42,7 +42,7 @@ impl Verifier<'_> {
             let what = "is empty, and no column has the role `created`: the group has no order";
             let id = &self.contract.table.id;
             let remedy = format!("write sequence = [\"COLUMN\"], or sequence = [\"{id}\"] if keys count up");
-            self.log.key("group.sequence", what, remedy);
+            self.report.add_for_key("group.sequence", what, remedy);
         }
     }
 
@@ -53,12 +53,12 @@ impl Verifier<'_> {
                 "rows in flight of stage `{}` cannot be counted, because it has no claimed state",
                 stage.name
             );
-            self.log.key("pool", what, "set `claimed` of the stage to a state");
+            self.report.add_for_key("pool", what, "set `claimed` of the stage to a state");
         }
         let passes = self.contract.group.as_ref().is_some_and(|group| group.allows(GroupMode::Next));
         if passes && stage.claimed == ClaimedState::Same {
             let what = format!("`next` needs a claimed state, and stage `{}` has none", stage.name);
-            self.log.key("group.on_error", what, "set `claimed` of the stage to a state");
+            self.report.add_for_key("group.on_error", what, "set `claimed` of the stage to a state");
         }
     }
 
@@ -75,8 +75,8 @@ impl Verifier<'_> {
     fn missing_role(&self, at: &str, role: ColumnRole, why: &str) {
         let what = format!("no column has the role `{role}`: {why}");
         let own = format!("columns.{role}");
-        let at = if self.log.knows(at) { at } else { own.as_str() };
-        self.log.key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
+        let at = if self.report.has_key(at) { at } else { own.as_str() };
+        self.report.add_for_key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
     }
 
     /// Checks that a column has only one role, except for times that are written together.
@@ -95,7 +95,11 @@ impl Verifier<'_> {
                 let what = format!(
                     "{column} cannot have both roles `{first}` and `{last}`, which are written differently"
                 );
-                self.log.key(&format!("columns.{last}"), what, "use another column for one of the two");
+                self.report.add_for_key(
+                    &format!("columns.{last}"),
+                    what,
+                    "use another column for one of the two",
+                );
             }
         }
     }
@@ -105,14 +109,14 @@ impl Verifier<'_> {
         let has_column = self.column(ColumnRole::Due).is_some();
         match due.after {
             Some(_) if has_column => {
-                self.log.key(
+                self.report.add_for_key(
                     "due.after",
                     "cannot be combined with a due column",
                     "remove it, or remove the role `due`",
                 );
             }
             Some(role) if !role.is_time() => {
-                self.log.key(
+                self.report.add_for_key(
                     "due.after",
                     format!("the role `{role}` is not a time"),
                     "write \"attempted\" or \"updated\"",
@@ -126,7 +130,7 @@ impl Verifier<'_> {
         }
         if due.retry_after.is_some() && due.after.is_none() {
             let remedy = "remove it: a due column already holds the longer delay";
-            self.log.key("due.retry_after", "has no effect without `after`", remedy);
+            self.report.add_for_key("due.retry_after", "has no effect without `after`", remedy);
         }
         match due.defer {
             Defer::Due if !has_column => {
@@ -136,7 +140,7 @@ impl Verifier<'_> {
                 let claims = self.contract.stages.iter().all(|stage| stage.claimed != ClaimedState::Same);
                 if !self.keeps_time() || !claims {
                     let what = "needs a claimed state, and a required column with the role `claimed_at` or `lease_until`";
-                    self.log.key("due.defer", what, "write defer = \"due\" or \"none\"");
+                    self.report.add_for_key("due.defer", what, "write defer = \"due\" or \"none\"");
                 }
             }
             Defer::Due | Defer::None => {}
@@ -156,7 +160,7 @@ impl Verifier<'_> {
                 "{column} is set to NULL when a row leaves the claimed state of stage `{}`",
                 stage.name
             );
-            self.log.key("due.after", what, "write \"attempted\" or \"updated\"");
+            self.report.add_for_key("due.after", what, "write \"attempted\" or \"updated\"");
         }
     }
 
@@ -164,7 +168,7 @@ impl Verifier<'_> {
         let at = self.lease_key(stage, "by");
         match (stage.lease.by, stage.claimed) {
             (LeaseBy::Due, ClaimedState::State(_)) => {
-                self.log.key(
+                self.report.add_for_key(
                     &key(stage, "claimed"),
                     "lease.by = \"due\" does not change the state",
                     "write claimed = \"same\"",
@@ -174,7 +178,7 @@ impl Verifier<'_> {
                 self.missing_role(&at, ColumnRole::Due, "the claim moves it ahead");
             }
             (LeaseBy::Time, ClaimedState::Same) => {
-                self.log.key(
+                self.report.add_for_key(
                     &key(stage, "claimed"),
                     "\"same\" needs lease.by = \"due\": otherwise claimed rows could not be distinguished from waiting ones",
                     "name a state, or set lease.by = \"due\"",
@@ -182,7 +186,11 @@ impl Verifier<'_> {
             }
             (LeaseBy::Time, ClaimedState::State(_)) if stage.lease.poison.is_some() && stage.lease.spend => {
                 let what = "cannot be combined with spend = true, which counts crashes as attempts";
-                self.log.key(&self.lease_key(stage, "poison"), what, "write spend = false, or remove it");
+                self.report.add_for_key(
+                    &self.lease_key(stage, "poison"),
+                    what,
+                    "write spend = false, or remove it",
+                );
             }
             (LeaseBy::Time, ClaimedState::State(_))
                 if stage.lease.poison.is_some() && self.column(ColumnRole::Error).is_none() =>
@@ -205,7 +213,7 @@ impl Verifier<'_> {
 
     fn lease_key(&self, stage: &Stage, field: &str) -> String {
         let own = format!("stage.{}.lease.{field}", stage.name);
-        if self.log.knows(&own) { own } else { format!("lease.{field}") }
+        if self.report.has_key(&own) { own } else { format!("lease.{field}") }
     }
 
     fn fence(&self, stage: &Stage) {
@@ -215,7 +223,7 @@ impl Verifier<'_> {
             let is_reported = stage.lease.by == LeaseBy::Time && !self.keeps_time();
             if !is_reported {
                 let what = "is empty: a worker that lost its lease could overwrite results";
-                self.log.key(
+                self.report.add_for_key(
                     &at,
                     what,
                     "add a column with the role version or claimed_at to [columns], and name the role here",
@@ -234,10 +242,10 @@ impl Verifier<'_> {
                 self.missing_role(&at, *role, "the fence contains it");
             } else if *role != ColumnRole::Id && !self.is_required(*role) {
                 let what = format!("the column of `{role}` is optional, and a fence must always be there");
-                self.log.key(&at, what, "choose a role whose column is required");
+                self.report.add_for_key(&at, what, "choose a role whose column is required");
             } else if written(*role).is_none() && !spends {
                 let what = format!("a claim does not write `{role}`");
-                self.log.key(
+                self.report.add_for_key(
                     &at,
                     what,
                     "choose a role that a claim writes: version, claimed_at, owner or lease_until",
@@ -249,13 +257,13 @@ impl Verifier<'_> {
         };
         if fence.iter().all(|role| written(*role).is_some()) && !fence.iter().any(changes) {
             let what = "does not change when the same worker claims the row again";
-            self.log.key(&at, what, "add claimed_at or version");
+            self.report.add_for_key(&at, what, "add claimed_at or version");
         }
     }
 
     fn schedule(&self, stage: &Stage) {
         let own = format!("stage.{}.retry", stage.name);
-        let prefix = if self.log.knows(&own) { own } else { "retry".to_owned() };
+        let prefix = if self.report.has_key(&own) { own } else { "retry".to_owned() };
         let named = stage
             .retry_rule
             .named
@@ -274,14 +282,14 @@ impl Verifier<'_> {
             );
         }
         if computed && stage.retry_rule.column.is_some() {
-            self.log.key(
+            self.report.add_for_key(
                 &format!("{prefix}.column"),
                 "cannot be combined with due.after, which has one schedule for all rows",
                 "remove it, or add a column with the role due",
             );
         }
         if stage.attempts.count == AttemptCounting::Retries && stage.attempts.max == 1 {
-            self.log.key(
+            self.report.add_for_key(
                 "attempts.max",
                 "1 cannot be combined with count = \"retries\": no attempt would ever be counted",
                 "write count = \"failures\", or a higher maximum",
@@ -294,20 +302,20 @@ impl Verifier<'_> {
         let (waits, jitter) = match schedule {
             Schedule::Exponential { base, cap, jitter, .. } => {
                 if cap < base {
-                    let at = self.log.outermost(&[format!("{path}.cap"), format!("{path}.base")]);
+                    let at = self.report.outermost(&[format!("{path}.cap"), format!("{path}.base")]);
                     let what = format!(
                         "the cap ({}s) is below the base ({}s)",
                         cap.as_secs_f64(),
                         base.as_secs_f64()
                     );
-                    self.log.key(&at, what, "raise the cap, or lower the base");
+                    self.report.add_for_key(&at, what, "raise the cap, or lower the base");
                 }
                 (true, *jitter)
             }
             Schedule::Delays { delays, jitter, .. } => (delays.iter().any(|delay| !delay.is_zero()), *jitter),
         };
         if self.contract.due.after.is_some() && jitter > 0.0 {
-            self.log.key(
+            self.report.add_for_key(
                 &format!("{path}.jitter"),
                 "cannot be combined with due.after",
                 "remove it, or add a column with the role due",

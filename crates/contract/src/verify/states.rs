@@ -11,7 +11,7 @@ impl Verifier<'_> {
             for other in states[..index].iter().filter(|other| overlap(state, other)) {
                 let key = self.key_of(crate::StateId(index));
                 let what = format!("a row can be in `{}` and in `{}` at once", other.name, state.name);
-                self.log.key(&key, what, "give the two states different values in a column");
+                self.report.add_for_key(&key, what, "give the two states different values in a column");
             }
         }
     }

@@ -15,7 +15,11 @@ impl Verifier<'_> {
         }
         for (index, effect) in self.contract.effects.iter().enumerate() {
             if effect.on.is_empty() {
-                self.log.key(&format!("effect.{}.on", index + 1), "is empty", "name at least one transition");
+                self.report.add_for_key(
+                    &format!("effect.{}.on", index + 1),
+                    "is empty",
+                    "name at least one transition",
+                );
             }
             for (column, value) in &effect.values {
                 let lacking = |on: &&Transition| !settles(**on) && needs_outcome(value);
@@ -28,7 +32,7 @@ impl Verifier<'_> {
 
     fn no_outcome(&self, key: &str, on: Transition) {
         let what = format!("`$outcome` and `$envelope` are absent in the transition `{on}`");
-        self.log.key(key, what, "add ` or null` to the value, or remove the transition");
+        self.report.add_for_key(key, what, "add ` or null` to the value, or remove the transition");
     }
 
     /// Checks that `$from` and `$claimed_at` are used only in moves that know them.
@@ -45,7 +49,7 @@ impl Verifier<'_> {
                 };
                 let Some(what) = problem else { continue };
                 if !known.contains(&(key.clone(), what.clone())) {
-                    self.log.key(&key, what.clone(), "remove the transition or the value");
+                    self.report.add_for_key(&key, what.clone(), "remove the transition or the value");
                     known.push((key, what));
                 }
             }

@@ -90,7 +90,7 @@ fn m07_an_expired_lease_costs_an_attempt() {
 #[test]
 fn m06_the_spent_sweep_keeps_the_last_error() {
     let contract = builtin("mail_outbox");
-    let step = contract.spent_move(&contract.stages[0]);
+    let step = contract.exhausted_move(&contract.stages[0]);
     assert_eq!(set(&contract, &step, "status"), Some(text("failed")));
     assert_eq!(
         set(&contract, &step, "last_error"),
@@ -152,7 +152,7 @@ fn n06_n11_moves_without_a_send_write_json_too() {
     let expired = contract.sweep_move(stage, &contract.sweeps[0]);
     let Some(Set::Expr(Expr::Json(members))) = set(&contract, &expired, "error") else { panic!("JSON") };
     assert_eq!(members[0], ("code".into(), Expr::Literal(Literal::Text("expired".into()))));
-    let spent = contract.spent_move(stage);
+    let spent = contract.exhausted_move(stage);
     assert!(
         matches!(set(&contract, &spent, "error"), Some(Set::ExprIfNull(Expr::Json(_)))),
         "last attempt kept"
@@ -179,7 +179,7 @@ fn e01_entering_another_stage_resets_attempts_and_due_time() {
         contract.lease_move(stage, Transition::Dead),
         contract.lease_move(stage, Transition::Rejected),
         contract.reclaim_move(stage, stage.dead),
-        contract.spent_move(stage),
+        contract.exhausted_move(stage),
     ] {
         assert_eq!(set(&contract, &step, "attempts"), zero, "{step:?}");
         assert_eq!(set(&contract, &step, "next_attempt_at"), Some(Set::Now), "{step:?}");

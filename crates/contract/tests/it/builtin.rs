@@ -32,7 +32,7 @@ fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
     for name in ["mail_outbox", "dispatch_jobs"] {
         let lease = &builtin(name).stages[0].lease;
         assert_eq!(
-            (lease.duration, lease.without),
+            (lease.duration, lease.duration_without_lease_until),
             (Duration::from_mins(1), Duration::from_mins(5)),
             "{name}"
         );

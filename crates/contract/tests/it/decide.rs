@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::builtin;
 
 fn result(kind: ResultKind) -> AttemptResult {
-    AttemptResult { kind, after: None, partly: false }
+    AttemptResult { kind, after: None, partly_accepted: false }
 }
 
 fn after(attempts: u32) -> Counters {
@@ -46,7 +46,7 @@ fn m04_the_cap_comes_before_the_jitter() {
 #[test]
 fn m09_a_partly_delivered_mail_is_sent_when_no_recipient_is_left_to_try() {
     let stage = &builtin("mail_outbox").stages[0];
-    let partly = |kind| AttemptResult { partly: true, ..result(kind) };
+    let partly = |kind| AttemptResult { partly_accepted: true, ..result(kind) };
     assert_eq!(stage.decide(&after(0), partly(ResultKind::Rejected), 0.0).transition, Transition::Delivered);
     assert_eq!(stage.decide(&after(4), partly(ResultKind::Retryable), 0.0).transition, Transition::Dead);
     assert_eq!(stage.decide(&after(0), partly(ResultKind::Retryable), 0.0).transition, Transition::Retry);
@@ -138,12 +138,12 @@ proptest! {
         schedule in proptest::option::of(".*"),
         kind in any_got(),
         seconds in proptest::option::of(any::<u64>()),
-        partly in any::<bool>(),
+        partly_accepted in any::<bool>(),
         chance in -1.0..=1.0,
     ) {
         let stage = &contract.stages[index];
         let row = Counters { attempts, max_attempts: max, schedule };
-        let result = AttemptResult { kind, after: seconds.map(Duration::from_secs), partly };
+        let result = AttemptResult { kind, after: seconds.map(Duration::from_secs), partly_accepted };
         let decision = stage.decide(&row, result, chance);
         prop_assert!(Transition::SETTLES.contains(&decision.transition));
         let to = stage.target(decision.transition).expect("every settle leads somewhere");

@@ -46,7 +46,7 @@ fn m09_results_of_hundreds_of_recipients_fit_into_a_column() {
     assert!(stored(&detail, "recipients").len() > 200_000);
     remember(&row(), whole.as_ref(), &Detail::new(), &mut detail);
     let recipients = stored(&detail, "recipients");
-    let remembered = stored(&detail, REMEMBERED);
+    let remembered = stored(&detail, STORED_RECIPIENTS);
     assert_eq!(remembered, format!(r#"{{"recipients":{recipients}}}"#));
     assert!(remembered.len() < 65_536, "{} bytes", remembered.len());
     let kept: Vec<Recipient> = serde_json::from_str(&recipients).unwrap();

@@ -20,7 +20,13 @@ const SERVED: &str = r#"[{"address":"a@x","result":"accepted"}]"#;
 fn failure(recipients: &str, accepted_now: bool) -> Failure {
     let detail = Detail::from([("recipients".to_owned(), Value::Text(recipients.to_owned()))]);
     let after = Some(Duration::from_secs(1));
-    Failure { partly: true, accepted_now, after, detail, ..Failure::new("no time left in this call") }
+    Failure {
+        partly_accepted: true,
+        accepted_now,
+        after,
+        detail,
+        ..Failure::new("no time left in this call")
+    }
 }
 
 /// The recorded results at each try of row 1, and the attempts in the end. It is interrupted after a recipient, then not

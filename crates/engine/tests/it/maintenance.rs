@@ -27,7 +27,7 @@ async fn m06_queued_rows_at_the_maximum_are_swept() {
     let transport = Arc::new(Scripted::delivers());
     let _engine = start(&table, &transport);
     until("swept", MINUTE * 2, || count(&table, "failed") == 1 && count(&table, "sent") == 1).await;
-    assert_eq!(text(&table, 1, "last_error").as_deref(), Some("attempts spent"));
+    assert_eq!(text(&table, 1, "last_error").as_deref(), Some("no attempts left"));
     assert_eq!(transport.times("1"), 0);
 }
 

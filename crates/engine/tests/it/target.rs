@@ -86,7 +86,7 @@ async fn g1_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its_
             target.upgrade().expect("it is being asked").up.store(false, SeqCst);
             let detail = [("recipients".to_owned(), Value::Text(results.to_owned()))].into();
             let failure = Failure::new("connection refused");
-            Outcome::Retryable(Failure { unreachable: true, partly: true, detail, ..failure })
+            Outcome::Retryable(Failure { unreachable: true, partly_accepted: true, detail, ..failure })
         })
     });
     table.edit(&RowId::Int(1), |row| {

@@ -85,7 +85,7 @@ async fn n9_a_rejected_mail_is_not_tried_at_another_sender() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partly_accepted_mail_is_recorded_before_another_sender() {
-    let partly = || Failure { partly: true, accepted_now: true, ..Failure::new("some") };
+    let partly = || Failure { partly_accepted: true, accepted_now: true, ..Failure::new("some") };
     for said in [Outcome::Retryable(partly()), Outcome::Deferred(partly())] {
         let (first, second) = (Scripted::new([Answer::Say(said.clone())]), Scripted::new([]));
         let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
@@ -98,7 +98,8 @@ async fn a_partly_accepted_mail_is_recorded_before_another_sender() {
 /// Recipients that accepted the mail in an earlier attempt do not prevent fail-over to the next sender.
 #[tokio::test(start_paused = true)]
 async fn m09_a_mail_accepted_for_some_in_an_earlier_attempt_fails_over() {
-    let before = || Answer::Say(Outcome::Retryable(Failure { partly: true, ..Failure::new("500 later") }));
+    let before =
+        || Answer::Say(Outcome::Retryable(Failure { partly_accepted: true, ..Failure::new("500 later") }));
     let (first, second) = (Scripted::new([before(), before(), before()]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");

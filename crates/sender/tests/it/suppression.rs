@@ -92,7 +92,7 @@ async fn m09_earlier_accepted_recipients_keep_the_row_from_being_skipped() {
         reply: String::new(),
     });
     let outcome = send(&transport, &[envelope]).await.remove(0);
-    assert!(matches!(&outcome, Outcome::Rejected(failure) if failure.partly), "{outcome:?}");
+    assert!(matches!(&outcome, Outcome::Rejected(failure) if failure.partly_accepted), "{outcome:?}");
     assert_eq!(results(&outcome).len(), 2);
     assert_eq!(relay.count(), 0);
 }

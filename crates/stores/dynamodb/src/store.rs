@@ -55,7 +55,7 @@ pub struct DynamoStore {
 
 impl DynamoStore {
     pub(crate) fn new(database: Database, contract: Contract, stage: usize, projects_ttl: bool) -> Self {
-        let contract = contract.remembering_recipients(RECIPIENTS);
+        let contract = contract.storing_recipients(RECIPIENTS);
         let (names, columns): (Vec<_>, Vec<_>) = contract.message_columns().into_iter().unzip();
         let mut store = Self {
             database,
@@ -142,8 +142,8 @@ impl Store for DynamoStore {
             settle_batch: SETTLE_BATCH,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract.remembers_recipients_on(Transition::Retry),
-            recipient_results_on_deferral: self.contract.remembers_recipients_on(Transition::Deferred),
+            recipient_results: self.contract.stores_recipients_on(Transition::Retry),
+            recipient_results_on_deferral: self.contract.stores_recipients_on(Transition::Deferred),
             finds_lost_claims: true,
         }
     }
@@ -179,7 +179,7 @@ impl Store for DynamoStore {
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         match sweep {
-            SweepKind::Spent => self.sweep_spent(limit as usize).await,
+            SweepKind::Exhausted => self.sweep_spent(limit as usize).await,
             SweepKind::Contract(index) => self.sweep_contract(index, limit as usize).await,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use postrider_contract::{ATTEMPTS_SPENT, ColumnRole, Move, StateId, Transition};
+use postrider_contract::{ColumnRole, Move, NO_ATTEMPTS_LEFT, StateId, Transition};
 use postrider_rows::{has_attempts_left, matches_filter, role, state_of, sweep_is_due};
 use postrider_seams::Lease;
 use postrider_seams::row::Detail;
@@ -78,7 +78,7 @@ impl DynamoStore {
         let (contract, stage) = (&self.contract, self.stage());
         let spent = |record: &Record| !has_attempts_left(contract, stage, &record.row);
         let found = self.find_records("sweep", &stage.ready, limit, spent).await?;
-        self.apply_each(&found, &contract.spent_move(stage), Some(ATTEMPTS_SPENT)).await
+        self.apply_each(&found, &contract.exhausted_move(stage), Some(NO_ATTEMPTS_LEFT)).await
     }
 
     pub(crate) async fn sweep_contract(&self, index: usize, limit: usize) -> Result<u64, Error> {

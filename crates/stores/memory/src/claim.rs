@@ -64,7 +64,7 @@ impl MemoryStore {
         if contract.group.as_ref().is_some_and(postrider_contract::GroupRule::keeps_order) {
             return self.pick_free_and_ordered(table, now, limit, &is_claimable);
         }
-        if contract.has_shares() {
+        if contract.limits_claims() {
             let ready = table.in_states(&stage.ready).into_iter().filter(|id| is_claimable(&table.rows[id]));
             return self.round_robin(table, ready, limit, &mut self.permits(table, now));
         }
@@ -97,7 +97,7 @@ impl MemoryStore {
         let free = |row: &Row| is_claimable(row) && self.ordered(row).is_none();
         let ready = table.in_states(&self.stage().ready).into_iter().filter(|id| free(&table.rows[id]));
         let mut permits = self.permits(table, now);
-        let free = if self.contract().has_shares() {
+        let free = if self.contract().limits_claims() {
             self.round_robin(table, ready, limit, &mut permits.clone())
         } else {
             ready.take(limit).collect()

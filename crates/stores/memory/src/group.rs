@@ -72,8 +72,8 @@ impl MemoryStore {
         let mut groups: BTreeMap<String, Vec<GroupPosition>> = BTreeMap::new();
         for (id, row) in &table.rows {
             let Some((name, hold)) = self.ordered(row) else { continue };
-            let blocks =
-                state_of(self.contract(), row).is_some_and(|state| self.stage().live(hold).contains(&state));
+            let blocks = state_of(self.contract(), row)
+                .is_some_and(|state| self.stage().blocking_states(hold).contains(&state));
             if blocks && matches_filter(self.contract(), row) {
                 let position =
                     group.sequence.iter().map(|column| sort_key(get(row, column), false)).collect();
@@ -111,7 +111,7 @@ impl MemoryStore {
         let state = state_of(self.contract(), row);
         self.contract().sweeps.iter().any(|sweep| match &sweep.when {
             When::At { column } => {
-                let stops = self.stage().stopped().contains(&sweep.to) && !sweep.publish;
+                let stops = self.stage().operator_states().contains(&sweep.to) && !sweep.publish;
                 stops && state == Some(sweep.to) && int(get(row, column)).is_some_and(|at| at <= now)
             }
             When::Always | When::OlderThan { .. } | When::Before { .. } => false,

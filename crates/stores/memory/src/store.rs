@@ -89,8 +89,8 @@ impl Store for MemoryStore {
             settle_batch: 500,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract().remembers_recipients_on(Transition::Retry),
-            recipient_results_on_deferral: self.contract().remembers_recipients_on(Transition::Deferred),
+            recipient_results: self.contract().stores_recipients_on(Transition::Retry),
+            recipient_results_on_deferral: self.contract().stores_recipients_on(Transition::Deferred),
             finds_lost_claims: self.contract().column(ColumnRole::Owner).is_some(),
         }
     }
@@ -132,7 +132,7 @@ impl Store for MemoryStore {
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         Ok(match sweep {
-            SweepKind::Spent => self.sweep_spent(limit),
+            SweepKind::Exhausted => self.sweep_spent(limit),
             SweepKind::Contract(index) => self.sweep_contract(index, limit),
         })
     }

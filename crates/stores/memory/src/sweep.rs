@@ -1,6 +1,6 @@
 //! Transitions without a lease: sweeps, purge, and those of operators.
 
-use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
+use postrider_contract::{Move, NO_ATTEMPTS_LEFT, StateId};
 use postrider_rows::{Row, TransitionInput, get, has_attempts_left, int, matches_filter, micros};
 use postrider_seams::RowId;
 use postrider_seams::row::Detail;
@@ -44,8 +44,8 @@ impl MemoryStore {
         let mut table = self.table.lock();
         let spent =
             self.find_rows(&table, &stage.ready, limit, |row| !has_attempts_left(contract, stage, row));
-        let step = contract.spent_move(stage);
-        self.make_moves(&mut table, &spent, &step, Some(ATTEMPTS_SPENT));
+        let step = contract.exhausted_move(stage);
+        self.make_moves(&mut table, &spent, &step, Some(NO_ATTEMPTS_LEFT));
         spent.len() as u64
     }
 

@@ -50,7 +50,7 @@ pub(crate) enum OrderKey {
 impl MemoryTable {
     /// Creates an empty table for a contract, with its clock at `EPOCH`.
     pub fn new(contract: Contract) -> Arc<Self> {
-        let contract = contract.remembering_recipients("recipients");
+        let contract = contract.storing_recipients("recipients");
         Arc::new(Self { contract, inner: Mutex::default(), started: Instant::now(), written: Notify::new() })
     }
 

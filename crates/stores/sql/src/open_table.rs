@@ -87,7 +87,7 @@ impl OpenTable {
     }
 
     pub(crate) fn remembers_recipients(&self) -> bool {
-        self.shape.recipients && self.contract.needs_recipient_memory(&self.stage)
+        self.shape.recipients && self.contract.needs_recipient_store(&self.stage)
     }
 }
 

@@ -15,7 +15,7 @@ impl OpenTable {
     /// Runs one sweep on up to `limit` rows, and returns how many moved.
     pub async fn sweep(&self, on: &impl Driver, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
         match sweep {
-            SweepKind::Spent => {
+            SweepKind::Exhausted => {
                 self.forget_marks(on).await?;
                 let unreadable = self.end_unreadable(on, limit).await?;
                 Ok(unreadable + moved(on, "sweep rows", self.statements.spent.as_ref(), limit).await?)

@@ -261,14 +261,16 @@ impl OpenTable {
             LeaseBy::Time if self.contract.column(ColumnRole::LeaseUntil).is_some() => ok(format!(
                 "rows of a crashed worker are recovered by the first sweep after their lease of {seconds} s"
             )),
-            LeaseBy::Time if self.stage.lease.duration == self.stage.lease.without => Finding {
-                level: Level::Warning,
-                text: format!(
-                    "the table has no lease columns: a lease is the claim time + {seconds} s, so rows of a crashed \
+            LeaseBy::Time if self.stage.lease.duration == self.stage.lease.duration_without_lease_until => {
+                Finding {
+                    level: Level::Warning,
+                    text: format!(
+                        "the table has no lease columns: a lease is the claim time + {seconds} s, so rows of a crashed \
                      worker wait that long"
-                ),
-                fix: None,
-            },
+                    ),
+                    fix: None,
+                }
+            }
             LeaseBy::Time => ok(format!(
                 "rows of a crashed worker are recovered by the first sweep {seconds} s after their claim"
             )),

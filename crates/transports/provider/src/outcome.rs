@@ -68,14 +68,14 @@ pub(crate) fn outcome(
     let wait =
         |address| Recipient { address, result: RecipientResult::Deferred, reply: "not tried".to_owned() };
     recipients.extend(untried.into_iter().map(wait));
-    let partly = recipients.iter().any(|recipient| recipient.result == RecipientResult::Accepted);
+    let partly_accepted = recipients.iter().any(|recipient| recipient.result == RecipientResult::Accepted);
     let mut detail = Detail::new();
     detail.insert("provider".to_owned(), Value::Text(provider.to_owned()));
     let listed = serde_json::to_string(&recipients).expect("addresses and replies are text");
     detail.insert("recipients".to_owned(), Value::Text(listed));
-    match worst.or(refusal.filter(|_| !partly)) {
-        Some(request_failure) => failed(request_failure, (partly, accepted_now), detail),
-        None if partly => {
+    match worst.or(refusal.filter(|_| !partly_accepted)) {
+        Some(request_failure) => failed(request_failure, (partly_accepted, accepted_now), detail),
+        None if partly_accepted => {
             let id = id.unwrap_or_else(|| mail.message_id.clone());
             detail.insert("message_id".to_owned(), Value::Text(id.clone()));
             Outcome::Delivered(Receipt { id: Some(id), detail })
@@ -99,7 +99,7 @@ fn accepted(address: String, omitted_recipients: &[(String, String)]) -> Recipie
 
 fn failed(
     request_failure: RequestFailure,
-    (partly, accepted_now): (bool, bool),
+    (partly_accepted, accepted_now): (bool, bool),
     mut detail: Detail,
 ) -> Outcome {
     detail.insert("code".to_owned(), Value::Text(request_failure.code.name().to_owned()));
@@ -110,7 +110,7 @@ fn failed(
         reason: request_failure.reason,
         after: request_failure.after,
         unreachable: request_failure.unreachable,
-        partly,
+        partly_accepted,
         accepted_now,
         detail,
     };

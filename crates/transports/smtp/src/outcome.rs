@@ -25,7 +25,7 @@ pub(crate) fn delivered(mail: &Transaction<'_>, reply: &Reply<'_>) -> Outcome {
         return Outcome::Delivered(Receipt { id: Some(id), detail });
     };
     let reason = shorten(format!("{}: {}", deferred.address, deferred.reply), MAX_REASON);
-    Outcome::Retryable(Failure { partly: true, accepted_now: true, detail, ..Failure::new(reason) })
+    Outcome::Retryable(Failure { partly_accepted: true, accepted_now: true, detail, ..Failure::new(reason) })
 }
 
 /// Returns the results so far, while other recipients wait for a further transaction.
@@ -130,7 +130,7 @@ pub(crate) fn failure(mail: &Mail, before: &[Recipient], reason: String) -> Fail
 /// `before` begins with those that earlier attempts settled.
 pub(crate) fn keep_accepted(mail: &Mail, before: &[Recipient], mut failure: Failure) -> Failure {
     let accepted = |some: &[Recipient]| some.iter().any(|one| one.result == RecipientResult::Accepted);
-    failure.partly |= accepted(before);
+    failure.partly_accepted |= accepted(before);
     failure.accepted_now |= accepted(before.get(mail.settled.len()..).unwrap_or_default());
     record_recipients(&mut failure, before);
     failure
@@ -143,7 +143,7 @@ fn by_kind(kind: ReplyKind, mut failure: Failure, recipients: &[Recipient]) -> O
     let deferred = || recipients.iter().any(|one| one.result == RecipientResult::Deferred);
     match kind {
         _ if failure.accepted_now && deferred() => Outcome::Retryable(failure),
-        ReplyKind::Rejected if failure.partly && deferred() => Outcome::Retryable(failure),
+        ReplyKind::Rejected if failure.partly_accepted && deferred() => Outcome::Retryable(failure),
         ReplyKind::Rejected => Outcome::Rejected(failure),
         ReplyKind::Refused | ReplyKind::SenderRefused => Outcome::Refused(failure),
         ReplyKind::Accepted | ReplyKind::Deferred | ReplyKind::Unexpected => Outcome::Retryable(failure),

@@ -114,7 +114,7 @@ async fn maintenance_reclaims_ends_and_sweeps_rows() {
         server.run("UPDATE mail_outbox SET retry_count = 5 WHERE id = 4").await;
         assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed { retried: 1, dead: 0, free: 1 });
         assert_eq!(store.reclaim(10).await.expect("again"), Reclaimed::default());
-        assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 1);
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 1);
         let rows = "SELECT GROUP_CONCAT(CONCAT(id, status, retry_count) ORDER BY id) FROM mail_outbox";
         assert_eq!(server.text(rows).await.as_deref(), Some("1queued1,2queued4,3dispatching0,4failed5"));
     })

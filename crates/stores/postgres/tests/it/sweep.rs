@@ -35,9 +35,9 @@ async fn m06_a_ready_row_without_an_attempt_left_is_swept() {
         let store = server.mail_store().await;
         server.insert_mails(3).await;
         server.run("UPDATE mail_outbox SET retry_count = 5 WHERE id < 3").await;
-        assert_eq!(store.sweep(SweepKind::Spent, 1).await.expect("sweep"), 1);
-        assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 1);
-        assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 0);
+        assert_eq!(store.sweep(SweepKind::Exhausted, 1).await.expect("sweep"), 1);
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 1);
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 0);
         let rows = "SELECT string_agg(id || status, ',' ORDER BY id) FROM mail_outbox";
         assert_eq!(server.text(rows).await.as_deref(), Some("1failed,2failed,3queued"));
     })

@@ -134,7 +134,7 @@ impl Table<'_> {
 
     /// `share`: the shares, and the rows of each in the order of claims. `pool`: the rows in flight of a pool.
     fn share_indexes(&self) -> Vec<Needed> {
-        if !self.contract.has_shares() {
+        if !self.contract.limits_claims() {
             return Vec::new();
         }
         let named = |what: &str| format!("{}_{what}", self.stage.name);

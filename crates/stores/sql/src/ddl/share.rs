@@ -34,7 +34,7 @@ pub(crate) fn added(
         let present: BTreeSet<String> = full.columns.iter().map(|column| column.name.clone()).collect();
         // Other missing columns are reported when the indexes are made.
         let Ok(resolved) = contract.resolve(&present) else { continue };
-        if !resolved.has_shares() {
+        if !resolved.limits_claims() {
             continue;
         }
         let Some(stage) = resolved.stage(&stage.name) else { continue };

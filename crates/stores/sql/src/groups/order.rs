@@ -85,11 +85,11 @@ impl Table<'_> {
 
     /// Returns the same condition in terms of the application's columns; MySQL's generated column is defined by it.
     pub fn live_rule(&self, group: &GroupRule) -> String {
-        let waiting = self.in_states(&self.stage.live(GroupMode::Wait), Lookup::Index);
+        let waiting = self.in_states(&self.stage.blocking_states(GroupMode::Wait), Lookup::Index);
         let state = match self.is_mode(group, GroupMode::Block) {
             None => waiting,
             Some(block) => {
-                let stopped = self.in_states(&self.stage.stopped(), Lookup::Index);
+                let stopped = self.in_states(&self.stage.operator_states(), Lookup::Index);
                 format!("({waiting} OR ({}))", all([format!("({stopped})"), block]))
             }
         };
@@ -219,7 +219,7 @@ impl Table<'_> {
 
     /// Stopped states that rows also reach by expiry: no later row waits for an expired one.
     fn expiries(&self) -> Vec<(postrider_contract::StateId, &str)> {
-        let stopped = self.stage.stopped();
+        let stopped = self.stage.operator_states();
         let sweeps =
             self.contract.sweeps.iter().filter(|sweep| stopped.contains(&sweep.to) && !sweep.publish);
         sweeps

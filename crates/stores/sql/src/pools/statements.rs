@@ -39,7 +39,7 @@ impl Table<'_> {
     /// Errs if the contract has shares and MySQL's share column is missing.
     pub fn check_shares(&self) -> Result<(), Error> {
         let name = self.share_column();
-        let needed = self.dialect == Dialect::Mysql && self.contract.has_shares();
+        let needed = self.dialect == Dialect::Mysql && self.contract.limits_claims();
         if needed && self.shape.column(&name).is_none() {
             return Err(Error::MissingColumns {
                 table: self.contract.table.name.clone(),
@@ -87,7 +87,7 @@ impl Table<'_> {
 
     /// Returns the scripts of the claim by shares; `None` if the contract has no shares.
     pub fn share_claim(&self) -> Option<ShareClaim> {
-        if !self.contract.has_shares() {
+        if !self.contract.limits_claims() {
             return None;
         }
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));

@@ -276,7 +276,7 @@ impl Table<'_> {
                 "({} OR ({} AND {}))",
                 claimed_before(until, &Shift::NOW),
                 self.has_no_time(until),
-                claimed_before(claimed_at, &Shift::back(lease.without))
+                claimed_before(claimed_at, &Shift::back(lease.duration_without_lease_until))
             )),
             (Some(until), None) => Some(match self.is_unreadable(until) {
                 Some(unreadable) => format!("({} OR {unreadable})", claimed_before(until, &Shift::NOW)),

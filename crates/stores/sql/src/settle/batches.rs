@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use postrider_contract::{REMEMBERED, Transition};
+use postrider_contract::{STORED_RECIPIENTS, Transition};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Settlement;
 
@@ -36,7 +36,7 @@ pub fn group<'a>(
     for (index, settlement) in moves.iter().enumerate().filter(|(index, _)| which(*index)) {
         // A key that is named twice is settled twice, one after the other; the fence decides about the second.
         let round = seen.entry(&settlement.lease.id).and_modify(|times| *times += 1).or_insert(0);
-        let remembers = settlement.outcome.contains_key(REMEMBERED);
+        let remembers = settlement.outcome.contains_key(STORED_RECIPIENTS);
         rounds.entry((*round, settlement.transition, remembers)).or_default().push(index);
     }
     let mut groups = Vec::with_capacity(rounds.len());

@@ -4,7 +4,7 @@
 //! `changed_at`. Invariant: a record is written in the transaction of the move that it describes, only for rows that
 //! pass the fence, and is deleted with its row.
 
-use postrider_contract::{REMEMBERED, Transition};
+use postrider_contract::{STORED_RECIPIENTS, Transition};
 
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
@@ -16,7 +16,7 @@ pub const RECIPIENTS: &str = "postrider_recipients";
 impl Table<'_> {
     /// Whether the internal table keeps the recipient results of this stage.
     pub fn remembers_recipients(&self) -> bool {
-        self.shape.recipients && self.contract.needs_recipient_memory(self.stage)
+        self.shape.recipients && self.contract.needs_recipient_store(self.stage)
     }
 
     fn source(&self) -> String {
@@ -59,7 +59,7 @@ impl Table<'_> {
 
     fn remember(&self) -> Step {
         let builder = StepBuilder::new(self, Source::Each);
-        let results = builder.field(Field::Outcome(REMEMBERED.to_owned()));
+        let results = builder.field(Field::Outcome(STORED_RECIPIENTS.to_owned()));
         let id = self.id();
         let key = builder.typed(Field::Id, &self.contract.table.id);
         let (now, update) = match self.dialect {
@@ -111,7 +111,7 @@ impl Table<'_> {
     /// Returns the step that deletes the results of purged rows, for every stage of the contract; `None` if none are
     /// kept.
     pub fn forget_purged(&self) -> Option<Step> {
-        let remembered = self.contract.stages.iter().any(|stage| self.contract.needs_recipient_memory(stage));
+        let remembered = self.contract.stages.iter().any(|stage| self.contract.needs_recipient_store(stage));
         (self.shape.recipients && remembered).then(|| self.forget(false))
     }
 }

@@ -1,6 +1,6 @@
 //! Renders timed maintenance: the contract's sweeps, and the end of rows without attempts left.
 
-use postrider_contract::{ATTEMPTS_SPENT, LeaseBy, Transition, When};
+use postrider_contract::{LeaseBy, NO_ATTEMPTS_LEFT, Transition, When};
 
 use crate::render::condition::Lookup;
 use crate::render::moves::Pick;
@@ -20,9 +20,9 @@ impl Table<'_> {
             // A claimed row looks like a ready one: only its due time shows that no worker holds it.
             conditions.extend(self.is_due());
         }
-        let step = self.contract.spent_move(self.stage);
+        let step = self.contract.exhausted_move(self.stage);
         let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
-        Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
+        Some(self.picked(step, &[Transition::Swept], Some(NO_ATTEMPTS_LEFT), &pick))
     }
 
     /// Whether spent rows are searched among the first rows in the order of claims.

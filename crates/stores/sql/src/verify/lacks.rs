@@ -37,7 +37,7 @@ impl OpenTable {
             ColumnRole::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
             ColumnRole::ClaimedAt => "keeps when a row was claimed",
             ColumnRole::LeaseUntil => {
-                let without = self.stage.lease.without.as_secs();
+                let without = self.stage.lease.duration_without_lease_until.as_secs();
                 return format!(
                     "lets leases be short and be extended; without it rows of a crashed worker wait {without} s"
                 );

@@ -98,7 +98,7 @@ fn decided(contract: &Contract) -> String {
             for schedule in [None, Some("slow".to_owned())] {
                 for after in [None, Some(Duration::from_secs(1))] {
                     let row = Counters { attempts, max_attempts: None, schedule: schedule.clone() };
-                    let result = AttemptResult { kind, after, partly: false };
+                    let result = AttemptResult { kind, after, partly_accepted: false };
                     writeln!(seen, "{:?}", stage.decide(&row, result, 1.0)).expect("no failure");
                 }
             }

@@ -108,9 +108,9 @@ async fn g05_a_row_that_would_wait_for_ever_is_reported_and_ended() {
         let warned = findings.iter().any(|one| one.level == Level::Warning && one.text.starts_with(&about));
         assert!(warned, "{contract}: {findings:?}");
         assert_eq!(claim(&store, 10).await.len(), 1, "{contract}: only the other row goes");
-        assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 1, "{contract} {time}");
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 1, "{contract} {time}");
         assert_eq!(file.text(shown).await.as_deref(), Some(ends));
-        assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 0, "{contract} {time}");
+        assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 0, "{contract} {time}");
     }
 }
 
@@ -122,7 +122,7 @@ async fn g05_the_reason_replaces_an_earlier_error() {
     file.run(MAIL).await;
     file.run("UPDATE mail_outbox SET last_error = 'greylisted', next_attempt_at = '18.11.2026' WHERE id = 2")
         .await;
-    store.sweep(SweepKind::Spent, 10).await.expect("sweep");
+    store.sweep(SweepKind::Exhausted, 10).await.expect("sweep");
     let error = file.text("SELECT last_error FROM mail_outbox WHERE id = 2").await;
     assert_eq!(error.as_deref(), Some("next_attempt_at holds a time that can't be read"));
 }
@@ -221,7 +221,7 @@ async fn g05_on_the_specifications_own_table_no_email_waits_for_ever() {
 
     let goes: Vec<String> = claim(&store, 10).await.iter().map(|row| row.lease.id.to_string()).collect();
     assert_eq!(goes, ["new"]);
-    assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 2);
+    assert_eq!(store.sweep(SweepKind::Exhausted, 10).await.expect("sweep"), 2);
     let ended = "updated_at holds a time that can't be read";
     for table in ["emails", "email_statuses"] {
         let rows = format!(

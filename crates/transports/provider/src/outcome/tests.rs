@@ -54,7 +54,7 @@ fn m09_those_refused_for_now_alone_are_tried_again() {
     let requests =
         vec![sent("a@x", Ok(AcceptedRequest::default())), sent("b@x", Err(failure(FailureKind::Temporary)))];
     let outcome = outcome("p", &mail(), requests, vec!["c@x".to_owned()]);
-    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.partly), "{outcome:?}");
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.partly_accepted), "{outcome:?}");
     let results = results(&outcome);
     for expected in
         [r#""a@x","result":"accepted""#, r#""b@x","result":"deferred""#, r#""c@x","result":"deferred""#]
@@ -111,7 +111,7 @@ fn g3_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
     assert!(matches!(outcome("p", &mail(), vec![refused()], Vec::new()), Outcome::Refused(_)));
     let after =
         outcome("p", &mail(), vec![sent("a@x", Ok(AcceptedRequest::default())), refused()], Vec::new());
-    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly && failure.accepted_now));
+    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly_accepted && failure.accepted_now));
 }
 
 /// The success of an earlier attempt does not cause this attempt to be charged.
@@ -122,9 +122,13 @@ fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt(
     let mail = Mail { to: vec!["b@x".to_owned()], settled: vec![served], ..mail() };
     let result = |kind| outcome("p", &mail, vec![sent("b@x", Err(failure(kind)))], Vec::new());
     let refused = result(FailureKind::Refused);
-    assert!(matches!(&refused, Outcome::Refused(failure) if failure.partly && !failure.accepted_now));
+    assert!(
+        matches!(&refused, Outcome::Refused(failure) if failure.partly_accepted && !failure.accepted_now)
+    );
     assert!(matches!(result(FailureKind::NotSent), Outcome::Deferred(_)));
     let later = result(FailureKind::Temporary);
-    assert!(matches!(&later, Outcome::Retryable(failure) if failure.partly && !failure.accepted_now));
+    assert!(
+        matches!(&later, Outcome::Retryable(failure) if failure.partly_accepted && !failure.accepted_now)
+    );
     assert!(results(&later).contains(r#""a@x","result":"accepted""#));
 }

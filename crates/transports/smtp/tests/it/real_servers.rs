@@ -60,7 +60,7 @@ async fn a_real_server_receives_each_mail_once_whatever_its_neighbours_do() {
     delivered(&outcomes[0]);
     assert_eq!(status(&rejected(&outcomes[1]).detail), 550);
     let some = retryable(&outcomes[2]);
-    assert!(some.partly);
+    assert!(some.partly_accepted);
     let each: Vec<_> = results(&some.detail).into_iter().map(|(_, result)| result).collect();
     assert_eq!(each, [Accepted, Refused, Deferred]);
     assert_eq!(status(&rejected(&outcomes[3]).detail), 554);

@@ -335,7 +335,7 @@ async fn g3_a_refusal_of_us_costs_nothing_for_a_mail_partly_accepted_earlier() {
     .await;
     let outcomes = send(&smtp(relay.port), &[envelope(partly_sent())]).await;
     let failure = refused(&outcomes[0]);
-    assert!(failure.partly && !failure.accepted_now, "{failure:?}");
+    assert!(failure.partly_accepted && !failure.accepted_now, "{failure:?}");
     let kept = [("b@y.test".to_owned(), Accepted), ("d@y.test".to_owned(), Deferred)];
     assert_eq!(results(&failure.detail), kept);
 }
@@ -347,5 +347,5 @@ async fn g1_an_unreachable_relay_costs_nothing_for_a_mail_partly_accepted_earlie
     drop(listener);
     let outcomes = send(&smtp(port), &[envelope(partly_sent())]).await;
     let failure = retryable(&outcomes[0]);
-    assert!(failure.unreachable && failure.partly && !failure.accepted_now, "{failure:?}");
+    assert!(failure.unreachable && failure.partly_accepted && !failure.accepted_now, "{failure:?}");
 }

@@ -48,7 +48,7 @@ async fn m09_some_deferred_is_retried_for_them_alone() {
     .await;
     let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
     let failure = retryable(&outcomes[0]);
-    assert!(failure.partly && !failure.unreachable);
+    assert!(failure.partly_accepted && !failure.unreachable);
     assert_eq!(failure.after, None, "the contract's backoff decides (M4)");
     assert_eq!(failure.reason, "c@y.test: 450 4.7.1 greylisted");
     assert_eq!(results(&failure.detail), named([Accepted, Deferred, Refused]));
@@ -70,7 +70,7 @@ async fn m09_served_recipients_are_kept_in_every_outcome() {
     .await;
     let outcomes = send(&smtp(relay.port), &[envelope(rest.clone()), envelope(rest)]).await;
     let (first, second) = (rejected(&outcomes[0]), retryable(&outcomes[1]));
-    assert!(first.partly && second.partly);
+    assert!(first.partly_accepted && second.partly_accepted);
     let all = |second| vec![("b@y.test".to_owned(), Accepted), ("d@y.test".to_owned(), second)];
     assert_eq!(results(&first.detail), all(Refused));
     assert_eq!(results(&second.detail), all(Deferred));
@@ -92,7 +92,7 @@ async fn m09_no_accepted_recipient_is_a_rejection_and_the_connection_continues_a
     let failure = rejected(&outcomes[0]);
     assert_eq!(failure.reason, "b@y.test: 550 5.1.1 no such user");
     assert_eq!(status(&failure.detail), 550);
-    assert!(!failure.partly);
+    assert!(!failure.partly_accepted);
     delivered(&outcomes[1]);
     relay.finish().await;
 }
@@ -135,7 +135,7 @@ async fn m09_a_refused_text_is_refused_for_all() {
     let first = send(&smtp, &[envelope(mail(&THREE))]).await;
     let failure = rejected(&first[0]);
     assert_eq!(results(&failure.detail), named([Refused, Deferred, Refused]));
-    assert!(!failure.partly);
+    assert!(!failure.partly_accepted);
     let second = send(&smtp, &[envelope(mail(&THREE))]).await;
     assert_eq!(results(&retryable(&second[0]).detail), named([Deferred; 3]));
     relay.finish().await;
@@ -199,7 +199,7 @@ async fn m09_a_relay_that_closes_between_two_parts_leaves_the_rest_for_the_next_
     .await;
     let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
     let failure = retryable(&outcomes[0]);
-    assert!(failure.partly);
+    assert!(failure.partly_accepted);
     assert_eq!(results(&failure.detail), named([Accepted, Deferred, Deferred]));
 }
 
@@ -213,6 +213,6 @@ async fn m09_a_recipient_limit_at_the_first_recipient_is_a_temporary_refusal() {
     ])])
     .await;
     let outcomes = send(&smtp(relay.port), &[to("b@y.test")]).await;
-    assert!(!retryable(&outcomes[0]).partly);
+    assert!(!retryable(&outcomes[0]).partly_accepted);
     relay.finish().await;
 }

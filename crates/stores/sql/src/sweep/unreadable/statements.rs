@@ -144,7 +144,7 @@ impl Table<'_> {
     fn end_unreadable(&self, time: &Compared<'_>) -> UnreadableScripts {
         let mut conditions: Vec<String> = self.is_unreadable(time.column).into_iter().collect();
         conditions.extend(time.condition.clone());
-        let mut writes = Writes::of(self.contract, self.contract.spent_move(self.stage));
+        let mut writes = Writes::of(self.contract, self.contract.exhausted_move(self.stage));
         // Overwrite the error of an earlier failure, which is not why the row ends.
         for assignment in &mut writes.assignments {
             if let Set::ExprIfNull(value) = &assignment.set {

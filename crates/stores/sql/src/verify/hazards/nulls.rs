@@ -86,7 +86,7 @@ impl OpenTable {
         let settles = std::iter::once(Transition::Claimed).chain(Transition::SETTLES);
         let mut moves: Vec<Move<'_>> = settles.map(|on| contract.lease_move(stage, on)).collect();
         moves.extend([stage.retryable, stage.dead].map(|to| contract.reclaim_move(stage, to)));
-        moves.push(contract.spent_move(stage));
+        moves.push(contract.exhausted_move(stage));
         moves.extend(contract.sweeps.iter().map(|sweep| contract.sweep_move(stage, sweep)));
         for (by_hand, transition) in [
             (&contract.requeue, Transition::Requeued),
