@@ -39,7 +39,7 @@ pub async fn run(context: &CommandContext, args: &MoveArgs, verb: OperatorAction
     check_move(lane, verb, args.state.as_deref())?;
     let since = match &args.since {
         None => None,
-        Some(text) => Some(postrider_config::duration(text.trim()).map_err(|_| {
+        Some(text) => Some(postrider_config::parse_duration(text.trim()).map_err(|_| {
             Failure::Misuse(format!("--since `{text}`: expected an age such as 30m, 12h or 7d"))
         })?),
     };

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use postrider_config::{Item, Mistake, Place, Report, TableReader, Value, duration, format_duration};
+use postrider_config::{Item, Mistake, Place, Report, TableReader, Value, format_duration, parse_duration};
 use postrider_seams::Secret;
 use postrider_target_options::OptionMistake;
 
@@ -135,18 +135,18 @@ impl<'a> Reader<'a> {
     ) -> Option<T> {
         let item = self.get(key)?;
         let text = item.text()?;
-        parse(text).map_err(|error| item.wrong(format!("invalid value {text:?}: {error}"), "")).ok()
+        parse(text).map_err(|error| item.mistake(format!("invalid value {text:?}: {error}"), "")).ok()
     }
 
     /// Reads a secret and resolves its reference. Messages never show the value.
     pub fn secret(&self, key: &'static str, allowed: References) -> Option<Located<Secret>> {
         let item = self.get(key)?;
         let (Value::Text(written) | Value::Untyped(written)) = &item.node.value else {
-            item.wrong(format!("expected text in quotes, found {}", item.node.value.kind()), "");
+            item.mistake(format!("expected text in quotes, found {}", item.node.value.kind()), "");
             return None;
         };
         let value =
-            resolve(written, allowed, self.context.follow).map_err(|text| item.wrong(text, "")).ok()?;
+            resolve(written, allowed, self.context.follow).map_err(|text| item.mistake(text, "")).ok()?;
         Some(Located { value, place: item.place().clone() })
     }
 
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     pub fn option(&self, key: &'static str) -> Option<String> {
         let item = self.get(key)?;
         let value = resolve(&item.scalar()?, References::All, self.context.follow);
-        value.map(|value| value.reveal().to_owned()).map_err(|text| item.wrong(text, "")).ok()
+        value.map(|value| value.reveal().to_owned()).map_err(|text| item.mistake(text, "")).ok()
     }
 
     /// Reads a list of texts; in a variable they are separated by commas.
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
     /// Reads a list of durations, each `most` at most.
     pub fn durations(&self, key: &'static str, most: Duration) -> Vec<Duration> {
         let read = |found: Located<String>| {
-            let duration = duration(found.value.trim()).ok().filter(|duration| *duration <= most);
+            let duration = parse_duration(found.value.trim()).ok().filter(|duration| *duration <= most);
             if duration.is_none() {
                 let (wrong, most) = (&found.value, format_duration(most));
                 let text =
