@@ -2942,7 +2942,7 @@ UPDATE `dispatch_jobs` AS t SET
   t.`lease_until` = NULL,
   t.`claimed_by` = NULL,
   t.`attempt_count` = t.`attempt_count` + 1,
-  t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`last_error` = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
@@ -3268,7 +3268,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- deliver: spent, step 3: [Held] -> Nothing
 UPDATE `dispatch_jobs` AS t SET
-  t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'),
+  t.`last_error` = COALESCE(t.`last_error`, 'no attempts left'),
   t.`status` = 'ERROR',
   t.`next_attempt_at` = NULL,
   t.`lease_until` = NULL,

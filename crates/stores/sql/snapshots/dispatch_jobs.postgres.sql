@@ -3854,7 +3854,7 @@ UPDATE "dispatch_jobs" AS t SET
   "lease_until" = NULL,
   "claimed_by" = NULL,
   "attempt_count" = t."attempt_count" + 1,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
@@ -4143,7 +4143,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'ERROR',
   "next_attempt_at" = NULL,
   "lease_until" = NULL,

@@ -5839,7 +5839,7 @@ UPDATE "dispatch_jobs" AS t SET
   "lease_until" = NULL,
   "claimed_by" = NULL,
   "attempt_count" = t."attempt_count" + 1,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
     OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
@@ -6191,7 +6191,7 @@ DELETE
 
 -- deliver: spent: [Limit] -> Keys
 UPDATE "dispatch_jobs" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'ERROR',
   "next_attempt_at" = NULL,
   "lease_until" = NULL,

@@ -351,7 +351,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- run: spent, step 3: [Held] -> Nothing
 UPDATE `jobs` AS t SET
-  t.`error` = COALESCE(t.`error`, 'attempts spent'),
+  t.`error` = COALESCE(t.`error`, 'no attempts left'),
   t.`state` = 'broken'
 WHERE t.`id` IN ({held});
 

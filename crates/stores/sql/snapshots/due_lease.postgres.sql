@@ -289,7 +289,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "jobs" AS t SET
-  "error" = COALESCE(t."error", 'attempts spent'),
+  "error" = COALESCE(t."error", 'no attempts left'),
   "state" = 'broken'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")

@@ -558,7 +558,7 @@ WHERE t."id" = v."id"
 
 -- run: spent: [Limit] -> Keys
 UPDATE "jobs" AS t SET
-  "error" = COALESCE(t."error", 'attempts spent'),
+  "error" = COALESCE(t."error", 'no attempts left'),
   "state" = 'broken'
 WHERE t."id" IN (
 SELECT t."id"

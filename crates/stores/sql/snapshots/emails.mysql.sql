@@ -806,7 +806,7 @@ UPDATE `emails` AS t SET
   t.`status` = 'INVALID',
   t.`claimed_by` = NULL,
   t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
-  t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`reason` = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -816,7 +816,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'INVALID',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -848,7 +848,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- intake: spent, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
-  t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
+  t.`reason` = COALESCE(t.`reason`, 'no attempts left'),
   t.`status` = 'INVALID',
   t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
@@ -860,7 +860,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'INVALID',
-  'attempts spent',
+  'no attempts left',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -2425,7 +2425,7 @@ UPDATE `emails` AS t SET
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
   t.`attempts` = 0,
-  t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`reason` = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
   t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
@@ -2435,7 +2435,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -2467,7 +2467,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- send: spent, step 3: [Held] -> Nothing
 UPDATE `emails` AS t SET
-  t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
+  t.`reason` = COALESCE(t.`reason`, 'no attempts left'),
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`next_attempt_at` = UTC_TIMESTAMP(6),
@@ -2481,7 +2481,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -3403,7 +3403,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'SENT',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -3451,7 +3451,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'SENT',
-  'attempts spent',
+  'no attempts left',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -4432,7 +4432,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
@@ -4480,7 +4480,7 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT
   t.`id`,
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});

@@ -822,7 +822,7 @@ UPDATE "emails" AS t SET
   "status" = 'INVALID',
   "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
-  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "reason" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -832,7 +832,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'INVALID',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -851,7 +851,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
-  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "reason" = COALESCE(t."reason", 'no attempts left'),
   "status" = 'INVALID',
   "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -863,7 +863,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'INVALID',
-  'attempts spent',
+  'no attempts left',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -2206,7 +2206,7 @@ UPDATE "emails" AS t SET
   "claimed_by" = NULL,
   "next_attempt_at" = now(),
   "attempts" = 0,
-  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "reason" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -2216,7 +2216,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -2235,7 +2235,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "emails" AS t SET
-  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "reason" = COALESCE(t."reason", 'no attempts left'),
   "status" = 'FAILED',
   "claimed_by" = NULL,
   "next_attempt_at" = now(),
@@ -2249,7 +2249,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -3138,7 +3138,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'SENT',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -3169,7 +3169,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'SENT',
-  'attempts spent',
+  'no attempts left',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -4113,7 +4113,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   now()
 FROM moved AS t)
 SELECT (t."id")::text
@@ -4144,7 +4144,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   now()
 FROM moved AS t)
 SELECT (t."id")::text

@@ -1847,7 +1847,7 @@ UPDATE "emails" AS t SET
   "status" = 'INVALID',
   "claimed_by" = NULL,
   "attempts" = COALESCE(t."attempts", 0) + 1,
-  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "reason" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -1882,7 +1882,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'INVALID',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -1910,7 +1910,7 @@ DELETE
 
 -- intake: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET
-  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "reason" = COALESCE(t."reason", 'no attempts left'),
   "status" = 'INVALID',
   "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
@@ -1943,7 +1943,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'INVALID',
-  'attempts spent',
+  'no attempts left',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -5150,7 +5150,7 @@ UPDATE "emails" AS t SET
     )
     END,
   "attempts" = 0,
-  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "reason" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
   "updated_at" = CASE
     WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
@@ -5185,7 +5185,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -5213,7 +5213,7 @@ DELETE
 
 -- send: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET
-  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "reason" = COALESCE(t."reason", 'no attempts left'),
   "status" = 'FAILED',
   "claimed_by" = NULL,
   "next_attempt_at" = CASE
@@ -5263,7 +5263,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -7254,7 +7254,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'SENT',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -7333,7 +7333,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'SENT',
-  'attempts spent',
+  'no attempts left',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -9504,7 +9504,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'poison: its workers died several times while they delivered it, the last times alone',
+  'poison row: its workers crashed repeatedly, also when it was delivered alone',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'
@@ -9583,7 +9583,7 @@ INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT
   t."id",
   'FAILED',
-  'attempts spent',
+  'no attempts left',
   CASE
     WHEN typeof(t."created_at") IN ('integer', 'real')
     OR t."created_at" NOT GLOB '*[^0-9]*'

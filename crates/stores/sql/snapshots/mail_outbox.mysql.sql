@@ -674,7 +674,7 @@ UPDATE `mail_outbox` AS t SET
   t.`lease_until` = NULL,
   t.`claimed_by` = NULL,
   t.`retry_count` = t.`retry_count` + 1,
-  t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone'
+  t.`last_error` = 'poison row: its workers crashed repeatedly, also when it was delivered alone'
 WHERE t.`id` IN ({held});
 
 -- dispatch: reclaim, dead, step 3: [Held] -> Nothing
@@ -704,7 +704,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- dispatch: spent, step 3: [Held] -> Nothing
 UPDATE `mail_outbox` AS t SET
-  t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'),
+  t.`last_error` = COALESCE(t.`last_error`, 'no attempts left'),
   t.`status` = 'failed',
   t.`lease_until` = NULL,
   t.`claimed_by` = NULL

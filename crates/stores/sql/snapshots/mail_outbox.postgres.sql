@@ -620,7 +620,7 @@ UPDATE "mail_outbox" AS t SET
   "lease_until" = NULL,
   "claimed_by" = NULL,
   "retry_count" = t."retry_count" + 1,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -639,7 +639,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "mail_outbox" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'failed',
   "lease_until" = NULL,
   "claimed_by" = NULL

@@ -1024,7 +1024,7 @@ UPDATE "mail_outbox" AS t SET
   "lease_until" = NULL,
   "claimed_by" = NULL,
   "retry_count" = t."retry_count" + 1,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone'
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
@@ -1059,7 +1059,7 @@ DELETE
 
 -- dispatch: spent: [Limit] -> Keys
 UPDATE "mail_outbox" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'failed',
   "lease_until" = NULL,
   "claimed_by" = NULL

@@ -947,7 +947,7 @@ UPDATE `open_event_notifications` AS t SET
     'code',
       'poison',
       'message',
-      'taken over too often: its workers died, or lost it, while they held it',
+      'lease expired too often: workers crashed, or lost the lease',
       'takeovers',
       CAST(
         CASE
@@ -998,7 +998,7 @@ FOR UPDATE SKIP LOCKED;
 -- notify: spent, step 3: [Held] -> Nothing
 UPDATE `open_event_notifications` AS t SET
   t.`error` = COALESCE(
-    t.`error`, JSON_MERGE_PATCH('{}', JSON_OBJECT('code', 'failed', 'message', 'attempts spent'))
+    t.`error`, JSON_MERGE_PATCH('{}', JSON_OBJECT('code', 'failed', 'message', 'no attempts left'))
   ),
   t.`fanout_status` = 'failed',
   t.`locked_by` = NULL

@@ -904,7 +904,7 @@ UPDATE "open_event_notifications" AS t SET
     'code',
       'poison'::text,
       'message',
-      'taken over too often: its workers died, or lost it, while they held it'::text,
+      'lease expired too often: workers crashed, or lost the lease'::text,
       'takeovers',
       (
         COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0)
@@ -933,7 +933,7 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "open_event_notifications" AS t SET
   "error" = COALESCE(
-    t."error", json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'attempts spent'))::text
+    t."error", json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'no attempts left'))::text
   ),
   "fanout_status" = 'failed',
   "locked_by" = NULL

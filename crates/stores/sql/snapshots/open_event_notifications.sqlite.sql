@@ -1300,7 +1300,7 @@ UPDATE "open_event_notifications" AS t SET
     'code',
       'poison',
       'message',
-      'taken over too often: its workers died, or lost it, while they held it',
+      'lease expired too often: workers crashed, or lost the lease',
       'takeovers',
       CAST(
         CASE
@@ -1332,7 +1332,7 @@ DELETE
 
 -- notify: spent: [Limit] -> Keys
 UPDATE "open_event_notifications" AS t SET
-  "error" = COALESCE(t."error", json_patch('{}', json_object('code', 'failed', 'message', 'attempts spent'))),
+  "error" = COALESCE(t."error", json_patch('{}', json_object('code', 'failed', 'message', 'no attempts left'))),
   "fanout_status" = 'failed',
   "locked_by" = NULL
 WHERE t."notification_id" IN (

@@ -946,7 +946,7 @@ UPDATE `Order` AS t SET
   t.`group` = NULL,
   t.`tries` = COALESCE(t.`tries`, 0) + 1,
   t.`lastError` = LEFT(
-    'poison: its workers died several times while they delivered it, the last times alone', 40
+    'poison row: its workers crashed repeatedly, also when it was delivered alone', 40
   )
 WHERE t.`orderId` IN ({held});
 
@@ -981,7 +981,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- mail: spent, step 3: [Held] -> Nothing
 UPDATE `Order` AS t SET
-  t.`lastError` = COALESCE(t.`lastError`, LEFT('attempts spent', 40)),
+  t.`lastError` = COALESCE(t.`lastError`, LEFT('no attempts left', 40)),
   t.`select` = 9,
   t.`group` = NULL
 WHERE t.`orderId` IN ({held});

@@ -756,7 +756,7 @@ UPDATE "Order" AS t SET
   "group" = NULL,
   "tries" = COALESCE(t."tries", 0) + 1,
   "lastError" = LEFT(
-    'poison: its workers died several times while they delivered it, the last times alone', 40
+    'poison row: its workers crashed repeatedly, also when it was delivered alone', 40
   )
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
@@ -777,7 +777,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "Order" AS t SET
-  "lastError" = COALESCE(t."lastError", LEFT('attempts spent', 40)),
+  "lastError" = COALESCE(t."lastError", LEFT('no attempts left', 40)),
   "select" = 9,
   "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))

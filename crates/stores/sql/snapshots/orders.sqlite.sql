@@ -1140,7 +1140,7 @@ UPDATE "Order" AS t SET
   "select" = 9,
   "group" = NULL,
   "tries" = COALESCE(t."tries", 0) + 1,
-  "lastError" = 'poison: its workers died several times while they delivered it, the last times alone'
+  "lastError" = 'poison row: its workers crashed repeatedly, also when it was delivered alone'
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
@@ -1162,7 +1162,7 @@ DELETE
 
 -- mail: spent: [Limit] -> Keys
 UPDATE "Order" AS t SET
-  "lastError" = COALESCE(t."lastError", 'attempts spent'),
+  "lastError" = COALESCE(t."lastError", 'no attempts left'),
   "select" = 9,
   "group" = NULL
 WHERE t."orderId" IN (

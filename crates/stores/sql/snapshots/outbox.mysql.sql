@@ -814,7 +814,7 @@ FOR UPDATE;
 UPDATE `outbox` AS t SET
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
-  t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`last_error` = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
@@ -841,7 +841,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- publish: spent, step 3: [Held] -> Nothing
 UPDATE `outbox` AS t SET
-  t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'),
+  t.`last_error` = COALESCE(t.`last_error`, 'no attempts left'),
   t.`status` = 'FAILED',
   t.`claimed_by` = NULL,
   t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END

@@ -956,7 +956,7 @@ moved AS (
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
   "claimed_by" = NULL,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
@@ -976,7 +976,7 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "outbox" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'FAILED',
   "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END

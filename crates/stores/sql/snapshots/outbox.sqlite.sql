@@ -1461,7 +1461,7 @@ ON CONFLICT (place, row_id) DO UPDATE SET
 UPDATE "outbox" AS t SET
   "status" = 'FAILED',
   "claimed_by" = NULL,
-  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "last_error" = 'poison row: its workers crashed repeatedly, also when it was delivered alone',
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
@@ -1483,7 +1483,7 @@ DELETE
 
 -- publish: spent: [Limit] -> Keys
 UPDATE "outbox" AS t SET
-  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "last_error" = COALESCE(t."last_error", 'no attempts left'),
   "status" = 'FAILED',
   "claimed_by" = NULL,
   "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
