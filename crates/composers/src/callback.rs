@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn e09_a_callback_tells_id_state_reason_and_time() {
+    async fn e09_a_callback_contains_id_state_reason_and_time() {
         let why = ("reason", Value::Text("550 no such user".to_owned()));
         let made = composer("FAILED").compose(&[row(2, std::slice::from_ref(&why))]).await.remove(0).unwrap();
         assert_eq!((made.dedupe.as_str(), made.attempt), ("e-1.FAILED", 3));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn e09_every_try_tells_the_same_time_and_never_why_the_last_call_failed() {
+    async fn e09_every_try_contains_the_same_time_and_never_why_the_last_call_failed() {
         let reached = (REACHED, Value::Int(1_767_225_500_999));
         for (attempts, reason) in [(0, None), (1, Some("400 from app.example")), (4, Some("no answer"))] {
             let reason = ("reason", reason.map_or(Value::Null, |text| Value::Text(text.to_owned())));

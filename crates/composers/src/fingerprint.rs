@@ -1,4 +1,4 @@
-//! Fingerprints of rows: they tell a mail from another one that got its id after the first was deleted.
+//! Fingerprints of rows: they distinguish a mail from a later one with the same id.
 //!
 //! Invariant: every attempt of an unchanged row has the same fingerprint. So it is made of what the row says, not of the
 //! message, whose date, templates and signatures change.

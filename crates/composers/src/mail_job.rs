@@ -123,7 +123,7 @@ fn compose(settings: &Settings, claimed: &ClaimedRow, now: fn() -> i64) -> Resul
     let row = NotificationRow::read(fields)?;
     let now = row.clock().unwrap_or_else(now);
     let now = DateTime::<Utc>::from_timestamp_millis(now)
-        .ok_or_else(|| NotComposed::invalid("the database's clock is beyond all dates"))?;
+        .ok_or_else(|| NotComposed::invalid("the database's time is out of range"))?;
 
     check_subscription(&row)?;
     let metadata = Metadata::parse(row.text("subscription.metadata").as_deref());
@@ -193,7 +193,7 @@ fn check_subscription(row: &NotificationRow<'_>) -> Result<(), NotComposed> {
 fn check_preferences(row: &NotificationRow<'_>, metadata: Option<&Metadata>) -> Result<(), NotComposed> {
     let Some(metadata) = metadata else { return Ok(()) };
     if let Some(status) = row.text("event.status_after").filter(|status| !metadata.wants(status)) {
-        let message = format!("the subscriber does not want to hear of {status:?}");
+        let message = format!("the subscriber is not subscribed to status {status:?}");
         return Err(NotComposed::skip(not_composed::NOTIFY_ON, message));
     }
     let sent = row.count("history.sent");
@@ -231,6 +231,9 @@ fn wait(
     let after = left.map_or(after, |left| after.min(left));
     NotComposed::Wait {
         after,
-        message: format!("the subscriber is not to be disturbed before {}", until.to_rfc3339()),
+        message: format!(
+            "deferred until {}: snoozed, or outside the subscriber's delivery window",
+            until.to_rfc3339()
+        ),
     }
 }

@@ -12,7 +12,9 @@ pub(crate) async fn compose(runner: &Runner, rows: &[ClaimedRow]) -> Vec<Result<
     let composer = &runner.lane.composer;
     match AssertUnwindSafe(composer.compose(rows)).catch_unwind().await {
         Ok(composed) if composed.len() == rows.len() => composed,
-        Ok(_) => rows.iter().map(|_| Err(rejected("the composer lost count of its rows"))).collect(),
+        Ok(_) => {
+            rows.iter().map(|_| Err(rejected("the composer returned a wrong number of results"))).collect()
+        }
         Err(_) if rows.len() == 1 => vec![Err(rejected(FAILED))],
         Err(_) => {
             let mut composed = Vec::with_capacity(rows.len());

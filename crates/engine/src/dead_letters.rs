@@ -43,7 +43,7 @@ pub(crate) async fn publish(
     for (place, result) in places.into_iter().zip(results) {
         count(runner, &result);
         if let (Some(unsent), Some(failure)) = (result.failure(), outcomes[place].failure_mut()) {
-            failure.reason = format!("{} (no dead letter: {})", failure.reason, unsent.reason);
+            failure.reason = format!("{} (dead letter not sent: {})", failure.reason, unsent.reason);
         }
     }
 }

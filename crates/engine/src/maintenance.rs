@@ -44,7 +44,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         for which in [PublishSource::Waiting, PublishSource::Due] {
             let queue = Arc::clone(&queue);
             let task = move |runner| publish_all(runner, Arc::clone(&queue), which);
-            tasks.spawn(repeat(Arc::clone(&runner), every, "offer", task));
+            tasks.spawn(repeat(Arc::clone(&runner), every, "publish", task));
         }
         tasks.spawn(follow(Arc::clone(&runner), queue));
     }
@@ -98,7 +98,7 @@ async fn reclaim(runner: Arc<Runner>) -> Result<(), store::Error> {
                 retried = reclaimed.retried,
                 dead = reclaimed.dead,
                 free = reclaimed.free,
-                "took back rows whose lease ran out"
+                "reclaimed rows with expired leases"
             );
         }
         if rows < u64::from(CHUNK) {

@@ -204,7 +204,7 @@ impl Store for ObservedStore {
     }
 
     async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
-        let _pending = self.pending_calls.begin("release");
+        let _pending = self.pending_calls.begin("release_lost_claims");
         let result = self.inner.release_lost_claims(held).await;
         if let Ok(rows) = &result {
             self.rows("postrider_rows_reclaimed_total", "unanswered", *rows);
@@ -233,7 +233,7 @@ impl Store for ObservedStore {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
-        let _pending = self.pending_calls.begin("look ahead");
+        let _pending = self.pending_calls.begin("next_due");
         self.failed("next_due", self.inner.next_due().await)
     }
 
@@ -288,7 +288,7 @@ impl Handoff for ObservedStore {
     }
 
     async fn mark_published(&self, source: PublishSource, limit: u32) -> Result<Vec<RowId>, Error> {
-        self.failed("offer", self.handoff_or_error()?.mark_published(source, limit).await)
+        self.failed("mark_published", self.handoff_or_error()?.mark_published(source, limit).await)
     }
 
     async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {

@@ -138,7 +138,7 @@ fn trouble(runner: &Runner, trouble: TargetTrouble) {
     }
     match &trouble {
         TargetTrouble::Unreachable(reason) if runner.state.is_on_trial() => {
-            tracing::debug!(lane = runner.state.name, reason, "the row on trial was not taken");
+            tracing::debug!(lane = runner.state.name, reason, "the row on trial was not accepted");
         }
         TargetTrouble::Unreachable(reason) => {
             tracing::warn!(

@@ -56,8 +56,8 @@ pub(crate) async fn publish_all(
 ) -> Result<(), store::Error> {
     let Some(handoff) = runner.store.handoff() else { return Ok(()) };
     let name = match source {
-        PublishSource::Waiting => format!("offer:{}", runner.state.name),
-        PublishSource::Due => format!("offer due:{}", runner.state.name),
+        PublishSource::Waiting => format!("publish:{}", runner.state.name),
+        PublishSource::Due => format!("publish due:{}", runner.state.name),
     };
     let mut published = 0;
     loop {
@@ -80,7 +80,7 @@ pub(crate) async fn publish_all(
     }
     runner.store.unlock(&name).await?;
     if published > 0 {
-        tracing::info!(lane = runner.state.name, rows = published, offer = name, "published");
+        tracing::info!(lane = runner.state.name, rows = published, task = name, "published");
     }
     Ok(())
 }

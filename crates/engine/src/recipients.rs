@@ -96,7 +96,7 @@ impl Mixed {
         self.0.iter().filter(|one| one.result != RecipientResult::Accepted)
     }
 
-    /// Returns a text such as "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
+    /// Returns a text such as "accepted by 2 of 3 recipients; not by c@example.org (550 5.1.1 no such user)".
     pub(crate) fn reason(&self) -> String {
         let lacking: Vec<String> = self
             .lacking()
@@ -109,7 +109,7 @@ impl Mixed {
             })
             .collect();
         let have = self.are(RecipientResult::Accepted);
-        format!("{have} of {} recipients have it; not {}", self.0.len(), lacking.join(", "))
+        format!("accepted by {have} of {} recipients; not by {}", self.0.len(), lacking.join(", "))
     }
 }
 

@@ -94,7 +94,7 @@ impl Room {
         }
     }
 
-    /// Waits in line. Wakes the other source's claimers, because they may now make do with less room.
+    /// Waits in line. Wakes the other source's claimers, because they may now claim with less room.
     pub fn wait(&self, source: Source) -> WaitingClaimer<'_> {
         self.turns().waiting[source as usize] += 1;
         self.freed();

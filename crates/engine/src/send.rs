@@ -76,7 +76,7 @@ pub(crate) async fn send_all(runner: &Runner, envelopes: &[Envelope]) -> Vec<Out
             runner.call_size.note(started.elapsed(), envelopes.len());
             return outcomes;
         }
-        Ok(Ok(_)) => "the transport lost count of its envelopes",
+        Ok(Ok(_)) => "the transport returned a wrong number of results",
         Ok(Err(_)) => "the transport failed on this batch; see the log",
         Err(_) => "no answer in time",
     };

@@ -171,7 +171,7 @@ impl CallSize {
 /// the previous one are sent. A crash charges marked rows although they were not sent, so there are never more of them
 /// than that, and none if the target is slow or the database near.
 ///
-/// Averages tell how many calls could be sent; they do not change while a lane is idle, or while a target hangs. So
+/// Averages show how many calls could be sent; they do not change while a lane is idle, or while a target hangs. So
 /// there are also never more calls ahead than really were sent during the last two marks. This number grows as fast as
 /// calls are answered and falls to none when they are not.
 #[derive(Debug)]

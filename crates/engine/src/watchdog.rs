@@ -36,7 +36,7 @@ const QUEUE_LOOK: Duration = Duration::from_secs(5);
 /// Time for which messages may wait in the queue: longer than they do while a receiver works.
 const UNRECEIVED: Duration = Duration::from_secs(4);
 
-/// Time without progress that is allowed in addition to the delivery's time limit and its grace (`deliverer.rs`).
+/// Time without progress that is allowed in addition to the delivery's time limit and its grace (`send.rs`).
 const STALL_MARGIN: Duration = Duration::from_secs(10);
 
 /// Runs the watchdog. The pause flag and the queue have their own loops: a database or a broker that hangs must not

@@ -1,6 +1,6 @@
-//! Writes a draft as the bytes of a message: CRLF line endings, ASCII unless an address needs SMTPUTF8, no Bcc.
+//! Writes the parts of a message as its bytes: CRLF line endings, ASCII unless an address needs SMTPUTF8, no Bcc.
 //!
-//! Invariant: the same draft gives the same bytes; they depend neither on the current time nor on randomness.
+//! Invariant: the same parts give the same bytes; they depend neither on the current time nor on randomness.
 
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
@@ -13,7 +13,7 @@ use mail_builder::headers::text::Text;
 use crate::header::{CustomHeader, VALUE_LIMIT, can_fold, has_control};
 use crate::{Attachment, Mailbox, mime};
 
-/// The reason why a draft cannot be written.
+/// The reason why a message cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("subject: contains a control character such as CR or LF")]

@@ -1,4 +1,4 @@
-//! The MIME structure of a draft: `mixed(alternative(text, related(html, inline…)), attachment…)`, without absent
+//! The MIME structure of a message: `mixed(alternative(text, related(html, inline…)), attachment…)`, without absent
 //! parts.
 //!
 //! Invariant: boundaries are deterministic, and none occurs inside a part: quoted-printable and base64 cannot produce
@@ -15,7 +15,7 @@ use crate::Attachment;
 use crate::message::{Error, MessageParts};
 use crate::message_id::{push_hash, push_hex};
 
-/// Builds the MIME structure of `parts`. A draft without a body gets an empty text.
+/// Builds the MIME structure of `parts`. A message without a body gets an empty text.
 pub fn structure<'a>(parts: &MessageParts<'a>) -> Result<MimePart<'a>, Error> {
     let text = parts.text.map(|text| normalise_line_ends("text", text)).transpose()?;
     let html = parts.html.map(|html| normalise_line_ends("html", html)).transpose()?;

@@ -37,7 +37,7 @@ pub enum Error {
     Header { name: String, why: &'static str },
     #[error("attachment {name:?}: {why}")]
     Attachment { name: String, why: &'static str },
-    #[error("the time lies before 1970 or too far ahead")]
+    #[error("the time is before 1970 or after 9999")]
     Time,
     #[error(
         "{name:?} is not a valid name of a table or column: letters, digits, `_`, `$`, `-` and spaces, at most 63 bytes; \

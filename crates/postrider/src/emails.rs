@@ -1,4 +1,5 @@
-//! The files of the e-mail pipeline: accepts new e-mails, and keeps files and rows consistent.
+//! Names of the e-mail pipeline's folders and fields; submodules accept mails (`accept`), serve the API (`api`) and
+//! clean up files (`files`).
 //!
 //! Owns: the two folders below the lane's base, and the order "file first, row second". Must not: compose or send.
 //! Invariant: this process never removes a file that a row names.

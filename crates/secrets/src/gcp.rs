@@ -75,7 +75,7 @@ fn version_path(path: &str) -> Result<String, Error> {
             Ok(path.to_owned())
         }
         _ => Err(Error::Reference(
-            "write gcp-secretmanager://projects/PROJECT/secrets/SECRET, with /versions/VERSION if need be"
+            "write gcp-secretmanager://projects/PROJECT/secrets/SECRET, optionally with /versions/VERSION"
                 .to_owned(),
         )),
     }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sum_is_castagnolis() {
+    fn crc32c_matches_the_reference_value() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     }
 

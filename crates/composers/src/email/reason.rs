@@ -21,7 +21,7 @@ pub enum Reason {
     ManyRecipients { found: usize, limit: usize },
     #[error("results: every recipient has accepted this message already; empty the column to send it again")]
     AllServed,
-    #[error("{field}: broken JSON: {problem}")]
+    #[error("{field}: invalid JSON: {problem}")]
     Json { field: &'static str, problem: String },
     #[error("headers: {0}")]
     Header(#[from] header::Error),

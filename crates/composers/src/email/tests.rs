@@ -218,7 +218,7 @@ async fn m09_every_invalid_field_is_named_in_the_reason() {
             "attachments: attachment 1: the content is not base64",
         ),
         ("template", text("hello"), "template: the row has a template and bodies of its own"),
-        ("results", text("[{}]"), "results: broken JSON"),
+        ("results", text("[{}]"), "results: invalid JSON"),
         ("date", text("soon"), "date: not a time"),
     ];
     for (field, value, reason) in cases {

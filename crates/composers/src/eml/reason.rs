@@ -11,7 +11,7 @@ pub enum Reason {
     NoPath,
     #[error("payload: {0}")]
     File(FileError),
-    #[error("payload: broken JSON: {0}")]
+    #[error("payload: invalid JSON: {0}")]
     Json(String),
     #[error("{member}: {problem}")]
     Member { member: String, problem: String },

@@ -204,7 +204,7 @@ async fn e07_a_member_of_the_wrong_type_is_named_and_a_list_is_rejected() {
     for (text, expected) in [
         (r#"{"to": "a@x.example", "to": "b@x.example"}"#, "duplicate field `to`"),
         (r#"{"attachments": [{"path": "a", "path": "b"}]}"#, "attachments[0]"),
-        ("{} {}", "payload: broken JSON: trailing characters"),
+        ("{} {}", "payload: invalid JSON: trailing characters"),
     ] {
         fs::write(world.path("payload.json"), text).unwrap();
         match world.compose_file("payload.json").await {
@@ -220,7 +220,7 @@ async fn e07_a_broken_payload_is_rejected_and_a_lost_file_system_waited_for() {
     let whole = plain().to_string();
     fs::write(world.path("half.json"), &whole[..whole.len() / 2]).unwrap();
     for (file, expected) in
-        [("half.json", "broken JSON"), ("none.json", "is not there"), ("", "names no payload")]
+        [("half.json", "invalid JSON"), ("none.json", "is not there"), ("", "names no payload")]
     {
         match world.compose_file(file).await {
             Err(Outcome::Rejected(failure)) => assert!(failure.reason.contains(expected), "{failure:?}"),

@@ -21,7 +21,7 @@ impl EventSnapshot {
             None | Some(Ok(Value::Null)) => Ok(Self::default()),
             Some(Ok(Value::Object(object))) => Ok(Self(object)),
             Some(Ok(_)) => Err("open event payload: must be a JSON object".to_owned()),
-            Some(Err(error)) => Err(format!("open event payload: broken JSON: {error}")),
+            Some(Err(error)) => Err(format!("open event payload: invalid JSON: {error}")),
         }
     }
 

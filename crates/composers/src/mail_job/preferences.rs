@@ -28,7 +28,7 @@ impl Metadata {
             Ok(Value::Object(object)) => object,
             Ok(Value::Null) => return Ok(Self::default()),
             Ok(_) => return Err("subscription metadata: must be a JSON object".to_owned()),
-            Err(error) => return Err(format!("subscription metadata: broken JSON: {error}")),
+            Err(error) => return Err(format!("subscription metadata: invalid JSON: {error}")),
         };
         let text_at = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
         let (name, locale) = (text_at("name"), text_at("locale"));

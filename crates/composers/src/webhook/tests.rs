@@ -141,7 +141,7 @@ async fn j12_a_row_becomes_a_request_with_its_payload_as_it_is() {
 }
 
 #[tokio::test]
-async fn j12_else_it_is_a_cloud_event() {
+async fn j12_without_data_only_it_is_a_cloud_event() {
     let changes = [
         ("data_only", Value::Bool(false)),
         ("event", text("0HZXEQ5Y8JY00")),

@@ -34,7 +34,7 @@ fn m09_a_row_that_ends_names_every_recipient_that_was_refused() {
     };
     let two = of(&[refused("a@x.org", "550 no such user"), refused("b@x.org", "552 mailbox full")]);
     let ended = mixed_reason(Transition::Skipped, Some("a@x.org: 550 no such user".to_owned()), &two);
-    let all = "0 of 2 recipients have it; not a@x.org (550 no such user), b@x.org (552 mailbox full)";
+    let all = "accepted by 0 of 2 recipients; not by a@x.org (550 no such user), b@x.org (552 mailbox full)";
     assert_eq!(ended.as_deref(), Some(all));
     let both = of(&[refused("a@x.org", "550 not you"), refused("b@x.org", "550 not you")]);
     let whole = Some("MAIL refused: 550 not you".to_owned());
@@ -58,7 +58,7 @@ fn m09_the_reason_of_the_last_try_hides_no_earlier_refusal() {
     );
     assert_eq!(
         reason(&waiting, "connection refused"),
-        "connection refused; 0 of 2 recipients have it; not a@x.org (550 no such user), b@x.org (connection refused)"
+        "connection refused; accepted by 0 of 2 recipients; not by a@x.org (550 no such user), b@x.org (connection refused)"
     );
     let suppressed = |address: &str| {
         let reply = format!("suppressed: {address} is on the list (550)");
@@ -67,7 +67,7 @@ fn m09_the_reason_of_the_last_try_hides_no_earlier_refusal() {
     let both = list(&[suppressed("a@x.org"), suppressed("b@x.org")].join(","));
     assert_eq!(
         reason(&both, "suppressed: b@x.org is on the list (550)"),
-        "0 of 2 recipients have it; not a@x.org (suppressed: a@x.org is on the list (550)), b@x.org (suppressed: \
+        "accepted by 0 of 2 recipients; not by a@x.org (suppressed: a@x.org is on the list (550)), b@x.org (suppressed: \
          b@x.org is on the list (550))"
     );
     let one = list(&suppressed("a@x.org"));
@@ -105,7 +105,7 @@ fn m09_a_row_that_is_rejected_after_a_part_was_sent_says_who_has_it() {
         let mixed = recipients::earlier(stage, &tried(1, results), None).expect("b@x.org lacks it");
         assert_eq!(
             mixed_reason(Transition::Rejected, Some("no such template".to_owned()), &mixed).unwrap(),
-            "no such template; 1 of 2 recipients have it; not b@x.org (450)"
+            "no such template; accepted by 1 of 2 recipients; not by b@x.org (450)"
         );
     }
     assert!(recipients::earlier(stage, &tried(0, &stored), None).is_none(), "they are of a deleted row");
@@ -143,7 +143,7 @@ fn m09_a_row_whose_last_call_failed_names_those_that_were_refused_before() {
         recipients::earlier(&contract.stages[0], &tried(1, ""), Some(&envelope)).expect("nobody has it");
     assert_eq!(
         mixed_reason(Transition::Dead, Some("no answer in time".to_owned()), &mixed).unwrap(),
-        "no answer in time; 0 of 2 recipients have it; not a@x.org (550 no such user), b@x.org"
+        "no answer in time; accepted by 0 of 2 recipients; not by a@x.org (550 no such user), b@x.org"
     );
 }
 

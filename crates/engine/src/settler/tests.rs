@@ -96,7 +96,7 @@ fn step() {
 fn leases_are_closed_before_an_extension_may_begin() {
     let contract = || {
         let text = Contract::builtin("mail_outbox").expect("a built-in");
-        Contract::parse("mail_outbox.toml", text).expect("a sound contract")
+        Contract::parse("mail_outbox.toml", text).expect("a valid contract")
     };
     let table = MemoryTable::new(contract());
     table.insert(queued(&table));

@@ -30,7 +30,7 @@ fn what_an_operator_must_act_on_comes_first() {
 }
 
 #[test]
-fn a_lane_is_open_only_while_it_runs_unpaused_with_a_sound_target() {
+fn a_lane_is_open_only_while_it_runs_unpaused_with_a_available_target() {
     let state = running();
     assert!(state.is_open());
     state.set_store(Some(StoreTrouble::Unavailable("down".to_owned())));

@@ -28,7 +28,7 @@ impl Dice for Even {
 
 pub fn contract() -> Contract {
     let text = Contract::builtin("mail_outbox").expect("a built-in");
-    Contract::parse("mail_outbox.toml", text).expect("a sound contract")
+    Contract::parse("mail_outbox.toml", text).expect("a valid contract")
 }
 
 pub fn table() -> Arc<MemoryTable> {

@@ -63,7 +63,7 @@ async fn m09_without_results_on_a_deferral_an_interrupted_mail_counts_as_an_atte
     let text = Contract::builtin("mail_outbox").expect("a built-in");
     let lines = text.lines().filter(|line| !line.starts_with("deferred.\"recipient_results?\""));
     let text = lines.collect::<Vec<_>>().join("\n");
-    let contract = Contract::parse("own.toml", &text).expect("a sound contract");
+    let contract = Contract::parse("own.toml", &text).expect("a valid contract");
     let (recorded, attempts) = tries(&MemoryTable::new(contract)).await;
     assert_eq!(recorded[..2], [None, Some(FIRST.to_owned())]);
     assert_eq!(attempts, Some(1));

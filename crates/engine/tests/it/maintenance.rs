@@ -135,7 +135,9 @@ async fn a_dead_letter_that_is_never_answered_holds_its_row_no_longer_than_a_del
     })
     .await;
     assert!(began.elapsed() <= limits().timeout * 2 + Duration::from_secs(6), "{:?}", began.elapsed());
-    assert!(text(&table, 1, "last_error").expect("a reason").contains("no dead letter: no answer in time"));
+    assert!(
+        text(&table, 1, "last_error").expect("a reason").contains("dead letter not sent: no answer in time")
+    );
 }
 
 fn is_stalled(engine: &Engine, words: &str) -> bool {
@@ -143,7 +145,7 @@ fn is_stalled(engine: &Engine, words: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_watchdog_says_so_when_the_store_owes_an_answer() {
+async fn the_watchdog_says_so_when_the_store_does_not_answer() {
     let table = table();
     fill(&table, 5);
     let transport = Arc::new(Scripted::delivers());

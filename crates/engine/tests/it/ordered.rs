@@ -18,7 +18,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 pub fn contract() -> Contract {
     let text = Contract::builtin("outbox").expect("a built-in");
-    Contract::parse("outbox.toml", text).expect("a sound contract")
+    Contract::parse("outbox.toml", text).expect("a valid contract")
 }
 
 fn table(on_error: GroupMode) -> Arc<MemoryTable> {

@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 fn contract() -> Contract {
     let text = Contract::builtin("dispatch_jobs").expect("a built-in");
-    Contract::parse("dispatch_jobs.toml", text).expect("a sound contract")
+    Contract::parse("dispatch_jobs.toml", text).expect("a valid contract")
 }
 
 fn table() -> Arc<MemoryTable> {

@@ -135,7 +135,7 @@ impl Queue for Pointers {
 
 fn contract() -> Contract {
     let text = Contract::builtin("dispatch_jobs").expect("a built-in");
-    Contract::parse("dispatch_jobs.toml", text).expect("a sound contract").with_queue()
+    Contract::parse("dispatch_jobs.toml", text).expect("a valid contract").with_queue()
 }
 
 fn job(table: &MemoryTable, id: &str, more: &[(&str, Value)]) {
@@ -206,7 +206,7 @@ async fn j3_what_a_pointer_names_is_claimed_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_by_itself() {
+async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_automatically() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     queue.away.store(true, SeqCst);

@@ -51,7 +51,7 @@ fn j09_the_wait_has_an_end() {
 }
 
 #[test]
-fn late_failures_do_not_prolong_it_and_lost_probes_are_replaced() {
+fn late_failures_do_not_extend_it_and_lost_probes_are_replaced() {
     let now = Instant::now();
     let mut breaker = opened(now);
     breaker.failed(now + 9 * SECOND);

@@ -32,7 +32,7 @@ fn lookups() -> (Lookups, Arc<Partly>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_that_do_not_answer_hold_places_of_their_own_client_only() {
+async fn names_that_do_not_answer_hold_slots_of_their_own_client_only() {
     let (lookups, _) = lookups();
     for n in 0..1000 {
         let lookups = lookups.clone();
@@ -51,7 +51,7 @@ async fn names_that_do_not_answer_hold_places_of_their_own_client_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_clients_whose_names_hang_leave_places_for_others() {
+async fn many_clients_whose_names_hang_leave_slots_for_others() {
     let (lookups, _) = lookups();
     for n in 0..400 {
         let lookups = lookups.clone();
@@ -89,7 +89,7 @@ async fn a_look_up_has_its_own_timeout_and_later_callers_do_not_wait_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_of_names_waits_for_places() {
+async fn a_burst_of_names_waits_for_slots() {
     let (lookups, _) = lookups();
     let many = (0..MAX_PER_CLIENT + MAX_WAITING).map(|n| {
         let lookups = lookups.clone();

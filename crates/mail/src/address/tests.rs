@@ -10,7 +10,7 @@ fn one(text: &str) -> (Option<String>, String) {
 }
 
 #[test]
-fn bare_and_named() {
+fn bare_and_named_addresses_are_parsed() {
     assert_eq!(one("a@b.org"), (None, "a@b.org".into()));
     assert_eq!(one(" a@b.org "), (None, "a@b.org".into()));
     assert_eq!(one("<a@b.org>"), (None, "a@b.org".into()));
@@ -21,7 +21,7 @@ fn bare_and_named() {
 }
 
 #[test]
-fn lists() {
+fn lists_are_split_at_their_commas() {
     assert_eq!(addresses("a@b.org, \"x, y\" <c@d.org>,<e@f.org>"), ["a@b.org", "c@d.org", "e@f.org"]);
     assert_eq!(
         addresses(r#"["a@b.org", "N <c@d.org>", {"email":"e@f.org","name":"E"}]"#),
@@ -49,7 +49,7 @@ fn a_local_part_beyond_ascii_needs_smtputf8() {
 }
 
 #[test]
-fn unusual_and_valid() {
+fn unusual_valid_addresses_are_accepted() {
     for text in [
         "a+tag@b.org",
         "o'neil@b.org",

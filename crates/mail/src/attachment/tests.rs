@@ -7,7 +7,7 @@ fn with(field: &str) -> Result<Vec<Attachment>, Error> {
 }
 
 #[test]
-fn defaults_and_everything() {
+fn attachments_have_defaults_and_read_every_member() {
     let found = parse(
         r#"[{"filename":"a.bin","content":"AAEC"},
             {"filename":"b.txt","content_type":"Text/Plain; charset=\"utf-8\"","content":"aGk=","inline":true},
@@ -50,7 +50,7 @@ fn invalid_json_is_reported() {
 }
 
 #[test]
-fn there_is_a_limit() {
+fn more_attachments_than_the_limit_are_refused() {
     let many = vec![r#"{"filename":"a","content":""}"#; 101].join(",");
     assert_eq!(parse(&format!("[{many}]")), Err(Error::Many));
 }

@@ -24,6 +24,6 @@ fn invalid_characters_are_replaced_and_a_hash_keeps_ids_distinct() {
 }
 
 #[test]
-fn m08_the_same_row_has_the_same_id_for_ever() {
+fn m08_the_same_row_has_the_same_id_forever() {
     assert_eq!(message_id("mails", "a b", "example.org"), "mails.a_b-c8687a08aa5d6ed2044328fa@example.org");
 }

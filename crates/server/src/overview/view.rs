@@ -1,4 +1,4 @@
-//! The overview as the API returns it.
+//! The response of `GET /overview`: per-lane health, counts, rates, and what needs attention.
 
 use std::collections::BTreeMap;
 

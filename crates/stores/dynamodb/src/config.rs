@@ -54,7 +54,7 @@ impl Settings {
         }
         if address.hosts.len() > 1 || address.path.is_some_and(|path| !path.is_empty()) {
             options.mistake(
-                "there is nothing after dynamodb:// but one region and ?options: contracts name their tables",
+                "unexpected text after dynamodb://: only a region and ?options are allowed, contracts name their tables",
             );
         }
         let mut settings = Self::new(address.hosts.into_iter().next().map(|host| host.name));
@@ -135,7 +135,7 @@ mod tests {
     fn every_mistake_is_reported_at_once() {
         let url = "dynamodb://key@a,b/emails?endpoint=ftp://x&timeout=1h&colour=red";
         let mistakes = Settings::from_url(url).unwrap_err().to_string();
-        for word in ["nothing after", "secret key", "endpoint", "timeout", "colour"] {
+        for word in ["unexpected text after", "secret key", "endpoint", "timeout", "colour"] {
             assert!(mistakes.contains(word), "{word}: {mistakes}");
         }
     }

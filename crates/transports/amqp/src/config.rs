@@ -92,7 +92,7 @@ impl Settings {
             (Some(user), Some(password)) => settings.credentials = Credentials { user, password },
             (None, None) => {}
             _ => {
-                options.mistake("a user needs a password, and a password a user: amqps://user:password@host");
+                options.mistake("set user and password together: amqps://user:password@host");
             }
         }
         settings.read(&mut options);

@@ -109,7 +109,9 @@ impl Settings {
             _ => options.mistake("the scheme must be kafka, or kafkas for TLS"),
         }
         if address.path.is_some_and(|path| !path.is_empty()) {
-            options.mistake("there is nothing after the hosts but ?options: rows name their topics");
+            options.mistake(
+                "unexpected text after the hosts: only ?options are allowed, rows name their topics",
+            );
         }
         settings.credentials = credentials(address.user, address.password, &mut options);
         settings.read(&mut options);
@@ -226,7 +228,7 @@ fn credentials(
             None
         }
         _ => {
-            options.mistake("a user needs a password, and a password a user: kafkas://user:password@host");
+            options.mistake("set user and password together: kafkas://user:password@host");
             None
         }
     }

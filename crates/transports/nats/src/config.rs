@@ -85,7 +85,9 @@ impl Settings {
             _ => options.mistake("the scheme must be nats, or tls"),
         }
         if address.path.is_some_and(|path| !path.is_empty()) {
-            options.mistake("there is nothing after the hosts but ?options: rows name their subjects");
+            options.mistake(
+                "unexpected text after the hosts: only ?options are allowed, rows name their subjects",
+            );
         }
         settings.credentials = credentials(address.user, address.password, &mut options);
         settings.read(&mut options);

@@ -130,7 +130,10 @@ impl Settings {
             Kind::Ses => self.region = first,
             Kind::Mailgun => self.domain = first,
             _ if first.is_some() => {
-                options.mistake(format!("there is nothing after {}:// but ?options", self.kind.name()));
+                options.mistake(format!(
+                    "unexpected text after {}://: only ?options are allowed",
+                    self.kind.name()
+                ));
             }
             _ => {}
         }
@@ -243,7 +246,7 @@ impl Settings {
         let host = Host { name, port: url.port_or_known_default().unwrap_or(443) };
         mistakes.extend(plaintext(url.scheme() == "https", self.allow_plaintext, &[host], "https"));
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            mistakes.push(OptionMistake::of("endpoint", "takes neither a user, a password nor options"));
+            mistakes.push(OptionMistake::of("endpoint", "must not contain a user, password or options"));
         }
         mistakes
     }

@@ -7,17 +7,17 @@
 //! | 530 534 535 538, 5.7.8–5.7.11 | anywhere | the relay refuses us |
 //! | 5xx | greeting, EHLO, STARTTLS, AUTH | the relay refuses us |
 //! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it accepts another sender in the same call |
-//! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
+//! | 5xx | RCPT, DATA, final dot | the recipient, or the message: permanent |
 //! | 452 4.5.3, 552 5.5.3, bare 452 or 552 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
 //! | 452 4.5.3, 552 5.5.3 | first RCPT of a used connection | too many recipients in this session: the rest over a new connection |
 //! | 452 4.5.3, 552 5.5.3 | DATA, final dot | too many recipients: half of them at a time, in the same try |
-//! | 503 | anywhere | the dialogue is muddled: later, on a new connection |
-//! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | later, and slower |
-//! | 421 | anywhere | later; on a connection that served before, the mails after it go over a new one |
-//! | 4xx | anywhere | later |
+//! | 503 | anywhere | commands out of step: retried on a new connection |
+//! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | retried, more slowly |
+//! | 421 | anywhere | retried; on a connection that sent mails before, the mails after it go over a new one |
+//! | 4xx | anywhere | retried |
 //!
 //! "554 5.7.1 Relay access denied" at RCPT is about the recipient: relays send it for one foreign address while they
-//! accept others. 4.7.x at RCPT is greylisting more often than a limit: later, but not slower.
+//! accept others. 4.7.x at RCPT is greylisting more often than a limit: retried, but not more slowly.
 
 use crate::reply::{EnhancedCode, Reply};
 

@@ -1,4 +1,4 @@
-//! The SMTP transport: uses one connection per call, and opens a new one when the relay closes it.
+//! The SMTP transport: uses one connection at a time per call, and opens a new one when the relay closes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Smtp {
         self.pool.close().await;
     }
 
-    /// Sends as much of the run as one connection can; `false` if there is no point in continuing.
+    /// Sends as much of the batch as one connection can; `false` if there is no point in continuing.
     async fn send_on_one_connection(&self, mails: &mut MailBatch<'_>, deadline: Instant) -> bool {
         let Some((permit, idle)) = self.pool.acquire(deadline).await else {
             mails.out_of_time("all connections to the relay are in use");

@@ -1,6 +1,6 @@
 //! The mails of one call: which are still untried, and the outcomes of the others.
 //!
-//! Invariant: every mail has exactly one outcome when the run finishes; an untried one costs nothing (G1).
+//! Invariant: every mail has exactly one outcome when the call finishes; an untried one costs nothing (G1).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -221,7 +221,7 @@ impl<'a> MailBatch<'a> {
                 Some(StopReason::Deferred(failure)) => {
                     Outcome::Deferred(outcome::keep_accepted(mail, &mail.settled, failure.clone()))
                 }
-                None => unreachable!("a run without a halt leaves nothing untried"),
+                None => unreachable!("a call without a halt leaves nothing untried"),
             };
             self.set_outcome(index, outcome);
         }

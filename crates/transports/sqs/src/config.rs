@@ -68,7 +68,7 @@ impl Settings {
         }
         if address.hosts.len() > 1 || address.path.is_some_and(|path| !path.is_empty()) {
             options
-                .mistake("there is nothing after sqs:// but one region and ?options: rows name their queues");
+                .mistake("unexpected text after sqs://: only a region and ?options are allowed, rows name their queues");
         }
         let mut settings = Self::new(address.hosts.into_iter().next().map(|host| host.name));
         match (address.user, address.password) {

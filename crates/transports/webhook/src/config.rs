@@ -78,7 +78,9 @@ impl Settings {
             options.mistake(OptionMistake::of(name, "is not used: jobs name their accounts"));
         }
         if !address.hosts.is_empty() || path {
-            options.mistake("there is nothing after webhook:// but ?options: rows name their targets");
+            options.mistake(
+                "unexpected text after webhook://: only ?options are allowed, rows name their targets",
+            );
         }
         let mut settings = Self::default();
         settings.read(&mut options);

@@ -32,23 +32,32 @@ pub(crate) fn encode(
     let mut headers = HeaderMap::with_capacity(webhook.headers.len() + 8);
     headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));
     for (name, value) in webhook.headers.iter().filter(|(name, _)| !is_reserved_header(name)) {
-        let name = HeaderName::try_from(name.as_str())
-            .map_err(|_| EncodeError::Row("headers: a name holds what no header name may".to_owned()))?;
+        let name = HeaderName::try_from(name.as_str()).map_err(|_| {
+            EncodeError::Row(
+                "headers: a name contains a character that is not allowed in a header name".to_owned(),
+            )
+        })?;
         let value = HeaderValue::try_from(value.as_str()).map_err(|_| {
-            EncodeError::Row(format!("headers.{name}: the value holds what no header value may"))
+            EncodeError::Row(format!(
+                "headers.{name}: contains a character that is not allowed in a header value"
+            ))
         })?;
         headers.insert(name, value);
     }
     let header_value = |field: &str, value: &str| {
-        HeaderValue::try_from(value)
-            .map_err(|_| EncodeError::Row(format!("{field}: holds what no header value may")))
+        HeaderValue::try_from(value).map_err(|_| {
+            EncodeError::Row(format!("{field}: contains a character that is not allowed in a header value"))
+        })
     };
     headers.insert("content-type", header_value("content_type", &webhook.content_type)?);
     headers.insert("webhook-id", header_value("id", id)?);
     headers.insert("webhook-timestamp", HeaderValue::from(now));
     if let Some(authorization) = &webhook.authorization {
-        let mut value = HeaderValue::try_from(authorization.reveal())
-            .map_err(|_| EncodeError::Secret("the account's token holds what no header value may"))?;
+        let mut value = HeaderValue::try_from(authorization.reveal()).map_err(|_| {
+            EncodeError::Secret(
+                "the account's token contains a character that is not allowed in a header value",
+            )
+        })?;
         value.set_sensitive(true);
         headers.insert("authorization", value);
     }

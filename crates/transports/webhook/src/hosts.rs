@@ -1,7 +1,7 @@
 //! State of each host: the limit of concurrent requests, and per client its circuit breaker and its hold
 //! (Retry-After).
 //!
-//! The effects of a client's requests (slots, failures, holds) apply to that client only (`slots.rs`). Clients share
+//! The effects of a client's requests (slots, failures, holds) apply to that client only (`host_slots.rs`). Clients share
 //! the host's limit round-robin (`wait_queue.rs`). A row that gets no slot was not attempted: it is deferred at no cost.
 
 use std::collections::HashMap;

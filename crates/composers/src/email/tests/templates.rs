@@ -52,7 +52,7 @@ async fn template_errors_are_distinguished() {
         ("template", "bye", "template: there is no template \"bye\""),
         ("template", "../x", "template: \"../x\" is not a template name"),
         ("variables", "{}", "template: template hello/v1/en/subject.txt needs the variable name"),
-        ("variables", "{", "variables: broken JSON"),
+        ("variables", "{", "variables: invalid JSON"),
         ("variables", "[]", "variables: must be a JSON object"),
         ("variables", r#"{"name":"a\r\nBcc: x@y.org"}"#, "subject: contains a control character"),
     ];

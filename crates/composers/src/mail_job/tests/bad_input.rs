@@ -32,7 +32,7 @@ async fn n05_an_invalid_event_fails_and_the_next_row_is_composed() {
         (template(&json!({ "version": "../v1" })), "failed validation_error: "),
         (template(&json!("v1")), "failed validation_error: template"),
         (("section.meeting_summary", Value::Null), "failed validation_error: template.variables: "),
-        (("event.payload", text("{broken")), "failed validation_error: open event payload: broken JSON"),
+        (("event.payload", text("{broken")), "failed validation_error: open event payload: invalid JSON"),
         (payload(&json!({ "version": "2.0" })), "failed validation_error: version: \"2.0\""),
         (payload(&json!({ "version": "1" })), "failed validation_error: version: \"1\""),
         (payload(&json!({ "version": 1 })), "failed validation_error: version"),

@@ -80,6 +80,8 @@ async fn run(kind: Kind, protocol: Protocol, share: u32) {
 
 /// The number of rows whose lease ran out, as the workers logged when they reclaimed them.
 fn reclaimed_rows(logs: &str) -> u64 {
-    let lines = logs.lines().filter_map(|line| line.split_once("took back rows")?.1.split_once("retried="));
+    let lines = logs
+        .lines()
+        .filter_map(|line| line.split_once("reclaimed rows with expired leases")?.1.split_once("retried="));
     lines.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok()).sum()
 }

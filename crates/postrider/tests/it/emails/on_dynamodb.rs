@@ -92,7 +92,7 @@ async fn e04_e07_bad_records_are_invalid_or_reported_and_stop_no_lane() {
     let running = sandbox.start();
     for (id, why) in [
         ("missing", "is not there"),
-        ("broken", "broken JSON"),
+        ("broken", "invalid JSON"),
         ("outside", "not below the base folder"),
         ("huge", "at most"),
     ] {

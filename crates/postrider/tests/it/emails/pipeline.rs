@@ -39,7 +39,7 @@ async fn pipeline(kind: Kind) {
     let mut running = sandbox.start();
     for (id, why) in [
         ("missing", "is not there"),
-        ("broken", "broken JSON"),
+        ("broken", "invalid JSON"),
         ("outside", "not below the base folder"),
         ("huge", "at most"),
     ] {

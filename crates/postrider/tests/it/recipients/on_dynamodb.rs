@@ -57,7 +57,7 @@ async fn e08_no_recipient_is_lost_on_dynamodb() {
     let never = wait_for_state(&emulator, "never", "SENT-ACKNOWLEDGED").await;
     assert!(never.contains(&three.never) && never.contains("550 5.1.1"), "{never}");
     let later = wait_for_state(&emulator, "later", "FAILED-ACKNOWLEDGED").await;
-    assert!(later.contains(&three.later) && later.contains("1 of 2 recipients have it"), "{later}");
+    assert!(later.contains(&three.later) && later.contains("accepted by 1 of 2 recipients"), "{later}");
     installation.stop(worker).await;
 
     three.check_journal(&relay);

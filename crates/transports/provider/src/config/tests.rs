@@ -28,7 +28,7 @@ fn every_mistake_is_reported_and_no_key_is_shown() {
     let wrong = [
         ("sendgrid://", vec!["no usable key"]),
         ("sendgrid://?key=two%20words", vec!["no usable key"]),
-        ("sendgrid://host?key=hush", vec!["nothing after sendgrid://"]),
+        ("sendgrid://host?key=hush", vec!["unexpected text after sendgrid://"]),
         ("mailgun://?key=hush", vec!["sending domain is missing"]),
         ("mailgun://mg.example.com?key=hush&region=mars", vec!["us or eu"]),
         ("ses://hush@eu-west-1", vec!["needs a secret key"]),

@@ -18,7 +18,7 @@ impl Settings {
             options.mistake("a relay has one host: use a transport with reliable: for several relays");
         }
         if address.path.is_some_and(|path| !path.is_empty()) {
-            options.mistake("there is nothing after the port but ?options");
+            options.mistake("unexpected text after the port: only ?options are allowed");
         }
         let (host, port) =
             address.hosts.into_iter().next().map(|host| (host.name, host.port)).unwrap_or_default();
