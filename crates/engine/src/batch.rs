@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn j_a_lease_runs_out_while_the_machine_is_suspended() {
+    fn g02_a_lease_runs_out_while_the_machine_is_suspended() {
         let (_, rows) = held(1, BootInstant::now());
         assert!(rows[0].lease.may_begin(Duration::from_secs(2)));
         let (batch, rows) = held(1, BootInstant::before_a_suspension(LEASE));

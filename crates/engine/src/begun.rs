@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn j_a_mark_from_before_the_machine_was_suspended_is_not_fresh() {
+    fn g02_a_mark_from_before_the_machine_was_suspended_is_not_fresh() {
         let lease = Duration::from_mins(1);
         assert!(Mark(BootInstant::now()).is_within(lease));
         assert!(!Mark(BootInstant::before_a_suspension(FRESH * 2)).is_within(lease));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn j3_a_tick_comes_when_the_next_row_is_due_and_one_serves_many() {
+    async fn j03_a_tick_comes_when_the_next_row_is_due_and_one_serves_many() {
         let (soon, began) = (RetryTimer::default(), Instant::now());
         soon.falls_due(Duration::from_secs(2));
         soon.falls_due(Duration::from_mins(30));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn j3_an_earlier_row_shortens_the_wait() {
+    async fn j03_an_earlier_row_shortens_the_wait() {
         let (soon, began) = (RetryTimer::default(), Instant::now());
         soon.falls_due(Duration::from_secs(20));
         let later = async {

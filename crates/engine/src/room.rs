@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn j3_table_and_queue_take_turns_while_both_wait() {
+    fn j03_table_and_queue_take_turns_while_both_wait() {
         let room = Room::new();
         assert!(room.may(Source::Table) && room.may(Source::Queue), "nobody waits");
         let table = room.wait(Source::Table);

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn j3_a_pointer_is_a_key_and_nothing_else() {
+    fn j03_a_pointer_is_a_key_and_nothing_else() {
         for row in
             [RowId::Int(42), RowId::Int(-1), RowId::Text("0HZXEQ5Y8JY5Z".into()), RowId::Text("ä\"'".into())]
         {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn j3_what_is_no_pointer_is_unreadable() {
+    fn j03_what_is_no_pointer_is_unreadable() {
         let huge = format!(r#"{{"v":1,"id":"{}"}}"#, "x".repeat(2000));
         let long = format!(r#"{{"v":1,"id":"{}"}}"#, "x".repeat(300));
         let bodies: [&[u8]; 12] = [

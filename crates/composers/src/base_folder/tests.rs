@@ -13,7 +13,7 @@ fn world() -> (tempfile::TempDir, BaseFolder) {
 }
 
 #[test]
-fn e7_files_below_the_base_are_read_by_either_name() {
+fn e07_files_below_the_base_are_read_by_either_name() {
     let (world, base) = world();
     let canonical = world.path().join("base/sub/file");
     for name in ["sub/file", "./sub/file", canonical.to_str().unwrap()] {
@@ -23,7 +23,7 @@ fn e7_files_below_the_base_are_read_by_either_name() {
 }
 
 #[test]
-fn e7_nothing_outside_the_base_is_opened() {
+fn e07_nothing_outside_the_base_is_opened() {
     let (world, base) = world();
     let inside = world.path().join("base");
     symlink(world.path(), inside.join("out")).unwrap();
@@ -49,7 +49,7 @@ fn e7_nothing_outside_the_base_is_opened() {
 }
 
 #[test]
-fn e7_a_path_that_is_not_a_file_is_reported() {
+fn e07_a_path_that_is_not_a_file_is_reported() {
     let (_world, base) = world();
     assert!(matches!(base.read("sub", 100), Err(FileError::NotAFile(_))));
     assert!(matches!(base.read("sub/none", 100), Err(FileError::Missing(_))));
@@ -60,7 +60,7 @@ fn e7_a_path_that_is_not_a_file_is_reported() {
 }
 
 #[test]
-fn e7_opening_by_component_follows_no_link() {
+fn e07_opening_by_component_follows_no_link() {
     let (world, base) = world();
     let inside = world.path().join("base");
     symlink("sub", inside.join("within")).unwrap();

@@ -61,7 +61,7 @@ fn m09_an_interrupted_mail_costs_nothing_and_keeps_the_results_of_recipients() {
 }
 
 #[test]
-fn g1_what_was_never_tried_costs_nothing() {
+fn g01_what_was_never_tried_costs_nothing() {
     for name in Contract::builtin_names() {
         let contract = builtin(name);
         let attempts = contract.column(postrider_contract::ColumnRole::Attempts).expect("a counter");

@@ -28,7 +28,7 @@ fn no_line_of_a_built_in_contract_is_longer_than_120_columns() {
 }
 
 #[test]
-fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
+fn g02_the_lease_is_a_minute_and_five_without_lease_until() {
     for name in ["mail_outbox", "dispatch_jobs"] {
         let lease = &builtin(name).stages[0].lease;
         assert_eq!(

@@ -98,7 +98,7 @@ fn j06_the_row_chooses_its_schedule_and_its_limit() {
 }
 
 #[test]
-fn g3_a_relay_that_refuses_our_account_costs_the_row_nothing() {
+fn g03_a_relay_that_refuses_our_account_costs_the_row_nothing() {
     for name in Contract::builtin_names() {
         for stage in &builtin(name).stages {
             assert_eq!(

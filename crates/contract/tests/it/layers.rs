@@ -15,7 +15,7 @@ fn with(name: &str, text: &str) -> Result<Contract, postrider_config::Mistakes> 
 }
 
 #[test]
-fn g4_a_state_gets_another_literal() {
+fn g04_a_state_gets_another_literal() {
     let contract = with("mail_outbox", "[states]\ndispatching = 'in_flight'").expect("valid");
     let state = contract.state_named("dispatching").expect("the state");
     let literal = Condition::Is(Literal::Text("in_flight".into()));
@@ -23,7 +23,7 @@ fn g4_a_state_gets_another_literal() {
 }
 
 #[test]
-fn g4_m10_camel_case_columns() {
+fn g04_m10_camel_case_columns() {
     let contract = with(
         "mail_outbox",
         "[table]\nname = 'MailOutbox'\n[columns]\nattempts = 'retryCount'\ndue = 'nextAttemptAt'\nclaimed_at = 'lastAttemptAt'\n[message]\nto = 'toAddresses'\nresults = 'recipientResults?'",
@@ -36,7 +36,7 @@ fn g4_m10_camel_case_columns() {
 }
 
 #[test]
-fn g4_states_and_writes_follow_a_renamed_column() {
+fn g04_states_and_writes_follow_a_renamed_column() {
     let contract = with("dispatch_jobs", "columns.due = 'nextAttemptAt'").expect("valid");
     let dead = contract.state_named("DEAD").expect("the state");
     assert!(contract.state(dead).conditions.contains(&("nextAttemptAt".into(), Condition::Null(true))));
@@ -46,7 +46,7 @@ fn g4_states_and_writes_follow_a_renamed_column() {
 }
 
 #[test]
-fn g4_numbers() {
+fn g04_numbers() {
     let contract = with(
         "outbox",
         "attempts.max = 9\nretry = { base = '2s', cap = '5m', jitter = 0.5 }\nclaim.batch = 500\nlease.for = '30s'\nretention.DELIVERED = '1d'",
@@ -93,7 +93,7 @@ fn the_last_layer_wins() {
 }
 
 #[test]
-fn o8_a_lane_sets_what_a_failure_does_to_later_rows() {
+fn o08_a_lane_sets_what_a_failure_does_to_later_rows() {
     for name in ["outbox", "dispatch_jobs"] {
         let text = Contract::builtin(name).expect("a contract of ours");
         for (word, hold) in

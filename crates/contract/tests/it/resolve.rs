@@ -15,7 +15,7 @@ const SPECIFIED_MAIL: &str =
     "id status retry_count next_attempt_at last_attempt_at last_error created_at to_addresses subject";
 
 #[test]
-fn g2_without_lease_until_the_lease_is_five_minutes() {
+fn g02_without_lease_until_the_lease_is_five_minutes() {
     let contract = builtin("mail_outbox").resolve(&columns(SPECIFIED_MAIL)).expect("enough");
     assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(5));
     assert_eq!(contract.columns.get(ColumnRole::LeaseUntil), None);

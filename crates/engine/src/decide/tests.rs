@@ -7,13 +7,13 @@ use postrider_seams::{
 use super::{MIXED_LIMIT, REASON_LIMIT, compact, does_not_fit, mixed_reason, recipients};
 
 #[test]
-fn g7_reasons_are_one_line_without_control_characters() {
+fn g07_reasons_are_one_line_without_control_characters() {
     assert_eq!(compact("  550 5.1.1\r\n no\tsuch\u{0} user \u{7}", REASON_LIMIT), "550 5.1.1 no such user");
     assert_eq!(compact("", REASON_LIMIT), "");
 }
 
 #[test]
-fn g7_reasons_are_cut_at_a_character() {
+fn g07_reasons_are_cut_at_a_character() {
     let long = compact(&"ä".repeat(2 * REASON_LIMIT), REASON_LIMIT);
     assert!(long.len() <= REASON_LIMIT + '…'.len_utf8(), "{} bytes", long.len());
     assert!(long.ends_with('…'));

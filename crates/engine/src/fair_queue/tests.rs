@@ -30,7 +30,7 @@ fn ids(rows: &[HeldRow]) -> Vec<RowId> {
 }
 
 #[test]
-fn j9_a_share_waits_for_one_row_of_each_other_not_for_all_of_one() {
+fn j09_a_share_waits_for_one_row_of_each_other_not_for_all_of_one() {
     let mut queue = FairQueue::default();
     (0..100).for_each(|id| queue.push(row(id, Some("a"))));
     queue.push(row(100, Some("b")));
@@ -51,7 +51,7 @@ fn rows_of_one_share_keep_their_order() {
 }
 
 #[test]
-fn j9_who_has_most_gives_up_its_last() {
+fn j09_who_has_most_gives_up_its_last() {
     let mut queue = FairQueue::default();
     (0..5).for_each(|id| queue.push(row(id, Some("a"))));
     queue.push(row(9, Some("b")));
@@ -63,7 +63,7 @@ fn j9_who_has_most_gives_up_its_last() {
 }
 
 #[test]
-fn j9_a_share_that_may_not_go_holds_up_no_other() {
+fn j09_a_share_that_may_not_go_holds_up_no_other() {
     let mut queue = FairQueue::default();
     (0..3).for_each(|id| queue.push(row(id, Some("a"))));
     queue.push(row(9, Some("b")));
@@ -83,7 +83,7 @@ fn fill(limit: &mut FairShareLimit, name: &str) -> usize {
 }
 
 #[test]
-fn j9_no_share_gets_all_deliveries_and_a_new_one_finds_some() {
+fn j09_no_share_gets_all_deliveries_and_a_new_one_finds_some() {
     let mut limit = FairShareLimit::with_room(Some(512));
     assert_eq!(fill(&mut limit, "a"), 448);
     let second = fill(&mut limit, "b");

@@ -24,7 +24,7 @@ fn far(row_bytes: u64) -> FullClaim {
 }
 
 #[test]
-fn o3_full_claims_grow_while_nothing_waits_and_shrink_when_much_does() {
+fn o03_full_claims_grow_while_nothing_waits_and_shrink_when_much_does() {
     let limits = limits(50, 500, 2000);
     let size = ClaimSize::new(&limits);
     assert_eq!((size.rows(), size.held(&limits)), (50, 200));
@@ -61,7 +61,7 @@ fn a_limit_that_was_chosen_is_never_passed() {
 }
 
 #[test]
-fn h_claims_from_a_distant_database_grow_further_and_shrink_when_it_is_near() {
+fn claims_from_a_distant_database_grow_further_and_shrink_when_it_is_near() {
     let limits = Limits { stretch_distant: 2000, ..limits(200, 500, 2000) };
     let size = ClaimSize::new(&limits);
     for expected in [400, 800, 1600, 2000] {
@@ -74,7 +74,7 @@ fn h_claims_from_a_distant_database_grow_further_and_shrink_when_it_is_near() {
 }
 
 #[test]
-fn h_rows_held_from_a_distant_database_fit_into_the_byte_budget() {
+fn rows_held_from_a_distant_database_fit_into_the_byte_budget() {
     let limits = Limits { stretch_distant: 2000, bytes: 64 << 20, ..limits(200, 500, 2000) };
     let size = ClaimSize::new(&limits);
     for _ in 0..5 {
@@ -88,7 +88,7 @@ fn h_rows_held_from_a_distant_database_fit_into_the_byte_budget() {
 }
 
 #[test]
-fn h_a_distant_database_answers_every_call_late_and_a_busy_one_only_most() {
+fn a_distant_database_answers_every_call_late_and_a_busy_one_only_most() {
     let (distant, busy) = (RoundTrip::default(), RoundTrip::default());
     for mark in 0..100 {
         let late = Duration::from_millis(90 + mark % 5);
@@ -122,7 +122,7 @@ fn ahead(size: &CallsAhead) -> Option<usize> {
 }
 
 #[test]
-fn h_calls_are_prepared_ahead_for_a_distant_database_and_a_fast_target_alone() {
+fn calls_are_prepared_ahead_for_a_distant_database_and_a_fast_target_alone() {
     let size = CallsAhead::new(8, true);
     let note = |mark: u64, call: u64| {
         for _ in 0..60 {
@@ -155,7 +155,7 @@ async fn deliverers_ahead_end_with_the_lane() {
 
 /// Averages do not change while a lane is idle or its target hangs.
 #[tokio::test(start_paused = true)]
-async fn g2_no_more_calls_are_ahead_than_were_answered_during_two_marks() {
+async fn g02_no_more_calls_are_ahead_than_were_answered_during_two_marks() {
     let size = CallsAhead::new(8, true);
     assert_eq!(size.under_way_at_most(), 8);
     for _ in 0..60 {

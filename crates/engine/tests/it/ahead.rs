@@ -107,7 +107,7 @@ async fn killed_after(hanging: Duration) -> (usize, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_crash_charges_no_more_unsent_rows_than_are_sent_in_two_marks() {
+async fn g02_a_crash_charges_no_more_unsent_rows_than_are_sent_in_two_marks() {
     for hanging in [0, 100, 300] {
         let (unsent, lately) = killed_after(Duration::from_millis(hanging)).await;
         assert!(unsent <= lately, "{unsent} rows after {hanging} ms, {lately} were sent in two marks");
@@ -116,7 +116,7 @@ async fn g2_a_crash_charges_no_more_unsent_rows_than_are_sent_in_two_marks() {
 
 /// Two marks and a settle later, the calls that were prepared are handed back, and no others are prepared.
 #[tokio::test(start_paused = true)]
-async fn g2_a_target_that_hangs_soon_has_no_calls_ahead() {
+async fn g02_a_target_that_hangs_soon_has_no_calls_ahead() {
     for hanging in [1000, 9000] {
         let (unsent, lately) = killed_after(Duration::from_millis(hanging)).await;
         assert_eq!(unsent, 0, "after {hanging} ms; {lately} rows were sent in two marks");
@@ -125,7 +125,7 @@ async fn g2_a_target_that_hangs_soon_has_no_calls_ahead() {
 
 /// Deliverers that waited for rows since the target was fast must not prepare calls for a slow one.
 #[tokio::test(start_paused = true)]
-async fn g2_a_target_that_is_slow_after_an_idle_time_gets_no_calls_ahead() {
+async fn g02_a_target_that_is_slow_after_an_idle_time_gets_no_calls_ahead() {
     let table = table();
     fill(&table, 2000);
     let target = Target::taking(20);
@@ -150,7 +150,7 @@ async fn is_marking(table: &MemoryTable, rows: usize) {
 const SLOW: Duration = Duration::from_secs(2);
 
 #[tokio::test(start_paused = true)]
-async fn g2_rows_that_are_being_marked_are_handed_back_when_the_lane_is_paused() {
+async fn g02_rows_that_are_being_marked_are_handed_back_when_the_lane_is_paused() {
     let table = table();
     fill(&table, 8);
     let target = Target::taking(10);
@@ -165,7 +165,7 @@ async fn g2_rows_that_are_being_marked_are_handed_back_when_the_lane_is_paused()
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_rows_that_are_being_marked_are_handed_back_by_a_drain() {
+async fn g02_rows_that_are_being_marked_are_handed_back_by_a_drain() {
     let table = table();
     fill(&table, 8);
     let target = Target::taking(10);
@@ -195,11 +195,11 @@ async fn closed_by_the_first_row(answer: fn(&str) -> Outcome) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_rows_that_are_being_marked_are_handed_back_when_the_target_is_away() {
+async fn g02_rows_that_are_being_marked_are_handed_back_when_the_target_is_away() {
     closed_by_the_first_row(|_| crate::fixtures::unreachable()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_rows_that_are_being_marked_are_handed_back_when_the_target_refuses_us() {
+async fn g03_rows_that_are_being_marked_are_handed_back_when_the_target_refuses_us() {
     closed_by_the_first_row(|_| Outcome::Refused(Failure::new("535 authentication failed"))).await;
 }

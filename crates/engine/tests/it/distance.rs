@@ -44,7 +44,7 @@ async fn seconds(round_trip: Duration) -> f64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_a_distant_database_keeps_most_of_the_rate() {
+async fn g01_a_distant_database_keeps_most_of_the_rate() {
     let near = seconds(Duration::from_millis(1)).await;
     let far = seconds(Duration::from_millis(100)).await;
     assert!(near / far >= 0.6, "{near} s with a database 1 ms away, {far} s with one 100 ms away");
@@ -52,7 +52,7 @@ async fn g1_a_distant_database_keeps_most_of_the_rate() {
 
 /// A crash charges rows that are marked, so a slow target gets none marked ahead, however distant the database.
 #[tokio::test(start_paused = true)]
-async fn g1_nothing_is_marked_ahead_for_a_slow_target() {
+async fn g01_nothing_is_marked_ahead_for_a_slow_target() {
     let table = table();
     fill(&table, 400);
     let (_engine, store) = start(&table, Duration::from_millis(100), Duration::from_secs(5));

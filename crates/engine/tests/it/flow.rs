@@ -58,7 +58,7 @@ async fn most_held(call: Duration) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o3_a_fast_lane_claims_more_than_its_batch_and_a_slow_one_holds_little() {
+async fn o03_a_fast_lane_claims_more_than_its_batch_and_a_slow_one_holds_little() {
     let (fast, slow) = (most_held(Duration::ZERO).await, most_held(Duration::from_secs(2)).await);
     assert!(fast > 80, "claims of 20 hold 80 at most, this lane held {fast}");
     assert!(slow <= 160, "a target that takes its time has no use for more rows: {slow}");

@@ -50,7 +50,7 @@ async fn tries(table: &Arc<MemoryTable>) -> (Vec<Option<String>>, Option<i64>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_m09_an_interrupted_mail_costs_nothing_and_its_results_are_recorded() {
+async fn g01_m09_an_interrupted_mail_costs_nothing_and_its_results_are_recorded() {
     let (recorded, attempts) = tries(&crate::fixtures::table()).await;
     let first = Some(FIRST.to_owned());
     assert_eq!(recorded, [None, first.clone(), first], "a deferral of an untried row changes no results");

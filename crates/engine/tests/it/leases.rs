@@ -18,7 +18,7 @@ use crate::ordered;
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_long_delivery_keeps_its_lease() {
+async fn g02_a_long_delivery_keeps_its_lease() {
     let table = table();
     table.insert(mail(&table, 1));
     let slow = Arc::new(Scripted::delivers().taking(MINUTE * 5));
@@ -71,7 +71,7 @@ async fn m07_rows_that_a_dead_worker_merely_held_come_back_free() {
 
 /// The process is suspended (SIGSTOP) while it holds rows; another worker claims and sends them.
 #[tokio::test(start_paused = true)]
-async fn j_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() {
+async fn g02_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() {
     let table = table();
     fill(&table, 1);
     let transport = Arc::new(Scripted::delivers());
@@ -140,7 +140,7 @@ fn start_queueing(table: &Arc<MemoryTable>, waits: Duration) -> (Engine, Arc<Fau
 
 /// The lease could not be extended while the row waited in the transport: another worker may have it.
 #[tokio::test(start_paused = true)]
-async fn j_a_row_whose_lease_ran_out_while_it_waited_in_the_transport_is_not_sent() {
+async fn g02_a_row_whose_lease_ran_out_while_it_waited_in_the_transport_is_not_sent() {
     let table = table();
     fill(&table, 1);
     let (_engine, store, transport) = start_queueing(&table, MINUTE * 3);
@@ -152,7 +152,7 @@ async fn j_a_row_whose_lease_ran_out_while_it_waited_in_the_transport_is_not_sen
 }
 
 #[tokio::test(start_paused = true)]
-async fn j_a_row_that_waits_in_the_transport_is_sent_as_long_as_its_lease_is_extended() {
+async fn g02_a_row_that_waits_in_the_transport_is_sent_as_long_as_its_lease_is_extended() {
     let table = table();
     fill(&table, 1);
     let (_engine, _store, transport) = start_queueing(&table, MINUTE * 5);
@@ -163,7 +163,7 @@ async fn j_a_row_that_waits_in_the_transport_is_sent_as_long_as_its_lease_is_ext
 
 /// Leases of a large claim are extended in several calls. One of them fails: the rows of the others have new fences.
 #[tokio::test(start_paused = true)]
-async fn g2_an_extension_that_fails_in_part_loses_no_lease() {
+async fn g02_an_extension_that_fails_in_part_loses_no_lease() {
     // The fence is the version, which an extension changes.
     let contract = ordered::contract();
     let table = MemoryTable::new(contract.clone());

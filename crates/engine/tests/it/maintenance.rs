@@ -32,7 +32,7 @@ async fn m06_queued_rows_at_the_maximum_are_swept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_a_retention_of_seconds_is_purged_within_seconds() {
+async fn g06_a_retention_of_seconds_is_purged_within_seconds() {
     let text = Contract::builtin("mail_outbox").unwrap();
     let contract = Contract::parse("m.toml", &format!("{text}\n[retention]\nsent = \"4s\"\n")).unwrap();
     let table = MemoryTable::new(contract.clone());

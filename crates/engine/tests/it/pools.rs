@@ -125,7 +125,7 @@ fn start_with(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str, 
 }
 
 #[tokio::test(start_paused = true)]
-async fn j9_a_pool_is_used_to_its_limit_and_no_further_by_two_instances() {
+async fn j09_a_pool_is_used_to_its_limit_and_no_further_by_two_instances() {
     let table = table();
     table.set_pool("narrow", PoolLimits { concurrency: Some(3), ..PoolLimits::default() });
     fill(&table, "p", 60, "a", Some("narrow"));
@@ -146,7 +146,7 @@ async fn j9_a_pool_is_used_to_its_limit_and_no_further_by_two_instances() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j9_a_rate_paces_a_pool_and_nothing_else() {
+async fn j09_a_rate_paces_a_pool_and_nothing_else() {
     let table = table();
     // One per second.
     table.set_pool("slow", PoolLimits { rate: Some(60), ..PoolLimits::default() });
@@ -163,7 +163,7 @@ async fn j9_a_rate_paces_a_pool_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j9_changes_of_a_pool_apply_within_seconds() {
+async fn j09_changes_of_a_pool_apply_within_seconds() {
     let table = table();
     table.set_pool("still", PoolLimits { paused: true, ..PoolLimits::default() });
     fill(&table, "p", 10, "a", Some("still"));
@@ -176,7 +176,7 @@ async fn j9_changes_of_a_pool_apply_within_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j9_ten_jobs_of_one_client_do_not_wait_for_thousands_of_another() {
+async fn j09_ten_jobs_of_one_client_do_not_wait_for_thousands_of_another() {
     let table = table();
     // 10 s of work for one instance with eight concurrent deliveries.
     fill(&table, "a", 4000, "a", None);
@@ -191,7 +191,7 @@ async fn j9_ten_jobs_of_one_client_do_not_wait_for_thousands_of_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j9_a_client_whose_receivers_hang_holds_up_no_other() {
+async fn j09_a_client_whose_receivers_hang_holds_up_no_other() {
     let table = table();
     fill(&table, "a", 500, "a", None);
     let receiver = Arc::new(Receiver { hangs: Some('a'), ..Receiver::default() });
@@ -206,7 +206,7 @@ async fn j9_a_client_whose_receivers_hang_holds_up_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j8_a_hold_survives_a_restart() {
+async fn j08_a_hold_survives_a_restart() {
     let table = table();
     for n in 0..3 {
         let mut row = job(&table, &format!("g{n}"), "a");

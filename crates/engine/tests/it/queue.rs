@@ -186,7 +186,7 @@ fn queued(table: &MemoryTable, id: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_a_pointer_names_is_claimed_and_nothing_else() {
+async fn j03_what_a_pointer_names_is_claimed_and_nothing_else() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let transport = Arc::new(Scripted::delivers());
@@ -206,7 +206,7 @@ async fn j3_what_a_pointer_names_is_claimed_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_automatically() {
+async fn j03_what_the_queue_refuses_waits_in_the_table_and_comes_automatically() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     queue.away.store(true, SeqCst);
@@ -225,7 +225,7 @@ async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_automatically() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
+async fn j03_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let tries = AtomicUsize::new(0);
@@ -242,7 +242,7 @@ async fn j3_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
+async fn j03_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let tries = AtomicUsize::new(0);
@@ -263,7 +263,7 @@ async fn j3_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_away() {
+async fn j03_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_away() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let tries = AtomicUsize::new(0);
@@ -292,7 +292,7 @@ async fn j3_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_aw
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_what_the_queue_lost_is_published_again_after_a_quarter_of_an_hour() {
+async fn j03_what_the_queue_lost_is_published_again_after_a_quarter_of_an_hour() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let transport = Arc::new(Scripted::delivers());
@@ -306,7 +306,7 @@ async fn j3_what_the_queue_lost_is_published_again_after_a_quarter_of_an_hour() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn j8_j9_ordered_jobs_and_those_of_pools_need_no_pointer() {
+async fn j08_j09_ordered_jobs_and_those_of_pools_need_no_pointer() {
     let table = MemoryTable::new(contract());
     table.set_pool("narrow", PoolLimits { concurrency: Some(1), ..PoolLimits::default() });
     let queue = Pointers::new(&table);
@@ -355,7 +355,7 @@ async fn j17_a_paused_lane_leaves_the_queue_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_a_lane_that_drains_leaves_what_it_has_not_claimed_to_others() {
+async fn j03_a_lane_that_drains_leaves_what_it_has_not_claimed_to_others() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let slow = Arc::new(Scripted::delivers().taking(Duration::from_millis(100)));
@@ -408,22 +408,22 @@ async fn small_held_moves_everything(held: usize, batch: u32) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_a_queue_lane_that_may_hold_one_row_moves_everything() {
+async fn j03_a_queue_lane_that_may_hold_one_row_moves_everything() {
     small_held_moves_everything(1, 20).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_a_queue_lane_that_may_hold_two_rows_moves_everything() {
+async fn j03_a_queue_lane_that_may_hold_two_rows_moves_everything() {
     small_held_moves_everything(2, 20).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_a_queue_lane_that_may_hold_one_batch_moves_everything() {
+async fn j03_a_queue_lane_that_may_hold_one_batch_moves_everything() {
     small_held_moves_everything(20, 20).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn j3_messages_that_nobody_receives_are_a_stall() {
+async fn j03_messages_that_nobody_receives_are_a_stall() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     queue.stuck.store(true, SeqCst);
@@ -443,7 +443,7 @@ async fn j3_messages_that_nobody_receives_are_a_stall() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_lost_answer_to_a_claim_by_pointer_costs_neither_the_row_nor_its_pointer() {
+async fn g02_a_lost_answer_to_a_claim_by_pointer_costs_neither_the_row_nor_its_pointer() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);
     let transport = Arc::new(Scripted::delivers());

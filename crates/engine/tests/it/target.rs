@@ -34,7 +34,7 @@ fn down() -> Arc<Scripted> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_a_target_that_is_away_stops_the_lane_and_costs_no_row_an_attempt() {
+async fn g01_a_target_that_is_away_stops_the_lane_and_costs_no_row_an_attempt() {
     let table = table();
     fill(&table, 200);
     let transport = down();
@@ -53,7 +53,7 @@ async fn g1_a_target_that_is_away_stops_the_lane_and_costs_no_row_an_attempt() {
 
 /// The target goes away in the middle of a run: only deliveries that it answered count as attempts.
 #[tokio::test(start_paused = true)]
-async fn g1_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_away() {
+async fn g01_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_away() {
     let table = table();
     fill(&table, 300);
     let transport = Arc::new_cyclic(|weak: &std::sync::Weak<Scripted>| {
@@ -76,7 +76,7 @@ async fn g1_rows_of_which_nothing_was_sent_cost_nothing_when_the_target_goes_awa
 
 /// Some recipients have the mail from an earlier attempt; in this one nothing was sent.
 #[tokio::test(start_paused = true)]
-async fn g1_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its_retry() {
+async fn g01_a_partly_accepted_mail_costs_nothing_when_the_target_is_gone_at_its_retry() {
     let table = table();
     fill(&table, 1);
     let results = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
@@ -133,7 +133,7 @@ async fn g1_a_restart_of_the_target_costs_no_row_an_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_an_answer_in_between_keeps_the_lane_running() {
+async fn g01_an_answer_in_between_keeps_the_lane_running() {
     let table = table();
     fill(&table, 40);
     let turn = std::sync::atomic::AtomicUsize::new(0);
@@ -150,7 +150,7 @@ async fn g1_an_answer_in_between_keeps_the_lane_running() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
+async fn g03_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
     let table = table();
     fill(&table, 50);
     let transport = Arc::new(Scripted::new(|_| Outcome::Refused(Failure::new("535 authentication failed"))));
@@ -166,7 +166,7 @@ async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
 
 /// As with brokers: a connection is open anyway, so an idle lane reports an outage as well.
 #[tokio::test(start_paused = true)]
-async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_return() {
+async fn g01_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_return() {
     let table = table();
     let mut scripted = Scripted::delivers();
     scripted.idle_probe_interval = Some(Duration::from_secs(4));
@@ -208,7 +208,7 @@ fn hanging_broker() -> Arc<Scripted> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn o2_a_broker_that_hangs_spends_no_attempt() {
+async fn o02_a_broker_that_hangs_spends_no_attempt() {
     let table = table();
     fill(&table, 30);
     let transport = hanging_broker();
@@ -229,7 +229,7 @@ async fn o2_a_broker_that_hangs_spends_no_attempt() {
 
 /// Only this row gets no answer while others do: the broker is up, and the row's attempts limit it.
 #[tokio::test(start_paused = true)]
-async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
+async fn o02_a_record_that_alone_gets_no_acknowledgement_ends() {
     let table = table();
     fill(&table, 1);
     let mut scripted = Scripted::new(|envelope| match envelope.row.as_str() {
@@ -253,7 +253,7 @@ async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
 
 /// The broker's connections stay open and its probe succeeds, but it acknowledges nothing: a part of it hangs.
 #[tokio::test(start_paused = true)]
-async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_attempt() {
+async fn o02_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_attempt() {
     let table = table();
     fill(&table, 30);
     let acknowledges = Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -295,7 +295,7 @@ async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_atte
 
 /// The rows of the trial are gone: no delivery is left to show that the target is well.
 #[tokio::test(start_paused = true)]
-async fn o2_a_lane_on_trial_without_rows_is_taken_to_be_well() {
+async fn o02_a_lane_on_trial_without_rows_is_taken_to_be_well() {
     let table = table();
     fill(&table, 1);
     let mut scripted = Scripted::new(|_| Outcome::Uncertain(Failure::new("no acknowledgement in time")));

@@ -28,7 +28,7 @@ fn assert_unspent(table: &MemoryTable, rows: i64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_rows_of_a_claim_whose_answer_was_lost_are_delivered_within_seconds() {
+async fn g02_rows_of_a_claim_whose_answer_was_lost_are_delivered_within_seconds() {
     let table = table();
     fill(&table, 100);
     let transport = Arc::new(Scripted::delivers());
@@ -41,7 +41,7 @@ async fn g2_rows_of_a_claim_whose_answer_was_lost_are_delivered_within_seconds()
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
+async fn g02_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
     let table = table();
     fill(&table, 60);
     let transport = Arc::new(Scripted::delivers().taking(Duration::from_secs(5)));
@@ -65,7 +65,7 @@ async fn g2_rows_that_are_held_stay_where_they_are_when_an_answer_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well() {
+async fn g02_a_claim_that_is_made_after_its_connection_was_lost_is_found_as_well() {
     let table = table();
     let transport = Arc::new(Scripted::delivers());
     let store = Arc::new(Faulty::new(&table, "w"));
@@ -98,7 +98,7 @@ async fn nothing_is_looked_for_while_every_claim_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_drain_releases_rows_of_a_lost_answer() {
+async fn g02_a_drain_releases_rows_of_a_lost_answer() {
     let table = table();
     fill(&table, 10);
     let transport = Arc::new(Scripted::delivers());
@@ -127,7 +127,7 @@ async fn drained_with_failing_searches(searches: usize) -> (Drained, Arc<MemoryT
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_drain_searches_until_the_rows_of_a_lost_answer_are_released() {
+async fn g02_a_drain_searches_until_the_rows_of_a_lost_answer_are_released() {
     let (drained, table) = drained_with_failing_searches(5).await;
     assert!(drained.is_complete(), "{drained:?}");
     assert_eq!(count(&table, "queued"), 10);
@@ -135,7 +135,7 @@ async fn g2_a_drain_searches_until_the_rows_of_a_lost_answer_are_released() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_drain_is_not_complete_while_rows_of_a_lost_answer_are_leased() {
+async fn g02_a_drain_is_not_complete_while_rows_of_a_lost_answer_are_leased() {
     let (drained, table) = drained_with_failing_searches(usize::MAX).await;
     assert_eq!((drained.is_complete(), drained.unanswered), (false, 1), "{drained:?}");
     assert_eq!(count(&table, "dispatching"), 10);
@@ -143,7 +143,7 @@ async fn g2_a_drain_is_not_complete_while_rows_of_a_lost_answer_are_leased() {
 
 /// Without an owner column such rows cannot be found: they may be leased for the length of a lease.
 #[tokio::test(start_paused = true)]
-async fn g2_a_drain_is_not_complete_if_rows_of_a_lost_answer_cannot_be_found() {
+async fn g02_a_drain_is_not_complete_if_rows_of_a_lost_answer_cannot_be_found() {
     let lease = crate::ordered::contract().stages[0].lease.duration;
     for (waits, complete) in [(Duration::from_secs(1), false), (lease + MINUTE, true)] {
         let mut contract = crate::ordered::contract();

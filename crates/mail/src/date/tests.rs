@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn g5_the_forms_of_all_databases_are_read() {
+fn g05_the_forms_of_all_databases_are_read() {
     let forms = [
         "2023-11-14 22:13:20",
         "2023-11-14T22:13:20Z",

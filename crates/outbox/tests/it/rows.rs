@@ -9,16 +9,16 @@ use postrider_seams::{Composer as _, Content};
 use crate::base::{Base, on_every_database};
 
 on_every_database!(
-    o7_a_record_is_written_as_the_contract_defines_it,
-    m8_a_mail_is_written_as_the_contract_defines_it,
+    o07_a_record_is_written_as_the_contract_defines_it,
+    m08_a_mail_is_written_as_the_contract_defines_it,
     a_rolled_back_row_is_gone,
-    o1_a_committed_record_is_claimed,
-    m1_a_committed_mail_is_claimed_and_composed,
+    o01_a_committed_record_is_claimed,
+    m01_a_committed_mail_is_claimed_and_composed,
     a_table_with_other_names_is_supported,
     a_refused_row_leaves_the_transaction_usable,
 );
 
-async fn o7_a_record_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
+async fn o07_a_record_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
     base.create("outbox").await;
     let payload = "{\"total\": 99, \"note\": \"it's \\\\ é 🐎\"}\n";
     let record =
@@ -56,7 +56,7 @@ fn full_mail() -> Mail {
         .priority(5)
 }
 
-async fn m8_a_mail_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
+async fn m08_a_mail_is_written_as_the_contract_defines_it<B: Base>(base: &B) {
     base.create("mail_outbox").await;
     let templated = Mail::to("ann@example.org")
         .template("welcome")
@@ -119,7 +119,7 @@ async fn a_rolled_back_row_is_gone<B: Base>(base: &B) {
     assert_eq!(base.count("outbox").await, "1");
 }
 
-async fn o1_a_committed_record_is_claimed<B: Base>(base: &B) {
+async fn o01_a_committed_record_is_claimed<B: Base>(base: &B) {
     base.create("outbox").await;
     let mut transaction = base.begin().await;
     for n in 1..=3 {
@@ -141,7 +141,7 @@ async fn o1_a_committed_record_is_claimed<B: Base>(base: &B) {
     assert!(payloads.is_sorted(), "{payloads:?}");
 }
 
-async fn m1_a_committed_mail_is_claimed_and_composed<B: Base>(base: &B) {
+async fn m01_a_committed_mail_is_claimed_and_composed<B: Base>(base: &B) {
     base.create("mail_outbox").await;
     let mut transaction = base.begin().await;
     full_mail().enqueue(&mut *transaction).await.expect("enqueue");

@@ -271,7 +271,7 @@ fn records_have_settings_of_their_own() {
 }
 
 #[test]
-fn n9_several_senders_are_one_transport() {
+fn n09_several_senders_are_one_transport() {
     const MANY: &str = "[transports.resend]\nurl = \"resend://\"\nkey = \"k\"\n\
                         [transports.mail]\nurl = \"reliable:\"\nsenders = [\"resend\", \"relay\"]\n";
     let named = GOOD.replace("[lanes.mail]", "[lanes.mail]\ntransport = \"mail\"");

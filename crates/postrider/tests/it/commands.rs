@@ -125,7 +125,7 @@ async fn list_show_requeue_and_purge_on_real_rows() {
 }
 
 #[tokio::test]
-async fn g6_purge_deletes_only_rows_past_their_retention() {
+async fn g06_purge_deletes_only_rows_past_their_retention() {
     let sandbox = Sandbox::new(Some(&format!("{SQLITE}[lanes.mail.retention]\nsent = \"7d\"\n")));
     sandbox.run(&["migrate"]).success();
     let pool = sandbox.sql().await;

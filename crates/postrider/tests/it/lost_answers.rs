@@ -65,14 +65,14 @@ fn loses_claims(url: &str, answer: LostAnswer) {
 
 /// A single statement is the whole transaction: its answer contains the rows.
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_postgres() {
+async fn g02_a_lost_answer_to_a_claim_costs_nothing_on_postgres() {
     let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_lost_answers").await;
     tokio::task::spawn_blocking(move || loses_claims(&url, LostAnswer::With(b"lost-answer-"))).await.unwrap();
 }
 
 /// A request is its type (3: a query) and the text.
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_lost_answer_to_a_claim_costs_nothing_on_mariadb() {
+async fn g02_a_lost_answer_to_a_claim_costs_nothing_on_mariadb() {
     let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_lost_answers").await;
     tokio::task::spawn_blocking(move || loses_claims(&url, LostAnswer::To(b"\x03COMMIT"))).await.unwrap();
 }

@@ -132,7 +132,7 @@ fn date_ahead() -> String {
 
 /// A service that refuses every request; its answers are dated ten minutes ahead.
 #[test]
-fn g5_check_warns_of_a_dynamodb_whose_clock_differs() {
+fn g05_check_warns_of_a_dynamodb_whose_clock_differs() {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

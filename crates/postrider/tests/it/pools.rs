@@ -129,17 +129,17 @@ async fn two_processes_share_one_limit(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_two_processes_share_one_limit_on_postgres() {
+async fn j09_two_processes_share_one_limit_on_postgres() {
     two_processes_share_one_limit(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_two_processes_share_one_limit_on_mariadb() {
+async fn j09_two_processes_share_one_limit_on_mariadb() {
     two_processes_share_one_limit(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_two_processes_share_one_limit_on_sqlite() {
+async fn j09_two_processes_share_one_limit_on_sqlite() {
     two_processes_share_one_limit(Kind::Sqlite).await;
 }
 
@@ -183,17 +183,17 @@ async fn a_pool_table_may_be_created_later(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_pool_table_created_later_is_used_on_postgres() {
+async fn j09_a_pool_table_created_later_is_used_on_postgres() {
     a_pool_table_may_be_created_later(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_pool_table_created_later_is_used_on_mariadb() {
+async fn j09_a_pool_table_created_later_is_used_on_mariadb() {
     a_pool_table_may_be_created_later(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_pool_table_created_later_is_used_on_sqlite() {
+async fn j09_a_pool_table_created_later_is_used_on_sqlite() {
     a_pool_table_may_be_created_later(Kind::Sqlite).await;
 }
 
@@ -222,23 +222,23 @@ async fn a_flood_delays_no_other(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_flood_of_one_client_delays_no_other_on_postgres() {
+async fn j09_a_flood_of_one_client_delays_no_other_on_postgres() {
     a_flood_delays_no_other(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_flood_of_one_client_delays_no_other_on_mariadb() {
+async fn j09_a_flood_of_one_client_delays_no_other_on_mariadb() {
     a_flood_delays_no_other(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_flood_of_one_client_delays_no_other_on_sqlite() {
+async fn j09_a_flood_of_one_client_delays_no_other_on_sqlite() {
     a_flood_delays_no_other(Kind::Sqlite).await;
 }
 
 /// Two thousand jobs of `a`, each for a separate host that does not answer: more than the lane's concurrency.
 #[tokio::test(flavor = "multi_thread")]
-async fn j9_a_client_whose_receivers_hang_delays_no_other() {
+async fn j09_a_client_whose_receivers_hang_delays_no_other() {
     let (mut installation, sql) = installation(Kind::Postgres, "hanging").await;
     let (url, seen) = SlowReceiver::start(Duration::from_mins(2));
     let port = url.rsplit(':').next().expect("a port").to_owned();

@@ -103,11 +103,11 @@ async fn kill_relay(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g1_a_killed_relay_costs_no_attempt_for_unsent_mails_on_postgres() {
+async fn g01_a_killed_relay_costs_no_attempt_for_unsent_mails_on_postgres() {
     kill_relay(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g1_a_killed_relay_costs_no_attempt_for_unsent_mails_on_sqlite() {
+async fn g01_a_killed_relay_costs_no_attempt_for_unsent_mails_on_sqlite() {
     kill_relay(Kind::Sqlite).await;
 }

@@ -86,7 +86,7 @@ async fn a_second_signal_stops_at_once() {
 }
 
 #[tokio::test]
-async fn g2_rows_of_a_killed_worker_are_delivered_by_the_next() {
+async fn g02_rows_of_a_killed_worker_are_delivered_by_the_next() {
     let sandbox = Sandbox::new(Some(&format!("{SQLITE}[lanes.mail.lease]\nfor = \"1s\"\n")));
     sandbox.run(&["migrate"]).success();
     let pool = sandbox.sql().await;

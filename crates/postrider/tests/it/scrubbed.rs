@@ -101,7 +101,7 @@ async fn row(sandbox: &Sandbox) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g7_a_key_that_a_provider_repeats_is_in_no_row_log_or_answer() {
+async fn g07_a_key_that_a_provider_repeats_is_in_no_row_log_or_answer() {
     for provider in PROVIDERS {
         let sandbox = sandbox(provider, &echo("422 No"));
         let pool = sandbox.sql().await;
@@ -118,7 +118,7 @@ async fn g7_a_key_that_a_provider_repeats_is_in_no_row_log_or_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g7_a_key_that_a_provider_repeats_in_a_refusal_is_not_in_readyz() {
+async fn g07_a_key_that_a_provider_repeats_in_a_refusal_is_not_in_readyz() {
     for provider in PROVIDERS {
         let sandbox = sandbox(provider, &echo("401 Who are you"));
         let pool = sandbox.sql().await;
@@ -191,7 +191,7 @@ fn assert_no_login(place: &str, text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g7_a_password_that_a_relay_repeats_is_in_no_row_log_or_answer() {
+async fn g07_a_password_that_a_relay_repeats_is_in_no_row_log_or_answer() {
     let sandbox = sandbox_with_relay(false);
     let pool = sandbox.sql().await;
     sandbox.insert(&pool, "ann@example.com").await;
@@ -206,7 +206,7 @@ async fn g7_a_password_that_a_relay_repeats_is_in_no_row_log_or_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g7_a_password_that_a_relay_repeats_in_a_refusal_is_not_in_readyz() {
+async fn g07_a_password_that_a_relay_repeats_in_a_refusal_is_not_in_readyz() {
     let sandbox = sandbox_with_relay(true);
     let pool = sandbox.sql().await;
     sandbox.insert(&pool, "ann@example.com").await;
@@ -239,7 +239,7 @@ const TAKEN: &str = "0HZXEQ5Y8JY11";
 const REFUSED: &str = "0HZXEQ5Y8JY22";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g7_a_token_that_a_receiver_repeats_is_in_no_row_attempt_log_or_answer() {
+async fn g07_a_token_that_a_receiver_repeats_is_in_no_row_attempt_log_or_answer() {
     let receiver = WebhookReceiver::start(|request, _| {
         let token = request.header("authorization");
         let status = if request.path.ends_with("taken") { 200 } else { 422 };

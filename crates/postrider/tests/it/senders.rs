@@ -52,7 +52,7 @@ fn sandbox(endpoint: &str, senders: &str) -> Sandbox {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn n2_a_failing_provider_costs_no_attempt_while_another_sender_works() {
+async fn n02_a_failing_provider_costs_no_attempt_while_another_sender_works() {
     let (endpoint, keys) = provider("500 Oops");
     let sandbox = sandbox(&endpoint, "\"resend\", \"out\"");
     let pool = sandbox.sql().await;
@@ -69,7 +69,7 @@ async fn n2_a_failing_provider_costs_no_attempt_while_another_sender_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g3_a_wrong_key_pauses_the_lane_and_costs_nothing() {
+async fn g03_a_wrong_key_pauses_the_lane_and_costs_nothing() {
     let (endpoint, _) = provider("401 Who are you");
     let sandbox = sandbox(&endpoint, "\"resend\"");
     let pool = sandbox.sql().await;

@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Mails that the stopped worker's transport had not begun to send are not sent after the worker continues.
 #[tokio::test(flavor = "multi_thread")]
-async fn j_a_stopped_worker_sends_nothing_that_another_worker_has_sent() {
+async fn g02_a_stopped_worker_sends_nothing_that_another_worker_has_sent() {
     let slow = SlowRelay::default();
     let relay = slow.start().await;
     let sandbox = Sandbox::new(None);

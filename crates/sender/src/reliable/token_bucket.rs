@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn n9_a_second_holds_no_more_than_the_rate() {
+    async fn n09_a_second_holds_no_more_than_the_rate() {
         tokio::time::advance(Duration::from_mins(1)).await;
         let (bucket, start) = (TokenBucket::new(5.0), Instant::now());
         let far = start + Duration::from_mins(1);

@@ -38,7 +38,7 @@ async fn one(reliable: &(impl Transport + ?Sized), envelope: Envelope, time: Dur
 }
 
 #[tokio::test(start_paused = true)]
-async fn n2_inner_tries_are_one_outcome() {
+async fn n02_inner_tries_are_one_outcome() {
     let first = Scripted::new([later(), later()]);
     let outcome = send(&*reliable(&[("a", &first)]), "k").await;
     assert!(matches!(&outcome, Outcome::Delivered(receipt) if receipt.id.as_deref() == Some("id")));
@@ -47,7 +47,7 @@ async fn n2_inner_tries_are_one_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_retry_after_is_kept_and_a_long_one_is_a_cool_down() {
+async fn n09_a_retry_after_is_kept_and_a_long_one_is_a_cool_down() {
     let first = Scripted::new([wait(4)]);
     send(&*reliable(&[("a", &first)]), "k").await;
     assert_eq!(first.times(), [0, 4000]);
@@ -63,7 +63,7 @@ async fn n9_a_retry_after_is_kept_and_a_long_one_is_a_cool_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_the_next_sender_takes_over_and_the_first_cools_down() {
+async fn n09_the_next_sender_takes_over_and_the_first_cools_down() {
     let (first, second) = (Scripted::new([away(), away(), away()]), Scripted::new([]));
     let both = reliable(&[("a", &first), ("b", &second)]);
     assert_eq!(provider(&send(&*both, "k1").await), "b");
@@ -75,7 +75,7 @@ async fn n9_the_next_sender_takes_over_and_the_first_cools_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_rejected_mail_is_not_tried_at_another_sender() {
+async fn n09_a_rejected_mail_is_not_tried_at_another_sender() {
     let (first, second) =
         (Scripted::new([Answer::Say(Outcome::Rejected(Failure::new("no such user")))]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
@@ -107,7 +107,7 @@ async fn m09_a_mail_accepted_for_some_in_an_earlier_attempt_fails_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_senders_that_refuse_us_are_skipped_and_the_lane_stops_if_all_do() {
+async fn g03_senders_that_refuse_us_are_skipped_and_the_lane_stops_if_all_do() {
     let (first, second) = (Scripted::new([refused()]), Scripted::new([]));
     let both = reliable(&[("a", &first), ("b", &second)]);
     assert_eq!(provider(&send(&*both, "k").await), "b");
@@ -123,7 +123,7 @@ async fn g3_senders_that_refuse_us_are_skipped_and_the_lane_stops_if_all_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_if_all_senders_are_unreachable_so_is_the_group() {
+async fn g01_if_all_senders_are_unreachable_so_is_the_group() {
     let (first, second) = (Scripted::new(vec![away(); 3]), Scripted::new(vec![away(); 3]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
     assert!(matches!(outcome, Outcome::Retryable(failure) if failure.unreachable));
@@ -133,7 +133,7 @@ async fn g1_if_all_senders_are_unreachable_so_is_the_group() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_no_answer_is_never_failed_over_in_the_same_attempt() {
+async fn n09_no_answer_is_never_failed_over_in_the_same_attempt() {
     let (first, second) = (Scripted::new([uncertain()]), Scripted::new([]));
     let both = reliable(&[("a", &first), ("b", &second)]);
     assert!(matches!(send(&*both, "k").await, Outcome::Uncertain(_)));
@@ -142,7 +142,7 @@ async fn n9_no_answer_is_never_failed_over_in_the_same_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_sender_that_may_have_accepted_is_tried_first_even_while_it_cools_down() {
+async fn n09_a_sender_that_may_have_accepted_is_tried_first_even_while_it_cools_down() {
     let first = Scripted::new([uncertain(), later(), later(), later()]);
     let second = Scripted::new([]);
     let both = reliable(&[("a", &first), ("b", &second)]);
@@ -154,7 +154,7 @@ async fn n9_a_sender_that_may_have_accepted_is_tried_first_even_while_it_cools_d
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_where_repeats_are_dropped_no_answer_is_tried_again_at_the_same_sender() {
+async fn n09_where_repeats_are_dropped_no_answer_is_tried_again_at_the_same_sender() {
     let (first, second) = (Scripted::idempotent([uncertain()]), Scripted::new([]));
     assert_eq!(provider(&send(&*reliable(&[("a", &first), ("b", &second)]), "k").await), "a");
     assert_eq!((first.count(), second.count()), (2, 0));
@@ -166,7 +166,7 @@ async fn n9_where_repeats_are_dropped_no_answer_is_tried_again_at_the_same_sende
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_concurrent_sends_of_one_key_are_one_send() {
+async fn n09_concurrent_sends_of_one_key_are_one_send() {
     let slow = Answer::After(Duration::from_secs(3), delivered("once"));
     let first = Scripted::new([slow]);
     let only = reliable(&[("a", &first)]);
@@ -180,7 +180,7 @@ async fn n9_concurrent_sends_of_one_key_are_one_send() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_cancelled_send_does_not_block_a_later_one() {
+async fn n09_a_cancelled_send_does_not_block_a_later_one() {
     let first = Scripted::new([Answer::After(Duration::from_hours(1), delivered("never"))]);
     let only = reliable(&[("a", &first)]);
     let given_up = tokio::time::timeout(Duration::from_secs(1), send(&*only, "k")).await;
@@ -189,7 +189,7 @@ async fn n9_a_cancelled_send_does_not_block_a_later_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_everything_ends_within_three_quarters_of_the_lease() {
+async fn n09_everything_ends_within_three_quarters_of_the_lease() {
     let endless = || Scripted::new(vec![wait(9); 100]);
     let (first, second) = (endless(), endless());
     let both = reliable(&[("a", &first), ("b", &second)]);
@@ -208,7 +208,7 @@ async fn n9_everything_ends_within_three_quarters_of_the_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_token_bucket_paces_each_sender() {
+async fn n09_a_token_bucket_paces_each_sender() {
     let first = Scripted::new([]);
     let paced = rated(&[("a", &first)], Some(2.0));
     tokio::time::advance(MINUTE).await;
@@ -219,7 +219,7 @@ async fn n9_a_token_bucket_paces_each_sender() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_a_rate_that_leaves_no_room_costs_nothing() {
+async fn g01_a_rate_that_leaves_no_room_costs_nothing() {
     let first = Scripted::new([]);
     let paced = rated(&[("a", &first)], Some(0.1));
     assert!(matches!(send(&*paced, "k1").await, Outcome::Delivered(_)));
@@ -301,7 +301,7 @@ async fn m04_a_retry_after_holds_no_row_of_a_contract_that_ignores_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_retry_after_that_no_clock_reaches_is_a_cool_down_of_a_day() {
+async fn n09_a_retry_after_that_no_clock_reaches_is_a_cool_down_of_a_day() {
     let endless = Failure { after: Some(Duration::MAX), ..Failure::new("429") };
     for answer in [Outcome::Retryable(endless.clone()), Outcome::Uncertain(endless)] {
         let (first, second) = (Scripted::idempotent([Answer::Say(answer)]), Scripted::new([]));
@@ -314,7 +314,7 @@ async fn n9_a_retry_after_that_no_clock_reaches_is_a_cool_down_of_a_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n9_a_panic_is_an_uncertain_outcome() {
+async fn n09_a_panic_is_an_uncertain_outcome() {
     for answer in [Answer::Panic, Answer::Nothing] {
         let outcome = send(&*reliable(&[("a", &Scripted::new([answer]))]), "k").await;
         assert!(matches!(outcome, Outcome::Uncertain(_)), "{outcome:?}");

@@ -55,7 +55,7 @@ fn refusal(stage: &str, refused: &[(&str, &str)]) -> Outcome {
 }
 
 #[tokio::test]
-async fn n5_a_suppressed_recipient_gets_nothing_and_the_row_is_skipped() {
+async fn n05_a_suppressed_recipient_gets_nothing_and_the_row_is_skipped() {
     let (transport, relay, _) = filter_with_list(&["ann@example.com", "example.net"], vec![]).await;
     let mails = [
         mail("1", &["Ann@example.com"]),
@@ -160,7 +160,7 @@ async fn m09_a_refusal_among_accepted_ones_is_added_too() {
 }
 
 #[tokio::test]
-async fn g1_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent() {
+async fn g01_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent() {
     let (transport, relay, list) = filter_with_list(&[], vec![]).await;
     list.set_failing(true);
     let outcome = send(&transport, &[mail("1", &["ann@example.com"])]).await.remove(0);

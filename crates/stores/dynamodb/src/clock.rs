@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn g5_a_clock_that_is_wrong_is_corrected_and_one_that_is_right_is_kept() {
+    fn g05_a_clock_that_is_wrong_is_corrected_and_one_that_is_right_is_kept() {
         let clock = Clock::default();
         let text = |micros: i64| {
             DateTime::from_secs(micros / 1_000_000).fmt(DateTimeFormat::HttpDate).expect("a date of today")

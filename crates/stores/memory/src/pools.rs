@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn j9_no_minute_has_more_than_the_rate() {
+    fn j09_no_minute_has_more_than_the_rate() {
         for rate in [1, 7, 60, 61, 600, 6000] {
             let mut pool =
                 PoolState { limits: PoolLimits { rate: Some(rate), ..PoolLimits::default() }, free_at: 0 };

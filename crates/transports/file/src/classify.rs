@@ -43,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn g3_an_unwritable_folder_pauses_the_lane() {
+    fn g03_an_unwritable_folder_pauses_the_lane() {
         for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::NotFound] {
             assert!(matches!(of(kind), Outcome::Refused(_)), "{kind}");
         }
     }
 
     #[test]
-    fn g1_exhausted_descriptors_or_memory_cost_no_attempt() {
+    fn g01_exhausted_descriptors_or_memory_cost_no_attempt() {
         for code in [12, 23, 24] {
             let source = io::Error::from_raw_os_error(code);
             let outcome = outcome(&Error { path: "mail/1.eml".into(), source });

@@ -75,7 +75,7 @@ async fn each_mail_is_one_whole_file_with_its_envelope_on_top() {
 }
 
 #[tokio::test]
-async fn j_a_mail_whose_lease_ran_out_is_not_written() {
+async fn g02_a_mail_whose_lease_ran_out_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();
     let lost = postrider_seams::LeaseCheck::new(|| false);
@@ -108,7 +108,7 @@ async fn folder_and_files_are_open_to_their_owner_only() {
 }
 
 #[tokio::test]
-async fn g3_a_missing_folder_refuses_us_and_is_created_again() {
+async fn g03_a_missing_folder_refuses_us_and_is_created_again() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("mail");
     let transport = FileTransport::new(Config::new(&folder)).unwrap();
@@ -164,7 +164,7 @@ fn only_files_of_killed_writers_are_removed_at_the_next_start() {
 }
 
 #[tokio::test]
-async fn g1_nothing_is_written_after_the_deadline_at_no_cost() {
+async fn g01_nothing_is_written_after_the_deadline_at_no_cost() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();
     let outcomes = transport.deliver(&[envelope(1, "x")], Instant::now()).await;

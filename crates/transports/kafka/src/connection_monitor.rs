@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn g3_refusals_are_about_us() {
+    fn g03_refusals_are_about_us() {
         let monitor = ConnectionMonitor::new();
         monitor.record_error(Code::SSL, "SSL handshake failed: unexpected eof");
         assert_eq!(monitor.refusal(), None);

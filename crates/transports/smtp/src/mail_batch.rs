@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_exhausted_descriptors_cost_no_mail_an_attempt() {
+    fn g01_exhausted_descriptors_cost_no_mail_an_attempt() {
         let batch = [envelope("1"), envelope("2")];
         let outcomes = |error| {
             let mut mails = MailBatch::new(&batch);

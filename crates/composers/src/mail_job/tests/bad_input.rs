@@ -89,7 +89,7 @@ async fn n07_a_missing_event_is_reported() {
 }
 
 #[tokio::test]
-async fn g7_a_reason_is_short_and_contains_no_secret() {
+async fn g07_a_reason_is_short_and_contains_no_secret() {
     let secret = ("subscription.unsubscribe_token", text("s3cret"));
     let found = outcome(&[secret, ("section.meeting_summary", Value::Null)]).await;
     assert!(!found.contains("s3cret"), "{found}");

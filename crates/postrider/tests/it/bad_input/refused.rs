@@ -18,7 +18,7 @@ fn relay_with(password: &str) -> SmtpServer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g3_a_wrong_smtp_password_pauses_the_lane_costs_no_attempt_and_recovers() {
+async fn g03_a_wrong_smtp_password_pauses_the_lane_costs_no_attempt_and_recovers() {
     let strict = relay_with("another-one");
     let corrected = relay_with("hunter2-secret");
     let proxy = SwitchableProxy::start(strict.address()).await;

@@ -20,32 +20,32 @@ use producer::Producer;
 use setup::OutboxSetup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_postgres_to_nats() {
+async fn o08_order_and_every_row_survive_kills_from_postgres_to_nats() {
     run(Kind::Postgres, Protocol::Nats, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_postgres_to_rabbitmq() {
+async fn o08_order_and_every_row_survive_kills_from_postgres_to_rabbitmq() {
     run(Kind::Postgres, Protocol::Amqp, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_postgres_to_kafka() {
+async fn o08_order_and_every_row_survive_kills_from_postgres_to_kafka() {
     run(Kind::Postgres, Protocol::Kafka, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_postgres_to_sqs() {
+async fn o08_order_and_every_row_survive_kills_from_postgres_to_sqs() {
     run(Kind::Postgres, Protocol::Sqs, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_mariadb_to_kafka() {
+async fn o08_order_and_every_row_survive_kills_from_mariadb_to_kafka() {
     run(Kind::MariaDb, Protocol::Kafka, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o8_order_and_every_row_survive_kills_from_sqlite_to_nats() {
+async fn o08_order_and_every_row_survive_kills_from_sqlite_to_nats() {
     run(Kind::Sqlite, Protocol::Nats, 2).await;
 }
 

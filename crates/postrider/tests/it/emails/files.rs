@@ -51,7 +51,7 @@ fn set_age(path: &std::path::Path, by: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g6_rows_are_kept_by_default_and_files_are_removed_after_their_row_and_the_grace_time() {
+async fn g06_rows_are_kept_by_default_and_files_are_removed_after_their_row_and_the_grace_time() {
     let sandbox = Sandbox::new(None);
     let (url, sql) = database::fresh(Kind::MariaDb, "emails", &sandbox).await;
     let receiver = CallbackReceiver::start(0, Duration::ZERO);

@@ -206,7 +206,7 @@ async fn o09_a_null_payload_fails_alone() {
 
 /// Wrong credentials are a fault of the lane: it waits, and no row is charged.
 #[tokio::test(flavor = "multi_thread")]
-async fn g3_a_wrong_password_pauses_the_lane_and_costs_nothing() {
+async fn g03_a_wrong_password_pauses_the_lane_and_costs_nothing() {
     let server = tokio::task::block_in_place(|| Nats::start(NATS).unwrap());
     let wrong = [
         format!("nats://me:wrong-one@127.0.0.1:{}", server.port()),

@@ -58,16 +58,16 @@ async fn order_and_limits_hold(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j8_j9_order_and_limits_hold_with_a_queue_on_postgres() {
+async fn j08_j09_order_and_limits_hold_with_a_queue_on_postgres() {
     order_and_limits_hold(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j8_j9_order_and_limits_hold_with_a_queue_on_mariadb() {
+async fn j08_j09_order_and_limits_hold_with_a_queue_on_mariadb() {
     order_and_limits_hold(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j8_j9_order_and_limits_hold_with_a_queue_on_sqlite() {
+async fn j08_j09_order_and_limits_hold_with_a_queue_on_sqlite() {
     order_and_limits_hold(Kind::Sqlite).await;
 }

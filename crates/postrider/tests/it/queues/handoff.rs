@@ -52,22 +52,22 @@ async fn jobs_pass_through_the_queue(kind: Kind, protocol: Protocol) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_pass_through_nats_on_postgres() {
+async fn j03_jobs_pass_through_nats_on_postgres() {
     jobs_pass_through_the_queue(Kind::Postgres, Protocol::Nats).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_pass_through_amqp_on_mariadb() {
+async fn j03_jobs_pass_through_amqp_on_mariadb() {
     jobs_pass_through_the_queue(Kind::MariaDb, Protocol::Amqp).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_pass_through_sqs_on_sqlite() {
+async fn j03_jobs_pass_through_sqs_on_sqlite() {
     jobs_pass_through_the_queue(Kind::Sqlite, Protocol::Sqs).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_duplicate_and_invalid_pointers_have_no_effect() {
+async fn j03_duplicate_and_invalid_pointers_have_no_effect() {
     let broker = nats();
     let mut setup = QueueSetup::open_at(Kind::Sqlite, &broker.url(), "", |_, _| Reply::status(200)).await;
     let worker = setup.start();
@@ -98,7 +98,7 @@ async fn j3_duplicate_and_invalid_pointers_have_no_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_events_and_retries_pass_through_the_queue() {
+async fn j03_events_and_retries_pass_through_the_queue() {
     let broker = nats();
     let script = |_: &crate::support::webhook_receiver::ReceivedRequest, before| {
         Reply::status(if before == 0 { 404 } else { 200 })
@@ -127,7 +127,7 @@ async fn j3_events_and_retries_pass_through_the_queue() {
 
 /// The pollers of this lane run every ten minutes: the process that makes a job ready must publish it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_a_job_that_becomes_ready_is_published_without_a_poller() {
+async fn j03_a_job_that_becomes_ready_is_published_without_a_poller() {
     let broker = nats();
     let script = |request: &crate::support::webhook_receiver::ReceivedRequest, before| {
         let refused = match request.path.as_str() {

@@ -45,22 +45,22 @@ async fn lost_pointers_are_found(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_lost_pointers_are_published_again_on_postgres() {
+async fn j03_lost_pointers_are_published_again_on_postgres() {
     lost_pointers_are_found(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_lost_pointers_are_published_again_on_mariadb() {
+async fn j03_lost_pointers_are_published_again_on_mariadb() {
     lost_pointers_are_found(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_lost_pointers_are_published_again_on_sqlite() {
+async fn j03_lost_pointers_are_published_again_on_sqlite() {
     lost_pointers_are_found(Kind::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_retries_scheduled_jobs_and_inserted_rows_are_published_automatically() {
+async fn j03_retries_scheduled_jobs_and_inserted_rows_are_published_automatically() {
     let broker = nats();
     let script = |request: &crate::support::webhook_receiver::ReceivedRequest, before| {
         Reply::status(if before < 2 && request.path == "/twice" { 503 } else { 200 })

@@ -13,7 +13,7 @@ fn check_errors(settings: &str) -> String {
 }
 
 #[test]
-fn j3_mistakes_in_a_queues_settings_are_reported_with_their_remedy() {
+fn j03_mistakes_in_a_queues_settings_are_reported_with_their_remedy() {
     let lane = "[lanes.jobs]\ncontract = \"dispatch_jobs\"\ntransport = \"hooks\"\nqueue = \"jobs\"\n";
     let queue = "[queues.jobs]\nurl = \"nats://127.0.0.1:4222\"\nqueue = \"jobs\"\n";
     for (settings, words) in [

@@ -28,31 +28,31 @@ async fn all_jobs_are_delivered(kind: Kind, protocol: Protocol, limits: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_nats_with_room_for_one_row() {
+async fn j03_nats_with_room_for_one_row() {
     all_jobs_are_delivered(Kind::Postgres, Protocol::Nats, "held = 1\n").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_nats_with_room_for_one_batch() {
+async fn j03_nats_with_room_for_one_batch() {
     all_jobs_are_delivered(Kind::Sqlite, Protocol::Nats, "held = 10\nbatch = 10\n").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_amqp_with_room_for_one_row() {
+async fn j03_amqp_with_room_for_one_row() {
     all_jobs_are_delivered(Kind::MariaDb, Protocol::Amqp, "held = 1\n").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_amqp_with_room_for_two_rows() {
+async fn j03_amqp_with_room_for_two_rows() {
     all_jobs_are_delivered(Kind::Sqlite, Protocol::Amqp, "held = 2\n").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_sqs_with_room_for_one_row() {
+async fn j03_sqs_with_room_for_one_row() {
     all_jobs_are_delivered(Kind::Sqlite, Protocol::Sqs, "held = 1\n").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_sqs_with_room_for_one_batch() {
+async fn j03_sqs_with_room_for_one_batch() {
     all_jobs_are_delivered(Kind::Postgres, Protocol::Sqs, "held = 10\nbatch = 10\n").await;
 }

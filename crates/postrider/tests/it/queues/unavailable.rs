@@ -52,16 +52,16 @@ async fn jobs_wait_in_the_table(kind: Kind) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_are_pending_while_the_queue_is_unavailable_on_postgres() {
+async fn j03_jobs_are_pending_while_the_queue_is_unavailable_on_postgres() {
     jobs_wait_in_the_table(Kind::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_are_pending_while_the_queue_is_unavailable_on_mariadb() {
+async fn j03_jobs_are_pending_while_the_queue_is_unavailable_on_mariadb() {
     jobs_wait_in_the_table(Kind::MariaDb).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j3_jobs_are_pending_while_the_queue_is_unavailable_on_sqlite() {
+async fn j03_jobs_are_pending_while_the_queue_is_unavailable_on_sqlite() {
     jobs_wait_in_the_table(Kind::Sqlite).await;
 }

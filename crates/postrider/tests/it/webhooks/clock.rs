@@ -19,7 +19,7 @@ async fn shift_database_clock(sql: &Sql, url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn g5_signatures_use_the_databases_clock_and_a_difference_is_logged() {
+async fn g05_signatures_use_the_databases_clock_and_a_difference_is_logged() {
     let receiver = WebhookReceiver::start(|_, _| Reply::status(200)).await;
     let mut installation = Installation::new();
     let (url, sql) = fresh(Kind::Postgres, "clock", &installation.sandbox).await;

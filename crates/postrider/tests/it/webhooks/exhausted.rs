@@ -27,7 +27,7 @@ fn set_descriptor_limit(running: &RunningBinary, current: u64) {
 }
 
 #[tokio::test]
-async fn g1_a_lack_of_file_descriptors_costs_no_attempt() {
+async fn g01_a_lack_of_file_descriptors_costs_no_attempt() {
     let lane = "[lanes.jobs]\ntransport = \"hooks\"";
     let sandbox = Sandbox::new(Some(&format!("{}{MAIL}", SETTINGS.replace("[lanes.jobs]", lane))));
     sandbox.run(&["migrate"]).success();

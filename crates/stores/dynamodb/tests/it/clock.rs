@@ -34,7 +34,7 @@ async fn ahead_by(ahead: Duration) -> String {
 }
 
 #[tokio::test]
-async fn g5_any_answer_reveals_the_offset_of_the_services_clock() {
+async fn g05_any_answer_reveals_the_offset_of_the_services_clock() {
     for (ahead, wanted) in [(Duration::ZERO, 0), (Duration::from_mins(10), 600)] {
         let database = Database::connect(&Settings::from_url(&ahead_by(ahead).await).unwrap());
         let seconds = database.clock_offset().await.unwrap() / 1_000_000;

@@ -27,7 +27,7 @@ fn delivered(lease: &Lease) -> Settlement {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_claim_with_a_lost_answer_is_repeated_and_costs_nothing() {
+async fn g02_a_claim_with_a_lost_answer_is_repeated_and_costs_nothing() {
     let fixture = Fixture::new().await;
     fixture.boto3("for n in range(5): put(f'e-{n}', 'ACCEPTED')").await;
     let (proxy, store) = open(&fixture).await;
@@ -49,7 +49,7 @@ async fn g2_a_claim_with_a_lost_answer_is_repeated_and_costs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_lost_answer_to_an_extension_loses_no_lease() {
+async fn g02_a_lost_answer_to_an_extension_loses_no_lease() {
     let fixture = Fixture::new().await;
     fixture.boto3("for n in range(3): put(f'e-{n}', 'ACCEPTED')").await;
     let (proxy, store) = open(&fixture).await;
@@ -86,7 +86,7 @@ async fn g2_a_lost_answer_to_an_extension_loses_no_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_an_extension_that_fails_for_one_row_loses_no_other() {
+async fn g02_an_extension_that_fails_for_one_row_loses_no_other() {
     let fixture = Fixture::new().await;
     fixture.boto3("for n in range(3): put(f'e-{n}', 'ACCEPTED')").await;
     let (proxy, store) = open(&fixture).await;

@@ -67,7 +67,7 @@ async fn plan(server: &Server, step: &Step) -> Vec<[String; 4]> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_the_claim_of_groups_reads_its_indexes() {
+async fn o08_the_claim_of_groups_reads_its_indexes() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2000, 20).await;
@@ -91,7 +91,7 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
+async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_free"] {
@@ -112,7 +112,7 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_lane_that_blocks_gets_a_column_of_its_own() {
+async fn o08_a_lane_that_blocks_gets_a_column_of_its_own() {
     with_database(|server| async move {
         server.open("outbox", "publish").await;
         insert(&server, 1, 2).await;
@@ -133,7 +133,7 @@ async fn o8_a_lane_that_blocks_gets_a_column_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_group_that_another_worker_is_claiming_is_left_alone() {
+async fn o08_a_group_that_another_worker_is_claiming_is_left_alone() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2, 2).await;

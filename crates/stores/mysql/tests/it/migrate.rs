@@ -4,7 +4,7 @@ use postrider_seams::migrate::{Migrate as _, MigrateOptions};
 use crate::server::{claim, contract, with_database};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
+async fn g04_migrate_creates_every_contracts_table_and_is_idempotent() {
     with_database(|server| async move {
         let database = server.database();
         for name in Contract::builtin_names() {
@@ -26,7 +26,7 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_migrations_at_once_are_all_fine() {
+async fn g04_migrations_at_once_are_all_fine() {
     with_database(|server| async move {
         let mut all = Vec::new();
         for _ in 0..4 {
@@ -45,7 +45,7 @@ async fn g4_migrations_at_once_are_all_fine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
+async fn g04_a_foreign_table_keeps_its_rows_and_columns() {
     with_database(|server| async move {
         server
             .run(

@@ -70,7 +70,7 @@ async fn what_an_operator_must_fix_is_misconfigured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g5_a_session_is_utc_and_read_committed_whatever_the_server_says() {
+async fn g05_a_session_is_utc_and_read_committed_whatever_the_server_says() {
     with_database(|server| async move {
         server.run("SET GLOBAL time_zone = SYSTEM").await;
         let store = server.mail_store().await;

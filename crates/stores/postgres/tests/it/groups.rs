@@ -67,7 +67,7 @@ async fn plan(server: &Server, step: &Step) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_the_claim_of_groups_reads_its_indexes() {
+async fn o08_the_claim_of_groups_reads_its_indexes() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2000, 20).await;
@@ -153,7 +153,7 @@ async fn buffers_of(server: &Server, sql: &str) -> u64 {
 /// A transaction that is open for hours keeps all versions of delivered rows, and their index entries. Claims of a
 /// backlog continue behind them.
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_claims_of_a_backlog_read_no_delivered_rows_that_an_old_transaction_keeps() {
+async fn o08_claims_of_a_backlog_read_no_delivered_rows_that_an_old_transaction_keeps() {
     let measured = Arc::new(Mutex::new(Vec::new()));
     for pinned in [false, true] {
         let measured = Arc::clone(&measured);
@@ -173,7 +173,7 @@ async fn o8_claims_of_a_backlog_read_no_delivered_rows_that_an_old_transaction_k
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
+async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         let content = store.verify().await.expect("verify");
@@ -200,7 +200,7 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
+async fn o08_a_lane_that_blocks_gets_an_index_of_its_own() {
     with_database(|server| async move {
         server.open("outbox", "publish").await;
         insert(&server, 1, 2).await;
@@ -223,7 +223,7 @@ async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_row_that_somebody_locked_holds_its_own_group_only() {
+async fn o08_a_row_that_somebody_locked_holds_its_own_group_only() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 3, 4).await;
@@ -244,7 +244,7 @@ async fn o8_a_row_that_somebody_locked_holds_its_own_group_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_group_that_another_worker_is_claiming_is_left_alone() {
+async fn o08_a_group_that_another_worker_is_claiming_is_left_alone() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         insert(&server, 2, 2).await;

@@ -113,7 +113,7 @@ async fn keeps_its_rows(server: Server, table: Table) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_lost_answer_to_an_extension_loses_no_lease() {
+async fn g02_a_lost_answer_to_an_extension_loses_no_lease() {
     with_database(|server| keeps_its_rows(server, VERSION_AND_OWNER)).await;
     with_database(|server| keeps_its_rows(server, VERSION)).await;
     with_database(|server| keeps_its_rows(server, TIME_AND_OWNER)).await;
@@ -138,7 +138,7 @@ async fn leaves_what_was_claimed_since(server: Server, table: Table) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_a_lost_extension_takes_no_row_from_a_later_claim() {
+async fn g02_a_lost_extension_takes_no_row_from_a_later_claim() {
     with_database(|server| leaves_what_was_claimed_since(server, VERSION_AND_OWNER)).await;
     with_database(|server| leaves_what_was_claimed_since(server, VERSION)).await;
 }

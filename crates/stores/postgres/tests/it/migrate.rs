@@ -6,7 +6,7 @@ use postrider_seams::store::Store as _;
 use crate::server::{claim, contract, with_database};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
+async fn g04_migrate_creates_every_contracts_table_and_is_idempotent() {
     with_database(|server| async move {
         let database = server.database();
         for name in Contract::builtin_names() {
@@ -28,7 +28,7 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_two_migrations_at_once_are_both_fine() {
+async fn g04_two_migrations_at_once_are_both_fine() {
     with_database(|server| async move {
         let mut both = Vec::new();
         for _ in 0..4 {
@@ -49,7 +49,7 @@ async fn g4_two_migrations_at_once_are_both_fine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_stop_it() {
+async fn g04_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_stop_it() {
     with_database(|server| async move {
         server
             .run(

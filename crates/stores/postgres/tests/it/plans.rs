@@ -100,7 +100,7 @@ fn read_by(lines: &[String]) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
+async fn j03_j09_no_poller_and_no_claim_reads_the_backlog() {
     with_database(|server| async move {
         let queued = contract("dispatch_jobs").with_queue();
         let database = server.database();

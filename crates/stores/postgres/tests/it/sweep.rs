@@ -45,7 +45,7 @@ async fn m06_a_ready_row_without_an_attempt_left_is_swept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g6_a_purge_goes_in_chunks_and_never_touches_live_or_young_rows() {
+async fn g06_a_purge_goes_in_chunks_and_never_touches_live_or_young_rows() {
     with_database(|server| async move {
         let store = server.open("outbox", "publish").await;
         server

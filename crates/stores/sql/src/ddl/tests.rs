@@ -29,7 +29,7 @@ fn a_reference_table_lacks_nothing() {
 }
 
 #[test]
-fn g4_an_old_table_gets_columns_and_indexes_and_loses_nothing() {
+fn g04_an_old_table_gets_columns_and_indexes_and_loses_nothing() {
     let contract = builtin("mail_outbox");
     let mut shape = reference_shape(&contract, Dialect::Postgres).expect("one of ours");
     shape.columns.retain(|column| !["claimed_by", "lease_until"].contains(&column.name.as_str()));

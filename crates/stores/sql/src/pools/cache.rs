@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_rows_are_shared_out_evenly_and_in_turn() {
+    fn j09_rows_are_shared_out_evenly_and_in_turn() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta", "f\tb", "f\tc"]), None);
         let plan = known.plan(2, 100, Free::All, &mut HashSet::new());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_a_share_that_gave_less_is_left_alone() {
+    fn j09_a_share_that_gave_less_is_left_alone() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta"]), None);
         let plan = known.plan(5, 100, Free::All, &mut HashSet::new());
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_a_limited_pool_is_tried_once_a_claim_and_stays_known() {
+    fn j09_a_limited_pool_is_tried_once_a_claim_and_stays_known() {
         let known = PoolCache::default();
         let pools = known.seen(keys(&["fp\ta", "f\ta"]), None);
         known.set_pools(&pools, limited("p"));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn j3_with_a_queue_only_rows_of_pools_are_planned() {
+    fn j03_with_a_queue_only_rows_of_pools_are_planned() {
         let known = PoolCache::default();
         known.seen(keys(&["f\ta", "fp\ta", "f\tb"]), None);
         let plan = known.plan(9, 100, Free::OfPools, &mut HashSet::new());
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_pools_of_ordered_rows_are_open_or_limited() {
+    fn j09_pools_of_ordered_rows_are_open_or_limited() {
         let known = PoolCache::default();
         let pools = known.seen(keys(&["oempty\ta", "op\ta"]), None);
         known.set_pools(&pools, limited("p"));

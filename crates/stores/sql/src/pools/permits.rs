@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn j9_a_pool_that_was_not_counted_gets_nothing() {
+    fn j09_a_pool_that_was_not_counted_gets_nothing() {
         let permits = PoolPermits::new(&given());
         assert_eq!(permits.shares(), [share("b", None, 9)]);
         assert_eq!(permits.left_json(), r#"[{"n":0,"p":"p"},{"n":0,"p":"q"}]"#);
     }
 
     #[test]
-    fn j9_what_a_pool_may_have_is_shared_by_its_clients() {
+    fn j09_what_a_pool_may_have_is_shared_by_its_clients() {
         let mut permits = PoolPermits::new(&given());
         permits.counted(&given(), &[counted("p", 3), counted("q", 0)]);
         assert_eq!(
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_locked_rows_end_where_the_permits_do() {
+    fn j09_locked_rows_end_where_the_permits_do() {
         let mut permits = PoolPermits::new(&given());
         permits.counted(&given(), &[counted("p", 2)]);
         let row = |key: i64, pool: &str| vec![Value::Int(key), Value::Text(pool.to_owned())];

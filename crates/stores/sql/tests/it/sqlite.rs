@@ -123,7 +123,7 @@ async fn mixed(bench: &Bench) {
 }
 
 #[tokio::test]
-async fn g5_mixed_forms_are_compared_as_instants() {
+async fn g05_mixed_forms_are_compared_as_instants() {
     let bench = open("mail_outbox", 0, None).await;
     mixed(&bench).await;
     let claimed: Vec<i64> = bench.claim().await.into_iter().map(|(id, _)| id).collect();
@@ -131,7 +131,7 @@ async fn g5_mixed_forms_are_compared_as_instants() {
 }
 
 #[tokio::test]
-async fn g5_times_are_written_in_the_form_found() {
+async fn g05_times_are_written_in_the_form_found() {
     let bench = open("mail_outbox", 0, None).await;
     mixed(&bench).await;
     for (id, fence) in bench.claim().await {

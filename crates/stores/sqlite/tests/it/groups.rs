@@ -52,7 +52,7 @@ async fn plan(file: &File, step: &Step) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_the_claim_of_groups_reads_its_indexes() {
+async fn o08_the_claim_of_groups_reads_its_indexes() {
     let file = File::new();
     let store = file.open("outbox", "publish").await;
     insert(&file, 500, 20).await;
@@ -70,7 +70,7 @@ async fn o8_the_claim_of_groups_reads_its_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
+async fn o08_verify_names_each_missing_index_of_groups_and_prints_it() {
     let file = File::new();
     let store = file.open("outbox", "publish").await;
     for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_flight"] {
@@ -88,7 +88,7 @@ async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
+async fn o08_a_lane_that_blocks_gets_an_index_of_its_own() {
     let file = File::new();
     file.open("outbox", "publish").await;
     insert(&file, 1, 2).await;

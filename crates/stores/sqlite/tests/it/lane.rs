@@ -156,7 +156,7 @@ async fn locks_and_pauses_hold_for_all_processes() {
 
 /// Lanes on one table share only their database: none releases rows that another has claimed.
 #[tokio::test(flavor = "multi_thread")]
-async fn g2_two_lanes_of_one_process_do_not_release_each_others_rows() {
+async fn g02_two_lanes_of_one_process_do_not_release_each_others_rows() {
     let file = File::new();
     file.mail_store().await;
     file.insert_mails(4).await;

@@ -5,7 +5,7 @@ use postrider_seams::store::Store as _;
 use crate::file::{File, claim, contract};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
+async fn g04_migrate_creates_every_contracts_table_and_is_idempotent() {
     let file = File::new();
     let database = file.database();
     for name in Contract::builtin_names() {
@@ -24,7 +24,7 @@ async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_migrations_at_once_are_all_fine() {
+async fn g04_migrations_at_once_are_all_fine() {
     let file = File::new();
     let mut all = Vec::new();
     for _ in 0..4 {
@@ -41,7 +41,7 @@ async fn g4_migrations_at_once_are_all_fine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
+async fn g04_a_foreign_table_keeps_its_rows_and_columns() {
     let file = File::new();
     let database = file.database();
     file.run(
@@ -60,7 +60,7 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn g6_a_purge_takes_along_what_the_tables_own_keys_cascade_to() {
+async fn g06_a_purge_takes_along_what_the_tables_own_keys_cascade_to() {
     let file = File::new();
     file.open("emails", "intake").await;
     let over = "[retention]\nINVALID = \"1h\"".parse().expect("TOML");

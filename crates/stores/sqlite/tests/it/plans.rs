@@ -33,7 +33,7 @@ async fn plan(file: &File, step: &Step) -> String {
 
 /// Without statistics, and with those of a large backlog: statistics must not lead to worse plans.
 #[tokio::test(flavor = "multi_thread")]
-async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
+async fn j03_j09_no_poller_and_no_claim_reads_the_backlog() {
     let file = File::new();
     let queued = contract("dispatch_jobs").with_queue();
     let database = file.database();

@@ -5,7 +5,7 @@ fn protocol(kind: impl Into<AMQPErrorKind>, text: &str) -> Error {
 }
 
 #[test]
-fn g3_a_wrong_password_or_vhost_needs_an_operator() {
+fn g03_a_wrong_password_or_vhost_needs_an_operator() {
     for error in [
         protocol(AMQPSoftError::ACCESSREFUSED, "ACCESS_REFUSED - Login was refused"),
         protocol(AMQPHardError::NOTALLOWED, "NOT_ALLOWED - vhost x not found"),
@@ -32,7 +32,7 @@ fn a_channel_error_concerns_one_exchange_or_one_size() {
 }
 
 #[test]
-fn g1_exhausted_descriptors_cost_no_attempt() {
+fn g01_exhausted_descriptors_cost_no_attempt() {
     let os_error = |code| Error::from(ErrorKind::IOError(std::io::Error::from_raw_os_error(code).into()));
     let error = connect_error(&os_error(24), "h");
     assert!(matches!(error, ConnectError::Exhausted(_)), "{error:?}");

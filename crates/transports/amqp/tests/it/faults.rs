@@ -96,7 +96,7 @@ async fn o10_the_transport_recovers_from_a_restart_of_the_broker() {
 
 /// The deadline of a lane may be minutes away; a confirm has its own, shorter limit.
 #[tokio::test]
-async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
+async fn o02_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
     let server = server::start("").await;
     let (url, name) = (server.url(), unique("deals"));
     queue(&url, &name, FieldTable::default()).await;

@@ -94,7 +94,7 @@ async fn a_record_over_the_brokers_limit_affects_no_other() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_password_or_vhost_pauses_the_lane() {
+async fn g03_a_wrong_password_or_vhost_pauses_the_lane() {
     let url = server::url().await;
     let wrong = [url.replace("guest:guest", "guest:hunter2"), format!("{url}/no-such-vhost")];
     for url in wrong {
@@ -108,7 +108,7 @@ async fn g3_a_wrong_password_or_vhost_pauses_the_lane() {
 }
 
 #[tokio::test]
-async fn j_a_record_whose_lease_ran_out_is_not_published() {
+async fn g02_a_record_whose_lease_ran_out_is_not_published() {
     let (url, name) = (server::url().await, unique("deals"));
     queue(&url, &name, FieldTable::default()).await;
     defers_without_lease(&amqp(&url), &name).await;
@@ -119,7 +119,7 @@ async fn j_a_record_whose_lease_ran_out_is_not_published() {
 /// The first record is confirmed before the second is published, as the channel does not know its exchange yet: the
 /// lease is lost in between.
 #[tokio::test]
-async fn j_a_record_that_loses_its_lease_while_earlier_ones_are_confirmed_is_not_published() {
+async fn g02_a_record_that_loses_its_lease_while_earlier_ones_are_confirmed_is_not_published() {
     let (url, name, exchange) = (server::url().await, unique("deals"), unique("exchange"));
     queue(&url, &name, FieldTable::default()).await;
     server::exchange(&url, &exchange, &name, "made").await;

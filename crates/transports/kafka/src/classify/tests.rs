@@ -19,7 +19,7 @@ fn errors_of_the_record_are_permanent() {
 }
 
 #[test]
-fn g3_errors_of_our_account_pause_the_lane() {
+fn g03_errors_of_our_account_pause_the_lane() {
     for code in [Code::Authentication, Code::SaslAuthenticationFailed, Code::ClusterAuthorizationFailed] {
         assert!(matches!(got(code), Outcome::Refused(_)), "{code:?}");
     }
@@ -47,7 +47,7 @@ fn a_timeout_is_uncertain_unless_nothing_can_have_been_sent() {
 }
 
 #[test]
-fn g1_records_behind_a_lost_one_cost_nothing() {
+fn g01_records_behind_a_lost_one_cost_nothing() {
     assert!(matches!(got(Code::PurgeQueue), Outcome::Deferred(_)));
     assert!(matches!(got(Code::PurgeInflight), Outcome::Uncertain(_)));
 }
@@ -61,7 +61,7 @@ fn other_errors_are_retryable() {
 }
 
 #[test]
-fn g1_exhausted_descriptors_cost_no_attempt() {
+fn g01_exhausted_descriptors_cost_no_attempt() {
     let last_error = Some("Failed to create socket: Too many open files".to_owned());
     let context = FailureContext { never_sent: true, last_error, ..FailureContext::default() };
     assert!(matches!(outcome(Code::MessageTimedOut, &context), Outcome::Deferred(_)));

@@ -46,7 +46,7 @@ fn credentials_need_tls_a_loopback_address_or_a_word() {
 }
 
 #[test]
-fn o2_the_delivery_timeout_follows_a_short_publish_timeout_and_no_long_one() {
+fn o02_the_delivery_timeout_follows_a_short_publish_timeout_and_no_long_one() {
     let within = |publish| {
         let settings = Settings::from_url("kafka://a:9092", &[]).unwrap();
         settings.within(publish).timeout()

@@ -143,7 +143,7 @@ async fn a_full_local_queue_is_waited_for() {
 
 /// What never left this process costs no attempt, whatever becomes of the broker.
 #[tokio::test]
-async fn o2_a_hung_broker_defers_the_records_for_which_the_local_queue_has_no_room() {
+async fn o02_a_hung_broker_defers_the_records_for_which_the_local_queue_has_no_room() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = with_queue_of_ten(&cluster);
@@ -159,7 +159,7 @@ async fn o2_a_hung_broker_defers_the_records_for_which_the_local_queue_has_no_ro
 }
 
 #[tokio::test]
-async fn j_a_record_that_loses_its_lease_while_the_local_queue_is_full_is_not_sent() {
+async fn g02_a_record_that_loses_its_lease_while_the_local_queue_is_full_is_not_sent() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = with_queue_of_ten(&cluster);

@@ -76,7 +76,7 @@ async fn invalid_records_and_topics_are_rejected() {
 }
 
 #[tokio::test]
-async fn g3_a_cluster_that_denies_us_pauses_the_lane_and_is_probed_again() {
+async fn g03_a_cluster_that_denies_us_pauses_the_lane_and_is_probed_again() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let denied = RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
@@ -92,7 +92,7 @@ async fn g3_a_cluster_that_denies_us_pauses_the_lane_and_is_probed_again() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_password_pauses_the_lane() {
+async fn g03_a_wrong_password_pauses_the_lane() {
     let broker = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = broker.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -146,7 +146,7 @@ fn refuse_password(mut stream: TcpStream) {
 }
 
 #[tokio::test]
-async fn j_a_record_whose_lease_ran_out_is_not_sent_and_none_overtakes_it() {
+async fn g02_a_record_whose_lease_ran_out_is_not_sent_and_none_overtakes_it() {
     let topic = unique("deals");
     let cluster = cluster(&topic);
     let kafka = kafka(&cluster);

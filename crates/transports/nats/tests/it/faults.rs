@@ -103,7 +103,7 @@ async fn a_silent_server_makes_records_uncertain_by_the_deadline() {
 
 /// The deadline of a lane may be minutes away; an acknowledgement has its own, shorter limit.
 #[tokio::test]
-async fn o2_a_hung_server_makes_records_uncertain_after_the_ack_timeout() {
+async fn o02_a_hung_server_makes_records_uncertain_after_the_ack_timeout() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
@@ -130,7 +130,7 @@ fn nats_with_large_batches(server: &postrider_services::Nats, ack_timeout: &str)
 
 /// What never left this process costs no attempt, whatever becomes of the server.
 #[tokio::test]
-async fn o2_a_hung_server_defers_the_records_for_which_the_connection_has_no_room() {
+async fn o02_a_hung_server_defers_the_records_for_which_the_connection_has_no_room() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     let nats = nats_with_large_batches(&server, "1s");
@@ -145,7 +145,7 @@ async fn o2_a_hung_server_defers_the_records_for_which_the_connection_has_no_roo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn j_a_record_that_loses_its_lease_while_it_waits_for_room_is_not_published() {
+async fn g02_a_record_that_loses_its_lease_while_it_waits_for_room_is_not_published() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     let nats = nats_with_large_batches(&server, "20s");

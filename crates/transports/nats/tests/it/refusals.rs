@@ -78,7 +78,7 @@ async fn a_stream_that_does_not_acknowledge_hides_no_subject_without_a_stream() 
 }
 
 #[tokio::test]
-async fn j_a_record_whose_lease_ran_out_is_not_published() {
+async fn g02_a_record_whose_lease_ran_out_is_not_published() {
     let server = server::start("").await;
     server::stream(&server, "deals").await;
     defers_without_lease(&nats(&server), "deals.made").await;
@@ -132,7 +132,7 @@ authorization {
 "#;
 
 #[tokio::test]
-async fn g3_a_wrong_password_pauses_the_lane() {
+async fn g03_a_wrong_password_pauses_the_lane() {
     let server = server::start(USERS).await;
     let nats = Nats::from_url(&format!("nats://me:wrong-one@127.0.0.1:{}", server.port()), &[]).unwrap();
     let error = nats.probe().await.unwrap_err();

@@ -13,7 +13,7 @@ fn answer(status: u16, headers: &[(&'static str, &'static str)]) -> ProviderResp
 }
 
 #[test]
-fn g3_wrong_credentials_do_not_reject_the_row() {
+fn g03_wrong_credentials_do_not_reject_the_row() {
     for (status, kind) in [
         (401, FailureKind::Refused),
         (403, FailureKind::Refused),
@@ -32,7 +32,7 @@ fn g3_wrong_credentials_do_not_reject_the_row() {
 }
 
 #[test]
-fn n9_a_requested_wait_is_read_in_every_form() {
+fn n09_a_requested_wait_is_read_in_every_form() {
     const NOW: (&str, &str) = ("date", "Mon, 16 Nov 2026 00:00:00 GMT");
     let wait_seconds =
         |status, headers: &[_]| requested_wait(&answer(status, headers)).map(|wait| wait.as_secs());

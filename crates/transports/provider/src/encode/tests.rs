@@ -14,7 +14,7 @@ fn names_are_quoted() {
 }
 
 #[test]
-fn n8_a_key_is_stable_fits_a_header_and_tells_parts_apart() {
+fn n08_a_key_is_stable_fits_a_header_and_tells_parts_apart() {
     let (one, two) =
         (RecipientGroup { to: vec![mailbox(None)], ..RecipientGroup::default() }, RecipientGroup::default());
     let of = |dedupe: &str, group: &RecipientGroup, groups| {

@@ -89,7 +89,7 @@ fn omitted_recipients_are_reported() {
 
 /// Each such call delivers the mail to more recipients, so they come to an end.
 #[test]
-fn g1_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() {
+fn g01_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() {
     for kind in [FailureKind::Exhausted, FailureKind::NotSent] {
         let waits = kind == FailureKind::Exhausted;
         let unsent = || sent("b@x", Err(failure(kind)));
@@ -106,7 +106,7 @@ fn g1_exhausted_descriptors_and_time_cost_nothing_for_a_partly_accepted_mail() {
 }
 
 #[test]
-fn g3_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
+fn g03_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
     let refused = || sent("b@x", Err(failure(FailureKind::Refused)));
     assert!(matches!(outcome("p", &mail(), vec![refused()], Vec::new()), Outcome::Refused(_)));
     let after =
@@ -116,7 +116,7 @@ fn g3_a_refusal_of_us_costs_nothing_only_before_the_first_acceptance() {
 
 /// The success of an earlier attempt does not cause this attempt to be charged.
 #[test]
-fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
+fn g03_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
     let served =
         Recipient { address: "a@x".to_owned(), result: RecipientResult::Accepted, reply: String::new() };
     let mail = Mail { to: vec!["b@x".to_owned()], settled: vec![served], ..mail() };

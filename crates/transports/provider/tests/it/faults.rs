@@ -38,7 +38,7 @@ async fn server(words: &'static str, hold: bool) -> String {
 }
 
 #[tokio::test]
-async fn g1_a_provider_that_is_away_is_unreachable() {
+async fn g01_a_provider_that_is_away_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -71,7 +71,7 @@ async fn the_status_is_the_answer_even_if_the_body_hangs() {
 }
 
 #[tokio::test]
-async fn g1_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
+async fn g01_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
     let fake = FakeProvider::start(|_| plain(200, "{}")).await;
     let provider = resend(&fake.url, &[]);
     let outcomes = provider.deliver(&[mail(&["ann@example.com"])], Instant::now()).await;
@@ -80,7 +80,7 @@ async fn g1_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn j_a_mail_whose_lease_ran_out_is_not_sent() {
+async fn g02_a_mail_whose_lease_ran_out_is_not_sent() {
     let fake = FakeProvider::start(|_| plain(200, "{}")).await;
     let lost = postrider_seams::LeaseCheck::new(|| false);
     let late = postrider_seams::Envelope { lease: lost, ..mail(&["ann@example.com"]) };
@@ -141,7 +141,7 @@ async fn every_mail_of_a_batch_has_its_own_request() {
 }
 
 #[tokio::test]
-async fn n9_a_retry_after_counts_for_an_hour_at_most() {
+async fn n09_a_retry_after_counts_for_an_hour_at_most() {
     for (words, options, expected) in [
         ("HTTP/1.1 429 Slow\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n", &[][..], 60),
         ("HTTP/1.1 429 Slow\r\nretry-after: 2592000\r\ncontent-length: 0\r\n\r\n", &[], 3600),
@@ -161,7 +161,7 @@ async fn n9_a_retry_after_counts_for_an_hour_at_most() {
 
 /// A page in front of the provider, or a server that is something else, accepts no key.
 #[tokio::test]
-async fn g3_a_probe_succeeds_only_if_the_provider_has_accepted_the_key() {
+async fn g03_a_probe_succeeds_only_if_the_provider_has_accepted_the_key() {
     for (words, succeeds) in [
         ("HTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n", true),
         ("HTTP/1.1 429 Slow\r\ncontent-length: 0\r\n\r\n", true),

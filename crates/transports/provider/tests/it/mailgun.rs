@@ -53,7 +53,7 @@ fn rules(seen: &Seen) -> Reply {
 }
 
 #[tokio::test]
-async fn n9_the_message_arrives_as_it_is() {
+async fn n09_the_message_arrives_as_it_is() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
     let envelope = mail(&["ann@example.com", "blind@example.com"]);
@@ -70,7 +70,7 @@ async fn n9_the_message_arrives_as_it_is() {
 }
 
 #[tokio::test]
-async fn n9_every_error_has_its_code() {
+async fn n09_every_error_has_its_code() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("mailgun://mg.example.org", &[("key", "mg-key")]);
     for (to, expected) in [
@@ -88,7 +88,7 @@ async fn n9_every_error_has_its_code() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_or_domain_is_refused_not_rejected() {
+async fn g03_a_wrong_key_or_domain_is_refused_not_rejected() {
     let fake = FakeProvider::start(rules).await;
     for (url, key) in [("mailgun://mg.example.org", "hush"), ("mailgun://other.example.org", "mg-key")] {
         let provider = fake.provider(url, &[("key", key)]);

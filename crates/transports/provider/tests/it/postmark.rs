@@ -50,7 +50,7 @@ fn rules(seen: &Seen) -> Reply {
 }
 
 #[tokio::test]
-async fn n9_a_mail_arrives_in_parts() {
+async fn n09_a_mail_arrives_in_parts() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("postmark://", &[("key", "pm-key"), ("stream", "broadcasts")]);
     let outcome = send(&provider, mail(&["ann@example.com", "half@example.com"])).await;
@@ -78,7 +78,7 @@ async fn n9_a_mail_arrives_in_parts() {
 }
 
 #[tokio::test]
-async fn n9_every_error_has_its_code() {
+async fn n09_every_error_has_its_code() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("postmark://", &[("key", "pm-key")]);
     for (to, kind, code) in [
@@ -99,7 +99,7 @@ async fn n9_every_error_has_its_code() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_token_is_refused_not_rejected() {
+async fn g03_a_wrong_token_is_refused_not_rejected() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("postmark://", &[("key", "hush")]);
     assert_eq!(summary(&send(&provider, mail(&["ann@example.com"])).await).0, "refused");

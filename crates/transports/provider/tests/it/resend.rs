@@ -47,7 +47,7 @@ fn rules(seen: &Seen) -> Reply {
 }
 
 #[tokio::test]
-async fn n8_the_idempotency_key_is_sent() {
+async fn n08_the_idempotency_key_is_sent() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("resend://", &[("key", "re_key")]);
     assert!(provider.capabilities().deduplicates);
@@ -73,7 +73,7 @@ async fn n8_the_idempotency_key_is_sent() {
 }
 
 #[tokio::test]
-async fn n9_every_error_has_its_code() {
+async fn n09_every_error_has_its_code() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("resend://", &[("key", "re_key")]);
     for (to, expected) in [
@@ -94,7 +94,7 @@ async fn n9_every_error_has_its_code() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_is_refused_not_rejected() {
+async fn g03_a_wrong_key_is_refused_not_rejected() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("resend://", &[("key", "re_hush")]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;

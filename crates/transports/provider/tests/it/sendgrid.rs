@@ -57,7 +57,7 @@ fn rules(seen: &Seen) -> Reply {
 }
 
 #[tokio::test]
-async fn n9_a_mail_arrives_in_parts() {
+async fn n09_a_mail_arrives_in_parts() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     let outcome = send(&provider, mail(&["ann@example.com", "blind@example.com"])).await;
@@ -83,7 +83,7 @@ async fn n9_a_mail_arrives_in_parts() {
 }
 
 #[tokio::test]
-async fn n9_every_error_has_its_code() {
+async fn n09_every_error_has_its_code() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     for (to, expected) in [
@@ -102,7 +102,7 @@ async fn n9_every_error_has_its_code() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_key_is_refused_not_rejected_and_never_shown() {
+async fn g03_a_wrong_key_is_refused_not_rejected_and_never_shown() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("sendgrid://", &[("key", "SG.hush")]);
     let outcome = send(&provider, mail(&["ann@example.com"])).await;
@@ -115,7 +115,7 @@ async fn g3_a_wrong_key_is_refused_not_rejected_and_never_shown() {
 }
 
 #[tokio::test]
-async fn g3_a_sender_refused_after_others_were_accepted_rejects_the_row() {
+async fn g03_a_sender_refused_after_others_were_accepted_rejects_the_row() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("sendgrid://", &[("key", "SG.key")]);
     let stranger = || mail_from("stranger@example.net", &["ann@example.com"]);

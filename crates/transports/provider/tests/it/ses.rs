@@ -89,7 +89,7 @@ fn signature(seen: &Seen) -> String {
 }
 
 #[tokio::test]
-async fn n9_the_message_arrives_as_it_is_and_signed() {
+async fn n09_the_message_arrives_as_it_is_and_signed() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("ses://eu-west-1?configuration_set=events", &KEYS);
     let envelope = mail(&["ann@example.com", "blind@example.com"]);
@@ -106,7 +106,7 @@ async fn n9_the_message_arrives_as_it_is_and_signed() {
 }
 
 #[tokio::test]
-async fn n9_every_error_has_its_code() {
+async fn n09_every_error_has_its_code() {
     let fake = FakeProvider::start(rules).await;
     let provider = fake.provider("ses://eu-west-1", &KEYS);
     for (to, kind, code) in [
@@ -127,7 +127,7 @@ async fn n9_every_error_has_its_code() {
 }
 
 #[tokio::test]
-async fn g3_wrong_keys_are_refused_not_rejected_and_never_shown() {
+async fn g03_wrong_keys_are_refused_not_rejected_and_never_shown() {
     let fake = FakeProvider::start(rules).await;
     for (user, password) in [("AKIDEXAMPLE", "hush"), ("AKIDOTHER", KEYS[1].1)] {
         let provider = fake.provider("ses://eu-west-1", &[("user", user), ("password", password)]);

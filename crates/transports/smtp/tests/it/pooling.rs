@@ -24,7 +24,7 @@ async fn a_connection_is_reused_by_the_next_call() {
 }
 
 #[tokio::test]
-async fn j_a_mail_whose_lease_ran_out_while_it_waited_is_not_sent() {
+async fn g02_a_mail_whose_lease_ran_out_while_it_waited_is_not_sent() {
     let relay = Relay::play(vec![script([hello(), one("b@y.test"), one("d@y.test")])]).await;
     let smtp = smtp(relay.port);
     let lost = postrider_seams::LeaseCheck::new(|| false);

@@ -311,7 +311,7 @@ fn partly_sent() -> postrider_seams::Mail {
 
 /// A relay that closes at the final dot did not accept the mail and may be shutting down.
 #[tokio::test]
-async fn g1_a_421_at_the_final_dot_is_reported_as_a_closing_relay() {
+async fn g01_a_421_at_the_final_dot_is_reported_as_a_closing_relay() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),
@@ -326,7 +326,7 @@ async fn g1_a_421_at_the_final_dot_is_reported_as_a_closing_relay() {
 
 /// The success of an earlier attempt is kept, and is no reason to charge this one.
 #[tokio::test]
-async fn g3_a_refusal_of_us_costs_nothing_for_a_mail_partly_accepted_earlier() {
+async fn g03_a_refusal_of_us_costs_nothing_for_a_mail_partly_accepted_earlier() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("d@y.test"),
@@ -341,7 +341,7 @@ async fn g3_a_refusal_of_us_costs_nothing_for_a_mail_partly_accepted_earlier() {
 }
 
 #[tokio::test]
-async fn g1_an_unreachable_relay_costs_nothing_for_a_mail_partly_accepted_earlier() {
+async fn g01_an_unreachable_relay_costs_nothing_for_a_mail_partly_accepted_earlier() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

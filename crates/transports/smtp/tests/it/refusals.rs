@@ -10,7 +10,7 @@ use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
 use postrider_transport_smtp::Smtp;
 
 #[tokio::test]
-async fn g3_a_554_greeting_refuses_us() {
+async fn g03_a_554_greeting_refuses_us() {
     let relay = Relay::play(vec![vec![say("554 5.7.1 go away")], vec![say("554 go away")]]).await;
     let smtp = smtp(relay.port);
     let outcomes = send(&smtp, &[to("b@y.test"), to("c@y.test")]).await;
@@ -22,7 +22,7 @@ async fn g3_a_554_greeting_refuses_us() {
 }
 
 #[tokio::test]
-async fn g3_authentication_required_at_mail_refuses_us_and_the_rest_is_not_tried() {
+async fn g03_authentication_required_at_mail_refuses_us_and_the_rest_is_not_tried() {
     let relay = Relay::play(vec![script([
         hello(),
         commands("b@y.test"),
@@ -35,7 +35,7 @@ async fn g3_authentication_required_at_mail_refuses_us_and_the_rest_is_not_tried
 }
 
 #[tokio::test]
-async fn g3_a_refused_sender_is_our_fault_unless_another_sender_is_accepted() {
+async fn g03_a_refused_sender_is_our_fault_unless_another_sender_is_accepted() {
     let mut foreign = mail(&["b@y.test"]);
     foreign.from = "evil@z.test".to_owned();
     let refusal = || {
@@ -65,7 +65,7 @@ async fn g3_a_refused_sender_is_our_fault_unless_another_sender_is_accepted() {
 }
 
 #[tokio::test]
-async fn g1_an_unreachable_relay_costs_one_attempt_and_the_rest_nothing() {
+async fn g01_an_unreachable_relay_costs_one_attempt_and_the_rest_nothing() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let smtp = smtp(port);
@@ -78,14 +78,14 @@ async fn g1_an_unreachable_relay_costs_one_attempt_and_the_rest_nothing() {
 }
 
 #[tokio::test]
-async fn g1_a_name_that_does_not_resolve_is_unreachable() {
+async fn g01_a_name_that_does_not_resolve_is_unreachable() {
     let smtp = Smtp::from_url("smtp://relay.invalid?tls=none").unwrap();
     let failure = smtp.deliver(&[to("b@y.test")], soon()).await;
     assert!(retryable(&failure[0]).unreachable);
 }
 
 #[tokio::test]
-async fn g1_a_421_greeting_is_unreachable_for_now() {
+async fn g01_a_421_greeting_is_unreachable_for_now() {
     let relay = Relay::play(vec![vec![say("421 4.3.2 too busy")]]).await;
     let outcomes = send(&smtp(relay.port), &[to("b@y.test"), to("c@y.test")]).await;
     let failure = retryable(&outcomes[0]);
@@ -117,7 +117,7 @@ async fn throttling_after_the_text_defers_the_rest_and_is_never_permanent() {
 }
 
 #[tokio::test]
-async fn g1_a_relay_that_closes_after_some_mails_costs_nothing() {
+async fn g01_a_relay_that_closes_after_some_mails_costs_nothing() {
     let one = |to: &str| script([commands(to), vec![say("250 ok\r\n250 ok\r\n354 go"), text()]]);
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), commands("c@y.test"), vec![say("250 ok\r\n421 4.4.2 enough")]]),

@@ -158,7 +158,7 @@ async fn each_mechanism_follows_its_standard() {
 }
 
 #[tokio::test]
-async fn g3_a_wrong_password_refuses_us_and_is_not_repeated() {
+async fn g03_a_wrong_password_refuses_us_and_is_not_repeated() {
     let plain = STANDARD.encode("\0tim\0sesame-street");
     let acts = vec![Act::HearPrefix("AUTH PLAIN"), say(&format!("535 5.7.8 bad credentials {plain}"))];
     let error = authenticate(Mechanism::Plain, "250-relay\r\n250 AUTH PLAIN", acts).await.unwrap_err();

@@ -24,7 +24,7 @@ fn codes_are_known_with_and_without_their_namespace() {
 }
 
 #[test]
-fn g1_exhausted_descriptors_cost_no_attempt() {
+fn g01_exhausted_descriptors_cost_no_attempt() {
     use aws_sdk_sqs::operation::send_message::SendMessageError;
     let failed = |code| {
         let error = ConnectorError::io(std::io::Error::from_raw_os_error(code).into());

@@ -39,7 +39,7 @@ async fn records_that_sqs_never_accepts_are_rejected() {
 }
 
 #[tokio::test]
-async fn j_a_record_whose_lease_ran_out_is_not_sent() {
+async fn g02_a_record_whose_lease_ran_out_is_not_sent() {
     let (url, name) = (url().await, unique("deals"));
     let client = client(&url).await;
     let queue = create(&client, &name).await;
@@ -72,7 +72,7 @@ async fn answering(code: &'static str) -> String {
 
 /// The right to list queues is not needed. It is checked after the credentials.
 #[tokio::test]
-async fn g3_a_probe_succeeds_only_if_the_service_has_accepted_the_credentials() {
+async fn g03_a_probe_succeeds_only_if_the_service_has_accepted_the_credentials() {
     sqs(&answering("AccessDeniedException").await).probe().await.unwrap();
     for code in ["InvalidClientTokenId", "UnsupportedOperation", "InvalidAddress"] {
         let answer = sqs(&answering(code).await).probe().await;
@@ -85,7 +85,7 @@ async fn g3_a_probe_succeeds_only_if_the_service_has_accepted_the_credentials() 
 
 /// The connection ends without an answer to the query about the queue: no record was sent.
 #[tokio::test]
-async fn g1_a_lost_query_for_a_queues_url_costs_nothing_while_the_service_is_away() {
+async fn g01_a_lost_query_for_a_queues_url_costs_nothing_while_the_service_is_away() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("sqs://a:b@us-east-1?endpoint=http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {

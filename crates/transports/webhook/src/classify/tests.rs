@@ -142,7 +142,7 @@ fn j05_an_undiallable_target_is_permanent() {
 }
 
 #[test]
-fn g1_a_request_that_was_not_tried_costs_no_attempt() {
+fn g01_a_request_that_was_not_tried_costs_no_attempt() {
     let of = |error_kind| {
         let wrong =
             Error { kind: error_kind, message: "no".into(), causes: Vec::new(), sent: false, status: None };

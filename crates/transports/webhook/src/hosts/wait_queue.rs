@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn j9_a_client_waits_for_one_of_each_other_not_for_all_of_one() {
+    fn j09_a_client_waits_for_one_of_each_other_not_for_all_of_one() {
         let (mut wait_queue, [a, b]) = (WaitQueue::default(), clients(["a", "b"]));
         for n in 0..100 {
             wait_queue.push(&a, n);

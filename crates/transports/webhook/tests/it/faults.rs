@@ -132,7 +132,7 @@ async fn j05_a_name_that_does_not_exist_is_a_connection_error() {
 }
 
 #[tokio::test]
-async fn g1_a_resolver_without_sockets_or_servers_costs_no_attempt() {
+async fn g01_a_resolver_without_sockets_or_servers_costs_no_attempt() {
     for error in [
         || io::Error::from_raw_os_error(24),
         || io::Error::other("failed to lookup address information: Temporary failure in name resolution"),

@@ -73,7 +73,7 @@ async fn j09_names_that_do_not_answer_delay_no_other_client() {
 }
 
 #[tokio::test]
-async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() {
+async fn g01_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() {
     let server = Server::start(|_| status(200)).await;
     let short = Settings { lookup_timeout: Duration::from_millis(400), ..settings() };
     let webhooks = hanging(short, &server);
@@ -159,7 +159,7 @@ async fn g1_a_look_up_for_a_lost_connection_is_neither_an_attempt_nor_the_reques
 }
 
 #[tokio::test]
-async fn g1_a_name_that_never_resolves_waits_longer_each_time_with_a_reason() {
+async fn g01_a_name_that_never_resolves_waits_longer_each_time_with_a_reason() {
     let server = Server::start(|_| status(200)).await;
     let breaker =
         BreakerSettings { failures: 2, wait: Duration::from_millis(300), ..BreakerSettings::default() };

@@ -153,7 +153,7 @@ async fn a_batch_is_answered_in_its_order() {
 }
 
 #[tokio::test]
-async fn j_a_request_whose_lease_ran_out_while_it_waited_is_not_sent() {
+async fn g02_a_request_whose_lease_ran_out_while_it_waited_is_not_sent() {
     let server = Server::start(|_| status(200)).await;
     let lost = postrider_seams::LeaseCheck::new(|| false);
     let late = postrider_seams::Envelope { lease: lost, ..envelope(webhook(&server.url())) };

@@ -81,7 +81,7 @@ fn a_field_that_the_table_lacks_is_an_error() {
 }
 
 #[test]
-fn g5_a_time_is_inserted_in_the_form_that_the_table_has() {
+fn g05_a_time_is_inserted_in_the_form_that_the_table_has() {
     let script = rendered(Dialect::Sqlite, "INTEGER", "TEXT", &["to", "subject"]);
     let sql = &script.steps[0].sql;
     assert!(sql.contains("(SELECT \"next_attempt_at\" FROM \"mail_outbox\" LIMIT 1)"), "{sql}");

@@ -11,7 +11,7 @@ fn adopts(unanswered: &Unanswered, version: i64) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_only_the_version_of_an_extension_is_adopted() {
+async fn g02_only_the_version_of_an_extension_is_adopted() {
     let unanswered = Unanswered::default();
     assert!(!adopts(&unanswered, 4), "no extension failed");
     unanswered.add(&[lease(3)], LEASE);
