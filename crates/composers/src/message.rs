@@ -6,7 +6,7 @@ use postrider_config::{Mistake, Place};
 use postrider_contract::{Contract, MessageField};
 
 /// The fields that one composer reads.
-struct Reads {
+struct ComposerFields {
     composer: &'static str,
     /// Fields without which no row can be composed.
     required: &'static [&'static str],
@@ -15,8 +15,8 @@ struct Reads {
     optional: &'static [&'static str],
 }
 
-const COMPOSERS: [Reads; 7] = [
-    Reads {
+const COMPOSERS: [ComposerFields; 7] = [
+    ComposerFields {
         composer: "email",
         required: &["to"],
         one_of: &["text", "html", "template"],
@@ -37,13 +37,13 @@ const COMPOSERS: [Reads; 7] = [
             "traceparent",
         ],
     },
-    Reads {
+    ComposerFields {
         composer: "record",
         required: &["topic", "payload"],
         one_of: &[],
         optional: &["key", "dedupe", "traceparent", "headers", "type", "subject", "time"],
     },
-    Reads {
+    ComposerFields {
         composer: "webhook",
         required: &["url"],
         one_of: &[],
@@ -66,15 +66,15 @@ const COMPOSERS: [Reads; 7] = [
             "traceparent",
         ],
     },
-    Reads {
+    ComposerFields {
         composer: "mail_job",
         required: &["notification_id", "open_event_id", "subscription_id"],
         one_of: &[],
         optional: &["dedupe", "created", "traceparent"],
     },
-    Reads { composer: "eml", required: &["payload_path"], one_of: &[], optional: &["traceparent"] },
-    Reads { composer: "raw_eml", required: &["eml_path"], one_of: &[], optional: &["traceparent"] },
-    Reads { composer: "callback", required: &[], one_of: &[], optional: &["reason", "traceparent"] },
+    ComposerFields { composer: "eml", required: &["payload_path"], one_of: &[], optional: &["traceparent"] },
+    ComposerFields { composer: "raw_eml", required: &["eml_path"], one_of: &[], optional: &["traceparent"] },
+    ComposerFields { composer: "callback", required: &[], one_of: &[], optional: &["reason", "traceparent"] },
 ];
 
 /// Returns the fields that `[message]` lacks for the composers of its stages, and those that no composer reads. Unknown

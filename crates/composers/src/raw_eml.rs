@@ -63,7 +63,7 @@ enum Reason {
     #[error("eml: the message has no recipient")]
     NoRecipients,
     #[error("eml: every recipient has accepted this message already")]
-    AllServed,
+    AllSettled,
     #[error("eml: the recorded results of its recipients are invalid: {0}")]
     EarlierResults(serde_json::Error),
     #[error("eml: the header field {0} names blind recipients that are not supported there: use a Bcc field")]
@@ -201,7 +201,7 @@ fn compose(settings: &Settings, row: &ClaimedRow) -> Result<Envelope, Reason> {
         recipients::earlier_results(earlier, &found.to, &fingerprint).map_err(Reason::EarlierResults)?;
     let recipients_chosen = recipients::choose(found.to, earlier);
     if recipients_chosen.pending.is_empty() {
-        return Err(Reason::AllServed);
+        return Err(Reason::AllSettled);
     }
     let utf8 = std::iter::once(&from)
         .chain(&recipients_chosen.pending)

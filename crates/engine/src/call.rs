@@ -325,7 +325,7 @@ async fn slot(runner: &Runner) -> Option<SemaphorePermit<'_>> {
         () = runner.state.closed() => None,
         () = runner.suspects.elsewhere(&runner.state.name, true) => None,
         slot = runner.slots.acquire() => slot.ok(),
-        () = tokio::time::sleep(runner.calls_ahead.patience()) => None,
+        () = tokio::time::sleep(runner.calls_ahead.max_wait_to_send()) => None,
     }
 }
 

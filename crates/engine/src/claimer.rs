@@ -44,7 +44,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
         }
-        let late = is_full && runner.is_fair() && claimed.elapsed() >= NEWCOMER;
+        let late = is_full && runner.is_fair() && claimed.elapsed() >= FAIR_CLAIM_INTERVAL;
         let room = if late { Room::All } else { Room::Usual };
         freed.mark_unchanged();
         let turn = turn(&runner, room, &mut place, &mut failures).await;
@@ -76,7 +76,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                     biased;
                     _ = freed.changed() => {}
                     _ = changed.changed() => {}
-                    () = tokio::time::sleep_until(claimed + NEWCOMER), if runner.is_fair() => {}
+                    () = tokio::time::sleep_until(claimed + FAIR_CLAIM_INTERVAL), if runner.is_fair() => {}
                 }
             }
             Turn::Failed(wait) => {
@@ -135,7 +135,7 @@ enum Room {
 }
 
 /// The longest time without a claim on a lane whose clients share it fairly.
-const NEWCOMER: Duration = Duration::from_millis(500);
+const FAIR_CLAIM_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Makes one claim. `place` is the claimer's place among those that wait for room; it is dropped once there is some.
 async fn turn<'a>(
@@ -297,7 +297,7 @@ pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
 }
 
 /// The longest poll interval while a row is due but claims do not return it, probably because it is locked.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const LOCKED_ROW_POLL: Duration = Duration::from_secs(2);
 
 /// Returns when to poll next: after the poll interval, or earlier if a row falls due before that.
 async fn idle_deadline(runner: &Runner) -> Instant {
@@ -308,7 +308,7 @@ async fn idle_deadline(runner: &Runner) -> Instant {
     runner.passed_over.set(passed_over);
     let wait = match due {
         Ok(Some(due)) if due > Duration::ZERO => poll.min(due),
-        _ if passed_over => poll.min(LOOK_AGAIN),
+        _ if passed_over => poll.min(LOCKED_ROW_POLL),
         _ => poll,
     };
     Instant::now() + wait

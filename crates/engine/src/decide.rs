@@ -6,7 +6,7 @@ use postrider_seams::{ClaimedRow, Envelope, Failure, Outcome, Value};
 
 use crate::batch::LeaseRef;
 use crate::outcomes::DecidedRow;
-use crate::recipients::{self, Mixed};
+use crate::recipients::{self, PartialDelivery};
 use crate::runner::Runner;
 
 /// The longest reason that is stored, in bytes (rule G7).
@@ -105,13 +105,13 @@ fn ends(transition: Transition) -> bool {
 }
 
 /// Returns the reason of a mail that did not reach all its recipients: once the row ends, it lists each of them.
-fn mixed_reason(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
+fn mixed_reason(transition: Transition, reason: Option<String>, mixed: &PartialDelivery) -> Option<String> {
     match reason {
         _ if transition == Transition::Delivered => Some(mixed.reason()),
         None if ends(transition) => Some(mixed.reason()),
         Some(reason) if ends(transition) => Some(if mixed.is_about_one_of_several(&reason) {
             mixed.reason()
-        } else if mixed.somebody_has_it() || !mixed.is_about_all(&reason) {
+        } else if mixed.any_accepted() || !mixed.is_about_all(&reason) {
             format!("{reason}; {}", mixed.reason())
         } else {
             reason

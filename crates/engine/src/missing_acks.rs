@@ -18,14 +18,14 @@ const SILENT_CALLS: u32 = 3;
 
 /// Delay before a row that was not acknowledged is tried again. Longer than the prober waits between two trials, so
 /// that the next trial uses another row.
-pub(crate) const LATER: Duration = Duration::from_secs(15);
+pub(crate) const UNACKED_RETRY_DELAY: Duration = Duration::from_secs(15);
 
 /// The most rows remembered. Each was in a call that was in flight when the broker fell silent, so there are few.
 const MOST_ROWS: usize = 10_000;
 
 /// The unacknowledged calls and rows of one lane.
 #[derive(Debug, Default)]
-pub(crate) struct Silence {
+pub(crate) struct MissingAcks {
     calls: AtomicU32,
     rows: Mutex<Rows>,
 }
@@ -38,7 +38,7 @@ struct Rows {
     unanswered: HashMap<String, u64>,
 }
 
-impl Silence {
+impl MissingAcks {
     /// Counts one call: an acknowledgement resets the silence, an uncertain outcome without one extends it.
     pub fn note(&self, envelopes: &[Envelope], outcomes: &[Outcome]) {
         let is_delivered = |outcome: &Outcome| matches!(outcome, Outcome::Delivered(_));

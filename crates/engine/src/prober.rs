@@ -9,7 +9,7 @@ use postrider_contract::Uncertain;
 use postrider_seams::{Envelope, Failure, Outcome, transport};
 
 use crate::first_breaks::AFTER_BREAK;
-use crate::missing_acks::LATER;
+use crate::missing_acks::UNACKED_RETRY_DELAY;
 use crate::runner::Runner;
 use crate::state::{Phase, TargetTrouble};
 
@@ -30,16 +30,16 @@ pub(crate) async fn note(runner: &Runner, envelopes: &[Envelope], outcomes: &mut
             runner.first_breaks.forget(&envelope.row);
         }
     }
-    if repeats(runner) {
-        runner.silence.note(envelopes, outcomes);
+    if republishes(runner) {
+        runner.missing_acks.note(envelopes, outcomes);
     }
-    spare(runner, envelopes, outcomes).await;
+    refund_attempts(runner, envelopes, outcomes).await;
 }
 
 fn note_one(runner: &Runner, outcome: &Outcome) {
     let in_a_row = &runner.unreachable_in_a_row;
-    if is_doubtful(outcome) {
-        runner.doubt.notify_one();
+    if needs_probe(outcome) {
+        runner.probe_requested.notify_one();
     }
     match outcome {
         Outcome::Refused(failure) => trouble(runner, TargetTrouble::Refused(failure.reason.clone())),
@@ -61,7 +61,7 @@ fn note_one(runner: &Runner, outcome: &Outcome) {
 }
 
 /// Whether the target may be gone. A probe then finds out before rows with few attempts have used them up.
-fn is_doubtful(outcome: &Outcome) -> bool {
+fn needs_probe(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Uncertain(_) => true,
         Outcome::Retryable(failure) => failure.unreachable,
@@ -71,23 +71,24 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 
 /// Spares rows of which nothing was sent while the target is away (rule G1). After a connection that failed or broke,
 /// the target is probed. If it is away, these rows are handed back at no cost. If it is up, it may have been restarted:
-/// [`FirstBreaks`](crate::first_breaks::FirstBreaks) decides whether the failure counts as an attempt. A record that a broker did not acknowledge is handed back as well, to be published again under the same id
-/// (rule O2); if the broker answers the probe, [`Silence`](crate::missing_acks::Silence) decides whether it counts.
-async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
-    let repeats = repeats(runner);
+/// [`FirstBreaks`](crate::first_breaks::FirstBreaks) decides whether the failure counts as an attempt. A record that a
+/// broker did not acknowledge is handed back as well, to be published again under the same id (rule O2); if the broker
+/// answers the probe, [`MissingAcks`](crate::missing_acks::MissingAcks) decides whether it counts.
+async fn refund_attempts(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
+    let republishes = republishes(runner);
     let unanswered = |outcome: &Outcome| match outcome {
         Outcome::Retryable(failure) => failure.unreachable && !failure.accepted_now,
-        Outcome::Uncertain(_) => repeats,
+        Outcome::Uncertain(_) => republishes,
         _ => false,
     };
     if !outcomes.iter().any(unanswered) {
         return;
     }
     if !is_away(runner) {
-        glance(runner).await;
+        short_probe(runner).await;
     }
     let was_away = is_away(runner);
-    if !was_away && repeats && runner.silence.is_silent() {
+    if !was_away && republishes && runner.missing_acks.is_silent() {
         let reason = "the target answers, but acknowledges nothing";
         trouble(runner, TargetTrouble::Unreachable(reason.to_owned()));
     }
@@ -105,13 +106,16 @@ async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]
                 let after = failure.after.unwrap_or_default().max(AFTER_BREAK);
                 *outcome = Outcome::Deferred(Failure { after: Some(after), ..std::mem::take(failure) });
             }
-            Outcome::Uncertain(failure) if repeats && was_away => {
+            Outcome::Uncertain(failure) if republishes && was_away => {
                 *outcome = Outcome::Deferred(std::mem::take(failure));
             }
             Outcome::Uncertain(failure)
-                if repeats && (is_away(runner) || !runner.silence.is_attempt(&envelope.row)) =>
+                if republishes && (is_away(runner) || !runner.missing_acks.is_attempt(&envelope.row)) =>
             {
-                *outcome = Outcome::Deferred(Failure { after: Some(LATER), ..std::mem::take(failure) });
+                *outcome = Outcome::Deferred(Failure {
+                    after: Some(UNACKED_RETRY_DELAY),
+                    ..std::mem::take(failure)
+                });
             }
             _ => {}
         }
@@ -123,7 +127,7 @@ fn is_away(runner: &Runner) -> bool {
 }
 
 /// Whether the target is a broker to which an unacknowledged record is published again.
-fn repeats(runner: &Runner) -> bool {
+fn republishes(runner: &Runner) -> bool {
     is_broker(runner) && runner.stage().uncertain == Uncertain::Retry
 }
 
@@ -159,7 +163,7 @@ fn trouble(runner: &Runner, trouble: TargetTrouble) {
     runner.release_waiting();
 }
 
-async fn look(runner: &Runner) {
+async fn probe_and_record(runner: &Runner) {
     match runner.transport.probe().await {
         Ok(()) => {}
         Err(transport::Error::Unreachable(reason)) => trouble(runner, TargetTrouble::Unreachable(reason)),
@@ -168,12 +172,12 @@ async fn look(runner: &Runner) {
 }
 
 /// Time limit of a short probe: a target that does not answer by then counts as away.
-const GLANCE: Duration = Duration::from_secs(4);
+const SHORT_PROBE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Probes the target with a short time limit: a target that hangs counts as away.
-async fn glance(runner: &Runner) {
-    if tokio::time::timeout(GLANCE, look(runner)).await.is_err() {
-        let reason = format!("no answer within {} s", GLANCE.as_secs());
+async fn short_probe(runner: &Runner) {
+    if tokio::time::timeout(SHORT_PROBE_TIMEOUT, probe_and_record(runner)).await.is_err() {
+        let reason = format!("no answer within {} s", SHORT_PROBE_TIMEOUT.as_secs());
         trouble(runner, TargetTrouble::Unreachable(reason));
     }
 }
@@ -187,7 +191,7 @@ fn is_back(runner: &Runner) {
 /// Probes a target that is away. If it answers but acknowledged nothing before, a trial begins with one row at a time.
 async fn probe(runner: &Runner) {
     match runner.transport.probe().await {
-        Ok(()) if runner.silence.is_silent() => {
+        Ok(()) if runner.missing_acks.is_silent() => {
             runner.state.begin_trial();
             tracing::debug!(lane = runner.state.name, "the target answers; one row is tried");
         }
@@ -208,7 +212,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let every = runner.transport.capabilities().idle_probe_interval;
     let longest_wait = every.unwrap_or(LONGEST_WAIT);
-    look(&runner).await;
+    probe_and_record(&runner).await;
     loop {
         let mut wait = FIRST_WAIT;
         let mut idle = 0;
@@ -227,15 +231,15 @@ pub(crate) async fn run(runner: Arc<Runner>) {
             changed = changed.changed() => if changed.is_err() {
                 return;
             },
-            () = runner.doubt.notified() => {
-                look(&runner).await;
+            () = runner.probe_requested.notified() => {
+                probe_and_record(&runner).await;
                 // Many signs are answered by one probe, and at most one per second.
                 tokio::time::sleep(FIRST_WAIT).await;
             }
             () = tokio::time::sleep(every.unwrap_or_default()), if every.is_some() => {
                 let quiet = every.is_some_and(|every| runner.since_progress() >= every);
                 if quiet && runner.state.phase() == Phase::Running {
-                    glance(&runner).await;
+                    short_probe(&runner).await;
                 }
             }
         }

@@ -15,24 +15,31 @@ const STORED_LIMIT: usize = 64_000;
 
 /// The recipients of a mail that did not reach all of them.
 #[derive(Debug)]
-pub(crate) struct Mixed(Vec<Recipient>);
+pub(crate) struct PartialDelivery(Vec<Recipient>);
 
 /// Parses a transport's result per recipient; `None` if all have the mail, or the row is no mail. Parses the JSON only
 /// if some recipient lacks the mail.
-pub(crate) fn mixed(detail: &Detail) -> Option<Mixed> {
+pub(crate) fn mixed(detail: &Detail) -> Option<PartialDelivery> {
     let text = detail.get("recipients")?.as_text()?;
     let somebody_lacks_it = text.contains(r#""deferred""#) || text.contains(r#""refused""#);
     let recipients: Vec<Recipient> = somebody_lacks_it.then(|| serde_json::from_str(text).ok()).flatten()?;
     of(recipients)
 }
 
-fn of(recipients: Vec<Recipient>) -> Option<Mixed> {
-    recipients.iter().any(|one| one.result != RecipientResult::Accepted).then_some(Mixed(recipients))
+fn of(recipients: Vec<Recipient>) -> Option<PartialDelivery> {
+    recipients
+        .iter()
+        .any(|one| one.result != RecipientResult::Accepted)
+        .then_some(PartialDelivery(recipients))
 }
 
 /// Returns the results of earlier attempts, for a row that ends with an outcome that lists no recipients: it could not
 /// be composed any more, or the transport gave no usable answer.
-pub(crate) fn earlier(stage: &Stage, row: &ClaimedRow, envelope: Option<&Envelope>) -> Option<Mixed> {
+pub(crate) fn earlier(
+    stage: &Stage,
+    row: &ClaimedRow,
+    envelope: Option<&Envelope>,
+) -> Option<PartialDelivery> {
     let Some(envelope) = envelope else { return stored(stage, row) };
     let Content::Mail(mail) = &envelope.content else { return None };
     if mail.settled.is_empty() {
@@ -54,7 +61,7 @@ struct StoredResults {
 
 /// Reads the results that came with the row: a list in a column, or an object stored outside the row. The object may
 /// belong to a deleted row whose id was reused, if this row was never tried.
-fn stored(stage: &Stage, row: &ClaimedRow) -> Option<Mixed> {
+fn stored(stage: &Stage, row: &ClaimedRow) -> Option<PartialDelivery> {
     let text = row.fields.as_ref()?.get(RESULTS).as_text()?;
     let list = serde_json::from_str(text);
     let counted = u32::from(stage.attempts.count == AttemptCounting::Claims);
@@ -63,7 +70,7 @@ fn stored(stage: &Stage, row: &ClaimedRow) -> Option<Mixed> {
     of(list.ok().or_else(|| Some(object()?.recipients))?)
 }
 
-impl Mixed {
+impl PartialDelivery {
     fn are(&self, result: RecipientResult) -> usize {
         self.0.iter().filter(|one| one.result == result).count()
     }
@@ -73,7 +80,7 @@ impl Mixed {
         self.0.iter().any(|one| one.result != self.0[0].result)
     }
 
-    pub(crate) fn somebody_has_it(&self) -> bool {
+    pub(crate) fn any_accepted(&self) -> bool {
         self.are(RecipientResult::Accepted) > 0
     }
 
@@ -83,7 +90,7 @@ impl Mixed {
             reason.starts_with(&format!("{}:", one.address))
                 || (reason == one.reply && reason.contains(&one.address))
         };
-        self.0.len() > 1 && !self.somebody_has_it() && self.0.iter().any(is_reply)
+        self.0.len() > 1 && !self.any_accepted() && self.0.iter().any(is_reply)
     }
 
     /// Whether the reason holds for every recipient without the mail: it contains their address or the reply to them.
@@ -132,12 +139,17 @@ pub(crate) fn recordable(outcome: Outcome, recorded_on_deferral: bool) -> Outcom
 /// Adds what the store must remember to the move's details: the result of each recipient, if they differ or if the
 /// store already remembers results of this row. It is a JSON object with the mail's fingerprint, so that it cannot be
 /// confused with a column of the row: results stored outside the table may belong to a deleted row whose id was reused.
-pub(crate) fn remember(row: &ClaimedRow, mixed: Option<&Mixed>, envelope: &Detail, detail: &mut Detail) {
+pub(crate) fn remember(
+    row: &ClaimedRow,
+    mixed: Option<&PartialDelivery>,
+    envelope: &Detail,
+    detail: &mut Detail,
+) {
     if let Some(shorter) = detail.get("recipients").and_then(Value::as_text).and_then(shortened) {
         detail.insert("recipients".to_owned(), Value::Text(shorter));
     }
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
-    if (before || mixed.is_some_and(Mixed::differ))
+    if (before || mixed.is_some_and(PartialDelivery::differ))
         && let Some(recipients) = detail.get("recipients").and_then(Value::as_text)
     {
         let mail = envelope.get(FINGERPRINT).and_then(Value::as_text);

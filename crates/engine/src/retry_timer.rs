@@ -74,32 +74,32 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn j03_a_tick_comes_when_the_next_row_is_due_and_one_serves_many() {
-        let (soon, began) = (RetryTimer::default(), Instant::now());
-        soon.falls_due(Duration::from_secs(2));
-        soon.falls_due(Duration::from_mins(30));
+        let (timer, began) = (RetryTimer::default(), Instant::now());
+        timer.falls_due(Duration::from_secs(2));
+        timer.falls_due(Duration::from_mins(30));
         for millis in [0, 3, 40] {
-            soon.falls_due(Duration::from_millis(millis));
+            timer.falls_due(Duration::from_millis(millis));
         }
-        soon.next().await;
+        timer.next().await;
         assert!(began.elapsed() <= Duration::from_millis(100), "{:?}", began.elapsed());
-        soon.next().await;
+        timer.next().await;
         let waited = began.elapsed();
         assert!(waited >= Duration::from_secs(2) && waited <= Duration::from_millis(2100), "{waited:?}");
         assert!(
-            tokio::time::timeout(Duration::from_hours(1), soon.next()).await.is_err(),
+            tokio::time::timeout(Duration::from_hours(1), timer.next()).await.is_err(),
             "what is far away is the poller's"
         );
     }
 
     #[tokio::test(start_paused = true)]
     async fn j03_an_earlier_row_shortens_the_wait() {
-        let (soon, began) = (RetryTimer::default(), Instant::now());
-        soon.falls_due(Duration::from_secs(20));
+        let (timer, began) = (RetryTimer::default(), Instant::now());
+        timer.falls_due(Duration::from_secs(20));
         let later = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            soon.falls_due(Duration::ZERO);
+            timer.falls_due(Duration::ZERO);
         };
-        tokio::join!(soon.next(), later);
+        tokio::join!(timer.next(), later);
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
 }

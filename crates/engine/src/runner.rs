@@ -19,7 +19,7 @@ use crate::batch::{Batch, HeldRow};
 use crate::begun::BegunMarks;
 use crate::first_breaks::FirstBreaks;
 use crate::lane::Lane;
-use crate::missing_acks::Silence;
+use crate::missing_acks::MissingAcks;
 use crate::observed::{ObservedStore, ObservedTransport, PendingCalls};
 use crate::outcomes::{DecidedRow, OutcomeQueue};
 use crate::refused::{self, RefusedOutcomes};
@@ -30,7 +30,7 @@ use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::suspect::Suspects;
 use crate::unanswered::UnansweredClaims;
 use crate::waiting::{Run, Waiting};
-use crate::watchdog::{LastProgress, Lasting};
+use crate::watchdog::{LastProgress, TrueSince};
 use crate::{
     claimer, deliverer, lease_extender, maintenance, prober, queue_receiver, settler, unanswered, watchdog,
 };
@@ -72,11 +72,11 @@ pub(crate) struct Runner {
     /// Consecutive connection failures.
     pub unreachable_in_a_row: AtomicU32,
     /// Records that a broker did not acknowledge.
-    pub silence: Silence,
+    pub missing_acks: MissingAcks,
     /// Rows whose connection broke although the target is up.
     pub first_breaks: FirstBreaks,
     /// Notified when an outcome suggests that the target may be gone.
-    pub doubt: Notify,
+    pub probe_requested: Notify,
     /// Concurrent calls of the transport.
     pub slots: Semaphore,
     pub claim_size: ClaimSize,
@@ -88,9 +88,9 @@ pub(crate) struct Runner {
     /// Store calls that have not been answered yet.
     pub pending_calls: Arc<PendingCalls>,
     /// Since when rows are due but claims do not return them.
-    pub passed_over: Lasting,
+    pub passed_over: TrueSince,
     /// Since when the queue has messages but none is received although there is room.
-    pub unreceived: Lasting,
+    pub unreceived: TrueSince,
     /// The time at which a pointer was last received.
     pub received: LastProgress,
     /// The time of the last progress.
@@ -134,17 +134,17 @@ impl Runner {
             retry_timer: RetryTimer::default(),
             backlog: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
-            silence: Silence::default(),
+            missing_acks: MissingAcks::default(),
             first_breaks: FirstBreaks::default(),
-            doubt: Notify::new(),
+            probe_requested: Notify::new(),
             slots: Semaphore::new(workers),
             claim_size,
             call_size: CallSize::default(),
             calls_ahead,
             round_trip: RoundTrip::default(),
             pending_calls,
-            passed_over: Lasting::default(),
-            unreceived: Lasting::default(),
+            passed_over: TrueSince::default(),
+            unreceived: TrueSince::default(),
             received: LastProgress::now(),
             moved: LastProgress::now(),
         })
@@ -242,12 +242,12 @@ impl Runner {
 
     async fn run(self: Arc<Self>) {
         let facts = self.store.capabilities();
-        let mut beside = JoinSet::new();
-        beside.spawn(lease_extender::run(Arc::clone(&self)));
-        beside.spawn(maintenance::run(Arc::clone(&self)));
-        beside.spawn(prober::run(Arc::clone(&self)));
-        beside.spawn(watchdog::run(Arc::clone(&self)));
-        beside.spawn(unanswered::run(Arc::clone(&self)));
+        let mut background = JoinSet::new();
+        background.spawn(lease_extender::run(Arc::clone(&self)));
+        background.spawn(maintenance::run(Arc::clone(&self)));
+        background.spawn(prober::run(Arc::clone(&self)));
+        background.spawn(watchdog::run(Arc::clone(&self)));
+        background.spawn(unanswered::run(Arc::clone(&self)));
         let mut settlers = JoinSet::new();
         for _ in 0..facts.settlers.max(1) {
             settlers.spawn(settler::run(Arc::clone(&self)));
@@ -282,7 +282,7 @@ impl Runner {
         join(settlers).await;
         self.refused.close();
         join(refused).await;
-        beside.shutdown().await;
+        background.shutdown().await;
         self.finish_unanswered().await;
         // No row is begun any more. Marks that stay behind are harmless: their rows have other fences by now.
         if let Err(error) = self.store.begin(&[], &[]).await {

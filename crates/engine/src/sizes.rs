@@ -229,7 +229,7 @@ impl CallsAhead {
 
     /// Returns how long a marked call may wait until it is sent: about two marks, or one usual call. After that, the
     /// target is slower than it was, and a crash must not charge rows that wait for it.
-    pub fn patience(&self) -> Duration {
+    pub fn max_wait_to_send(&self) -> Duration {
         Duration::from_nanos(self.mark.get().unwrap_or(0).saturating_mul(2)).max(CALL)
     }
 
@@ -259,7 +259,7 @@ impl CallsAhead {
     fn adapt(&self) {
         let (Some(mark), Some(call)) = (self.mark.get(), self.call.get()) else { return };
         let during = mark.saturating_sub(nanos(NEAR)).saturating_mul(2 * self.workers as u64) / call;
-        let is_slow = call > nanos(self.patience());
+        let is_slow = call > nanos(self.max_wait_to_send());
         let calls = if is_slow { 0 } else { usize::try_from(during).unwrap_or(usize::MAX).min(self.most) };
         let mut now = self.calls();
         if now.is_some_and(|now| now != calls) {

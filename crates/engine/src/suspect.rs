@@ -19,7 +19,7 @@ use crate::runner::Runner;
 use crate::send::GRACE;
 
 /// Delay of a suspect while another one is being delivered.
-const LATER: Duration = Duration::from_secs(5);
+const SUSPECT_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Time for which a suspect is held before it is handed back if the table has no "not before" column: otherwise it
 /// would be claimed again at once, over and over.
@@ -98,7 +98,7 @@ pub(crate) struct Among<'a> {
 }
 
 /// A guard under which nothing else of the lane is in flight, and no suspect of the process.
-pub(crate) struct OnlyInLane<'a> {
+pub(crate) struct LaneExclusiveGuard<'a> {
     _lane: RwLockWriteGuard<'a, ()>,
     _process: RwLockReadGuard<'a, ()>,
 }
@@ -122,8 +122,8 @@ pub(crate) async fn among(runner: &Runner) -> Among<'_> {
 }
 
 /// Waits until nothing else of the lane is in flight, for the one row of a trial.
-pub(crate) async fn only_in_lane(runner: &Runner) -> OnlyInLane<'_> {
-    OnlyInLane { _lane: runner.alone.write().await, _process: no_suspect_elsewhere(runner).await }
+pub(crate) async fn only_in_lane(runner: &Runner) -> LaneExclusiveGuard<'_> {
+    LaneExclusiveGuard { _lane: runner.alone.write().await, _process: no_suspect_elsewhere(runner).await }
 }
 
 /// Waits until no suspect of another lane is being delivered. A suspect that did not get the lock in time is not alone
@@ -143,7 +143,7 @@ pub(crate) async fn alone<'a>(runner: &'a Runner, row: &ClaimedRow) -> Result<Al
     if !wait.is_zero() {
         return Err(later(wait));
     }
-    let one = runner.suspects.one.try_acquire().map_err(|_| later(LATER))?;
+    let one = runner.suspects.one.try_acquire().map_err(|_| later(SUSPECT_RETRY_DELAY))?;
     tracing::warn!(
         lane = runner.state.name,
         row = %row.lease.id,

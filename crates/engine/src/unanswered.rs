@@ -18,7 +18,7 @@ use crate::runner::Runner;
 
 /// The times of the searches, counted from the failure of the claim. The database may still be executing the claim: it
 /// can commit for as long as its side of the connection lives, usually a few seconds.
-const LOOKS: [Duration; 5] = [
+const SEARCH_TIMES: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_secs(2),
     Duration::from_secs(8),
@@ -30,10 +30,10 @@ const LOOKS: [Duration; 5] = [
 const HOLDS_CLAIMS: u32 = 3;
 
 /// The number of searches for which a drain waits. A database that commits a claim later than the second one is rare.
-const DRAIN_LOOKS: usize = 2;
+const DRAIN_SEARCHES: usize = 2;
 
 /// Time between two tries of a failed search.
-const AGAIN: Duration = Duration::from_secs(1);
+const SEARCH_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The lane's claims without an answer.
 #[derive(Default)]
@@ -49,7 +49,7 @@ struct State {
     /// The time of the last claim without an answer, while searches are left.
     since: Option<Instant>,
     /// Searches made since then, and failed tries of the next one.
-    looks: usize,
+    searches: usize,
     failed: u32,
     /// Rows that this lane held and lost: they are left to their lease, whatever the database says.
     given_up: Vec<(Instant, RowId)>,
@@ -63,14 +63,14 @@ impl UnansweredClaims {
 
     fn note(&self) {
         let mut state = self.state();
-        (state.since, state.looks, state.failed) = (Some(Instant::now()), 0, 0);
+        (state.since, state.searches, state.failed) = (Some(Instant::now()), 0, 0);
         self.changed.notify_one();
     }
 
     /// Returns when the next search is due; `None` if no claim is without an answer.
     fn due(&self) -> Option<Instant> {
         let state = self.state();
-        state.since.map(|since| since + LOOKS[state.looks.min(LOOKS.len() - 1)])
+        state.since.map(|since| since + SEARCH_TIMES[state.searches.min(SEARCH_TIMES.len() - 1)])
     }
 
     fn is_due(&self) -> bool {
@@ -79,17 +79,17 @@ impl UnansweredClaims {
 
     fn holds_drain(&self) -> bool {
         let state = self.state();
-        state.since.is_some() && state.looks < DRAIN_LOOKS
+        state.since.is_some() && state.searches < DRAIN_SEARCHES
     }
 
     fn holds_claims(&self) -> bool {
         self.is_due() && self.state().failed < HOLDS_CLAIMS
     }
 
-    fn looked(&self) {
+    fn record_search(&self) {
         let mut state = self.state();
-        (state.looks, state.failed) = (state.looks + 1, 0);
-        if state.looks >= LOOKS.len() {
+        (state.searches, state.failed) = (state.searches + 1, 0);
+        if state.searches >= SEARCH_TIMES.len() {
             state.since = None;
         }
     }
@@ -150,7 +150,7 @@ impl Runner {
         }
         match self.store.release_lost_claims(&self.held()).await {
             Ok(rows) => {
-                self.unanswered.looked();
+                self.unanswered.record_search();
                 if self.store.capabilities().finds_lost_claims && !self.unanswered.holds_drain() {
                     self.state.set_unanswered(None);
                 }
@@ -174,7 +174,7 @@ impl Runner {
     pub async fn finish_unanswered(&self) {
         while self.store.capabilities().finds_lost_claims && self.unanswered.holds_drain() {
             self.unanswered.wait().await;
-            look(self).await;
+            search(self).await;
         }
     }
 
@@ -205,13 +205,13 @@ impl Runner {
 pub(crate) async fn run(runner: Arc<Runner>) {
     loop {
         runner.unanswered.wait().await;
-        look(&runner).await;
+        search(&runner).await;
     }
 }
 
-async fn look(runner: &Runner) {
+async fn search(runner: &Runner) {
     if let Err(error) = runner.release_unanswered().await {
         tracing::debug!(lane = runner.state.name, %error, "could not look for rows of a claim without an answer");
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(SEARCH_RETRY_DELAY).await;
     }
 }

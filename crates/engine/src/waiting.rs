@@ -50,12 +50,12 @@ pub(crate) enum Taken {
 
 /// A delivery in flight; dropped when it is over.
 #[derive(Debug)]
-pub(crate) struct UnderWay<'a> {
+pub(crate) struct InFlightGuard<'a> {
     waiting: &'a Waiting,
     share: FairnessKey,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         let mut inner = self.waiting.lock();
         inner.under_way -= 1;
@@ -196,7 +196,11 @@ impl Waiting {
     /// Waits for and takes the rows of one delivery: an even part of what waits, so that a short queue is spread over
     /// all workers (latency) and a long one is sent in full batches (throughput). `at_most` says, at the moment when
     /// rows could be taken, how many deliveries may be under way. `None` once closed and empty.
-    pub async fn take(&self, portion: Portion, at_most: impl Fn() -> usize) -> Option<(Taken, UnderWay<'_>)> {
+    pub async fn take(
+        &self,
+        portion: Portion,
+        at_most: impl Fn() -> usize,
+    ) -> Option<(Taken, InFlightGuard<'_>)> {
         let mut idle = 0;
         loop {
             {
@@ -207,7 +211,7 @@ impl Waiting {
                     if !inner.is_empty() {
                         self.arrived.notify_one();
                     }
-                    return Some((taken, UnderWay { waiting: self, share }));
+                    return Some((taken, InFlightGuard { waiting: self, share }));
                 }
                 if inner.closed && inner.is_empty() {
                     // Wake the next waiter, so that it sees the end too.

@@ -31,7 +31,7 @@ const PASSED_OVER: Duration = Duration::from_secs(4);
 
 /// Time between two requests for the number of messages in the queue of a lane that receives nothing. Cloud providers
 /// bill each request.
-const QUEUE_LOOK: Duration = Duration::from_secs(5);
+const QUEUE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Time for which messages may wait in the queue: longer than they do while a receiver works.
 const UNRECEIVED: Duration = Duration::from_secs(4);
@@ -42,14 +42,14 @@ const STALL_MARGIN: Duration = Duration::from_secs(10);
 /// Runs the watchdog. The pause flag and the queue have their own loops: a database or a broker that hangs must not
 /// keep the watchdog from reporting a stall.
 pub(crate) async fn run(runner: Arc<Runner>) {
-    tokio::join!(biased; carry_pauses(&runner), watch_queue(&runner), watch(&runner));
+    tokio::join!(biased; apply_pause_flag(&runner), watch_queue(&runner), watch(&runner));
 }
 
 /// Checks whether messages wait in the queue while the lane has room and receives none.
 async fn watch_queue(runner: &Runner) {
     let Some(queue) = runner.lane.queue.clone() else { return };
     loop {
-        tokio::time::sleep(QUEUE_LOOK).await;
+        tokio::time::sleep(QUEUE_CHECK_INTERVAL).await;
         let waits = should_receive(runner) && has_messages(&*queue).await;
         // A pointer may have been received during the request.
         runner.unreceived.set(waits && should_receive(runner));
@@ -65,10 +65,10 @@ fn should_receive(runner: &Runner) -> bool {
 
 async fn has_messages(queue: &dyn Queue) -> bool {
     // If the queue does not answer it is away, which the receiver reports.
-    matches!(tokio::time::timeout(QUEUE_LOOK, queue.waiting()).await, Ok(Ok(messages)) if messages > 0)
+    matches!(tokio::time::timeout(QUEUE_CHECK_INTERVAL, queue.waiting()).await, Ok(Ok(messages)) if messages > 0)
 }
 
-async fn carry_pauses(runner: &Runner) {
+async fn apply_pause_flag(runner: &Runner) {
     loop {
         match runner.store.paused(&runner.state.name).await {
             Ok(paused) => {
@@ -129,9 +129,9 @@ fn stalled(runner: &Runner) -> Option<String> {
 
 /// Since when a condition has been true without interruption; empty while it is false.
 #[derive(Debug, Default)]
-pub(crate) struct Lasting(Mutex<Option<Instant>>);
+pub(crate) struct TrueSince(Mutex<Option<Instant>>);
 
-impl Lasting {
+impl TrueSince {
     /// Sets the condition; the time starts when it changes to true.
     pub fn set(&self, is: bool) {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,7 @@ pub struct Guard {
 impl Guard {
     /// Returns a guard that allows every address, and plain HTTP.
     /// For services that the operator configured (a secret store, a metadata server).
-    pub fn open() -> Self {
+    pub fn allow_all() -> Self {
         let all = |text: &str| text.parse().expect("the whole range is a range");
         Self { allow: vec![all("0.0.0.0/0"), all("::/0")], plain_http: PlainHttp::Always }
     }

@@ -33,7 +33,7 @@ impl ServiceClient {
     /// Creates a client that may connect to any address, because the operator chooses the addresses.
     pub fn new(roots: Roots) -> Result<Self, Error> {
         let settings =
-            ClientSettings { guard: Guard::open(), roots, connections: 64, ..ClientSettings::default() };
+            ClientSettings { guard: Guard::allow_all(), roots, connections: 64, ..ClientSettings::default() };
         Client::new(&settings).map(|client| Self { client }).map_err(Error::Reference)
     }
 

@@ -7,4 +7,4 @@ mod decorators;
 mod propagation;
 mod trace;
 
-pub use decorators::{Seams, observe};
+pub use decorators::{LaneParts, observe};

@@ -13,5 +13,5 @@ mod span;
 
 pub use context::TraceContext;
 pub use exporter::Exporter;
-pub use lane::{Seams, observe};
+pub use lane::{LaneParts, observe};
 pub use settings::{Settings, Variables};

@@ -137,7 +137,7 @@ fn choose_recipients(
     let earlier = recipients::earlier_results(fields::json(fields, RESULTS)?, &all, fingerprint)
         .map_err(|error| Reason::Json { field: RESULTS, problem: error.to_string() })?;
     let recipients = recipients::choose(all, earlier);
-    if recipients.pending.is_empty() { Err(Reason::AllServed) } else { Ok(recipients) }
+    if recipients.pending.is_empty() { Err(Reason::AllSettled) } else { Ok(recipients) }
 }
 
 fn check_size(size: usize, limit: u64) -> Result<(), Reason> {

@@ -20,7 +20,7 @@ pub enum Reason {
     #[error("to: {found} recipients (cc and bcc included), more than the limit of {limit}")]
     ManyRecipients { found: usize, limit: usize },
     #[error("results: every recipient has accepted this message already; empty the column to send it again")]
-    AllServed,
+    AllSettled,
     #[error("{field}: invalid JSON: {problem}")]
     Json { field: &'static str, problem: String },
     #[error("headers: {0}")]

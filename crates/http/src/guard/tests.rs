@@ -98,7 +98,7 @@ fn j15_plain_http_goes_only_where_it_is_allowed() {
     guard.plain_http = PlainHttp::Always;
     assert!(guard.refuses(public, false).is_none());
     assert!(Guard::default().refuses(local, false).is_some());
-    assert!(Guard::open().refuses(local, false).is_none());
+    assert!(Guard::allow_all().refuses(local, false).is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use postrider_engine::{AnnouncedLane, Engine, Lane};
 use postrider_seams::store::{self, Class};
 use postrider_seams::{Dice, ThreadDice};
 use postrider_server::{Api, Lanes, Listener, MetricsAccess, MetricsRecorder};
-use postrider_telemetry::{Exporter, Seams};
+use postrider_telemetry::{Exporter, LaneParts};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -150,7 +150,7 @@ async fn build_lane(
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
-    let mut seams = Seams { store, composer, transport };
+    let mut seams = LaneParts { store, composer, transport };
     if let Some(traces) = traces {
         seams = postrider_telemetry::observe(traces, &lane.name, &lane.contract.name, seams);
     }

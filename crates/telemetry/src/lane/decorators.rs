@@ -15,16 +15,16 @@ use super::trace::LaneTraces;
 use crate::exporter::Exporter;
 
 /// The store, composer and transport of a lane.
-pub struct Seams {
+pub struct LaneParts {
     pub store: Arc<dyn Store>,
     pub composer: Arc<dyn Composer>,
     pub transport: Arc<dyn Transport>,
 }
 
 /// Wraps the store, composer and transport of a lane so that their calls are traced.
-pub fn observe(exporter: &Arc<Exporter>, lane: &str, contract: &str, seams: Seams) -> Seams {
+pub fn observe(exporter: &Arc<Exporter>, lane: &str, contract: &str, seams: LaneParts) -> LaneParts {
     let traces = Arc::new(LaneTraces::new(lane, contract, Arc::clone(exporter)));
-    Seams {
+    LaneParts {
         store: Arc::new(TracedStore { inner: seams.store, traces: Arc::clone(&traces) }),
         composer: Arc::new(TracedComposer { inner: seams.composer, traces: Arc::clone(&traces) }),
         transport: Arc::new(TracedTransport { inner: seams.transport, traces }),

@@ -28,8 +28,8 @@ impl Amqp {
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        Self::new(Settings::from_url(url, beside)?)
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, overrides)?)
     }
 
     /// Returns the settings of the broker.

@@ -63,8 +63,8 @@ impl Nats {
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        Self::new(Settings::from_url(url, beside)?)
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, overrides)?)
     }
 
     /// Returns the settings of the NATS system.

@@ -39,7 +39,7 @@ pub(crate) trait ProviderApi: Send + Sync {
     fn omitted_recipients(
         &self,
         _response: &ProviderResponse,
-        _job: &RequestContext<'_>,
+        _context: &RequestContext<'_>,
     ) -> Vec<(String, String)> {
         Vec::new()
     }

@@ -50,8 +50,8 @@ impl Provider {
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        Self::new(Settings::from_url(url, beside)?)
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, overrides)?)
     }
 
     async fn deliver_one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {

@@ -42,8 +42,8 @@ impl Webhooks {
     }
 
     /// Creates the transport from a URL: see [`Settings::from_url`].
-    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
-        Self::new(Settings::from_url(url, beside)?)
+    pub fn from_url(url: &str, overrides: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, overrides)?)
     }
 
     /// Creates the transport with another name resolver.
