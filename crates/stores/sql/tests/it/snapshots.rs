@@ -21,7 +21,7 @@ const WIDEST: usize = 140;
 
 #[test]
 fn every_statement_is_what_was_reviewed() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("snapshots");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut different = Vec::new();
     for (name, contract) in contracts() {
