@@ -211,7 +211,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
 
 async fn search(runner: &Runner) {
     if let Err(error) = runner.release_unanswered().await {
-        tracing::debug!(lane = runner.state.name, %error, "could not look for rows of a claim without an answer");
+        tracing::debug!(lane = runner.state.name, %error, "could not find rows of a claim without an answer");
         tokio::time::sleep(SEARCH_RETRY_DELAY).await;
     }
 }

@@ -262,7 +262,7 @@ async fn an_effect_that_the_other_table_refuses_is_reported(kind: &'static str) 
         .await;
     database.assert_fault(
         "warning",
-        "log.note is NOT NULL, and the effect of delivered writes NULL where there is no value",
+        "log.note is NOT NULL, and the effect of delivered writes NULL if there is no value",
     );
     database.assert_fault("error", "log.who is NOT NULL, and the effect of delivered gives it no value");
     assert!(!database.faults().iter().any(|(_, text)| text.contains("log.id") || text.contains("log.job")));

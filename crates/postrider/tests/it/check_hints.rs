@@ -84,7 +84,7 @@ async fn unwritten_results_are_reported_with_their_remedy() {
     assert!(!database.faults().iter().any(|(_, text)| text.contains("run `postrider migrate`")));
     let written = format!("{mails}[write]\nretry.results = \"$outcome.recipients or keep\"\n");
     std::fs::write(database.sandbox.path("jobs.toml"), written).unwrap();
-    assert!(!database.faults().iter().any(|(_, text)| text.contains("remembers which recipients")));
+    assert!(!database.faults().iter().any(|(_, text)| text.contains("records which recipients")));
 }
 
 /// SQLite cannot add a column with the current time as its default.

@@ -36,7 +36,8 @@ async fn a_foreign_key_to_a_table_that_lacks_a_state_is_reported(kind: &'static 
         assert!(errors(&database).is_empty(), "our connections enforce no foreign keys");
         return;
     }
-    database.assert_fault("error", "state can't hold `taken` (state taken): a foreign key demands a row of ");
+    database
+        .assert_fault("error", "state can't hold `taken` (state taken): a foreign key requires a row of ");
     database.sql("INSERT INTO states VALUES ('taken')").await;
     assert_eq!(errors(&database), Vec::<String>::new());
 }

@@ -116,7 +116,7 @@ async fn emails(kind: Kind, name: &str) {
     installation.sandbox.run(&["migrate"]).success();
     let output = installation.sandbox.run(&["check", "send"]);
     assert!(
-        output.stdout.contains("postrider_recipients remembers who has it"),
+        output.stdout.contains("postrider_recipients records who received it"),
         "{}{}",
         output.stdout,
         output.stderr
@@ -338,7 +338,7 @@ async fn m09_without_recorded_results_a_partly_refused_mail_fails_and_names_who_
     sql.must("DROP TABLE postrider_recipients").await;
     let output = installation.sandbox.run(&["check", "mail"]);
     assert!(
-        output.stdout.contains("nothing remembers which recipients have a mail"),
+        output.stdout.contains("no table or column records which recipients received a mail"),
         "{}{}",
         output.stdout,
         output.stderr

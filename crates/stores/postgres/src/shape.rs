@@ -69,7 +69,7 @@ const NAMESAKE: &str = "SELECT c.relname::text FROM pg_catalog.pg_class c \
 /// Fails if a missing table exists in another case, which is a typo: `migrate` must not create a second one.
 async fn refuse_other_case(database: &Database, schema: Option<&str>, name: &str) -> Result<(), Error> {
     let query = sqlx::query(NAMESAKE).bind(name.to_owned()).bind(schema.map(str::to_owned));
-    let found: Vec<(String,)> = database.all("look for the table", query).await?;
+    let found: Vec<(String,)> = database.all("find the table", query).await?;
     let Some((there,)) = found.into_iter().next() else { return Ok(()) };
     let text = format!(
         "{} has no table {name}, but there is {there}: PostgreSQL folds names that are not quoted to lower case; write \
@@ -205,6 +205,6 @@ pub async fn internal_tables(database: &Database) -> Result<[bool; internal::TAB
         FROM unnest($1::text[]) WITH ORDINALITY AS t(name, place) ORDER BY place)";
     let names: Vec<String> = internal::TABLES.map(quoted_path).into();
     let (found,): (Vec<bool>,) =
-        database.one("look for our own tables", sqlx::query(THERE).bind(names)).await?;
+        database.one("find the internal tables", sqlx::query(THERE).bind(names)).await?;
     Ok(std::array::from_fn(|table| found.get(table) == Some(&true)))
 }

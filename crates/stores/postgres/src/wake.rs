@@ -24,7 +24,7 @@ const TRIGGER: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger \
 /// Whether the table has the notification trigger, enabled. The trigger is named after its channel.
 pub async fn has_trigger(database: &Database, contract: &Contract) -> Result<bool, Error> {
     let query = sqlx::query(TRIGGER).bind(shape::qualified(&contract.table)).bind(ddl::channel(contract));
-    let (there,): (bool,) = database.one("look for the notification trigger", query).await?;
+    let (there,): (bool,) = database.one("find the notification trigger", query).await?;
     Ok(there)
 }
 

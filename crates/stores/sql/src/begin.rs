@@ -173,7 +173,7 @@ impl OpenTable {
         moved(on, "note when claims without a time were seen", stamp, limit).await?;
         let Some(scripts) = &self.statements.reclaim else { return Ok(Reclaimed::default()) };
         let given = Values::limit(on.owner(), limit);
-        let rows = on.run("look for expired leases", &scripts.find, &given).await?.into_rows();
+        let rows = on.run("find expired leases", &scripts.find, &given).await?.into_rows();
         let expired: Vec<Expired> = rows.into_iter().filter_map(|row| self.expired(row)).collect();
         if expired.is_empty() {
             return Ok(Reclaimed::default());
@@ -201,10 +201,12 @@ impl OpenTable {
         [free, spared, charged, dead]: [Vec<RowId>; 4],
     ) -> Result<Reclaimed, Error> {
         let untried = free.clone();
-        let free = self.take_back_part(on, "take back rows", &scripts.free, free).await?;
-        let spared = self.take_back_part(on, "take back begun rows", &scripts.spared, spared).await?;
-        let charged = self.take_back_part(on, "take back begun rows", &scripts.charged, charged).await?;
-        let dead = self.take_back_part(on, "end rows that kill their workers", &scripts.dead, dead).await?;
+        let free = self.take_back_part(on, "reclaim rows", &scripts.free, free).await?;
+        let spared = self.take_back_part(on, "reclaim begun rows", &scripts.spared, spared).await?;
+        let charged = self.take_back_part(on, "reclaim begun rows", &scripts.charged, charged).await?;
+        let dead = self
+            .take_back_part(on, "move rows that crash their workers to dead", &scripts.dead, dead)
+            .await?;
         self.refund(on, untried).await;
         Ok(Reclaimed { free, retried: spared + charged, dead })
     }

@@ -110,7 +110,7 @@ impl OpenTable {
             return Ok(Some(wait));
         }
         let given = Values::limit(on.owner(), 1);
-        let done = on.run("look for the next due row", &self.statements.next_due, &given).await?;
+        let done = on.run("find the next due row", &self.statements.next_due, &given).await?;
         Ok(match done.first() {
             Value::Int(micros) => Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0))),
             _ => None,

@@ -97,18 +97,17 @@ impl OpenTable {
         let mut standing = RowPosition::default();
         let first = |rows: Vec<Vec<Value>>| rows.into_iter().next().and_then(|row| row.into_iter().next());
         if let Some(statement) = table.group_of(&row.id)
-            && let Some(group) =
-                first(asked(on, "look for a row's group", statement).await?).and_then(taken_text)
+            && let Some(group) = first(asked(on, "find a row's group", statement).await?).and_then(taken_text)
             && let Some(statement) = table.head_of(&group)
         {
             let head =
-                first(asked(on, "look for the first row of a group", statement).await?).and_then(taken_text);
+                first(asked(on, "find the first row of a group", statement).await?).and_then(taken_text);
             standing.behind = head.filter(|head| *head != row.id);
         }
         let pool = self.contract.column(ColumnRole::Pool).and_then(|column| row.column(column));
         if let Some(name) = pool
             && let Some(statement) = table.pool_of(name)
-            && let Some(found) = asked(on, "look at a row's pool", statement).await?.first()
+            && let Some(found) = asked(on, "read a row's pool", statement).await?.first()
         {
             let number =
                 |at: usize| found.get(at).and_then(bind::whole).and_then(|number| u64::try_from(number).ok());
@@ -173,13 +172,11 @@ fn note(table: &Table<'_>, query: &Query) -> Option<String> {
         return None;
     }
     if search.by == SearchBy::Error {
-        return Some("looked at the newest 10,000 failed rows".to_owned());
+        return Some("Only the newest 10,000 failed rows were searched.".to_owned());
     }
-    let of = query.state.as_ref().map(|state| format!(" in state {state}")).unwrap_or_default();
-    let column = search
+    let cause = search
         .by
         .column(table.contract)
-        .map(|column| format!("; one on {column} would (`postrider migrate --search` makes it)"))
-        .unwrap_or_default();
-    Some(format!("looked at the newest 10,000 rows{of}: no index serves this search{column}"))
+        .map(|column| format!(": {column} has no index. `postrider migrate --search` creates one"));
+    Some(format!("Only the newest 10,000 rows were searched{}.", cause.unwrap_or_default()))
 }

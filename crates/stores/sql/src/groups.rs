@@ -119,7 +119,7 @@ impl OpenTable {
         let mut done = Output::default();
         let started = Instant::now();
         if let Some(look) = scripts.first() {
-            done = on.run("look for groups", look, &given).await?;
+            done = on.run("find groups", look, &given).await?;
         }
         let finding = done.finding;
         let look = GroupSearch::read(on.dialect(), asked, &done.groups);

@@ -31,7 +31,7 @@ impl OpenTable {
             // The rows claimed so far are ours, even if the query about the others fails.
             match self.stand(on, scripts, left, &mut taken).await {
                 Err(error) if taken.rows.is_empty() => return Err(error),
-                Err(error) => tracing::warn!(%error, "could not look at rows that were not claimed"),
+                Err(error) => tracing::warn!(%error, "could not read why rows were not claimed"),
                 Ok(()) => {}
             }
         }
@@ -49,7 +49,7 @@ impl OpenTable {
             return Ok(());
         }
         let given = Values::ids(on.owner(), left);
-        for mut row in on.run("look at named rows", &scripts.standing, &given).await?.into_rows() {
+        for mut row in on.run("read named rows", &scripts.standing, &given).await?.into_rows() {
             let standing = row.get(1).map_or(0, bind::count);
             match row.first_mut().map(std::mem::take).and_then(bind::key) {
                 Some(id) if standing == 2 => taken.busy.push(id),

@@ -36,7 +36,7 @@ pub fn absent_advice(message: &str) -> &'static str {
     if TABLES.iter().any(|table| message.contains(table)) {
         "run `postrider migrate`"
     } else {
-        "`postrider check` names what is missing: `postrider migrate` adds what is ours to add, the rest is the application's"
+        "`postrider check` names what is missing: `postrider migrate` adds Postrider's columns; add the others to the table yourself"
     }
 }
 

@@ -65,7 +65,7 @@ impl OpenTable {
         let script = if cursor.is_some() { &shares.after } else { &shares.first };
         let groups = Groups { jumps: most, cursor, ..Groups::default() };
         let given = Values { groups, ..Values::limit(on.owner(), most) };
-        let rows = on.run("look for shares", script, &given).await?.into_rows();
+        let rows = on.run("find shares", script, &given).await?.into_rows();
         Ok(rows.iter().filter_map(|row| row.first()?.as_text().map(str::to_owned)).collect())
     }
 
@@ -83,7 +83,7 @@ impl OpenTable {
         let found = self.pool_states(on, &scripts.state, pools.iter().cloned().collect()).await?;
         let new = self.pool_cache.not_enrolled(&found);
         if !new.is_empty() {
-            on.run("enroll pools", &scripts.enroll, &about_pools(on, new.clone())).await?;
+            on.run("insert pool rows", &scripts.enroll, &about_pools(on, new.clone())).await?;
             self.pool_cache.enrolled(new);
         }
         self.pool_cache.set_pools(&pools, found);
@@ -98,7 +98,7 @@ impl OpenTable {
         }
         let given = Values::limit(on.owner(), 1);
         let there =
-            bind::count(&on.run("look for the table of pools", &scripts.there, &given).await?.first()) == 1;
+            bind::count(&on.run("find the table of pools", &scripts.there, &given).await?.first()) == 1;
         self.pool_cache.looked_for_pools(there);
         Ok(there)
     }
@@ -227,8 +227,8 @@ impl OpenTable {
         }
         for part in untried.chunks(self.batch.max(1)) {
             let given = Values::ids(on.owner(), part.to_vec());
-            if let Err(error) = on.run("give permits back", &pools.refund, &given).await {
-                tracing::warn!(%error, "permits of rows that were never tried could not be given back");
+            if let Err(error) = on.run("refund permits", &pools.refund, &given).await {
+                tracing::warn!(%error, "permits of rows that were never tried could not be refunded");
             }
         }
     }

@@ -159,14 +159,16 @@ impl OpenTable {
     fn order_finding(&self) -> Option<Finding> {
         let group = self.contract.group.as_ref().filter(|group| group.keeps_order())?;
         let then = match &group.on_error {
+            OnError::ByColumn { column, .. } => {
+                &format!("the column {column} decides for each row whether later rows wait for it")
+            }
             OnError::Always(GroupMode::Block) => {
-                "a row that is tried again, or that failed for good, holds back those behind it"
+                "later rows wait for a row that is tried again, or that failed for good"
             }
-            OnError::Always(GroupMode::Wait) => "a row that is tried again holds back those behind it",
+            OnError::Always(GroupMode::Wait) => "later rows wait for a row that is tried again",
             OnError::Always(GroupMode::Next | GroupMode::Parallel) => {
-                "one at a time; a row that is tried again lets the next go"
+                "one at a time; later rows continue if a row is tried again"
             }
-            OnError::ByColumn { .. } => "each says what its failure does to those behind it",
         };
         Some(ok(format!("rows of the same {} keep their order: {then}", group.by)))
     }
@@ -175,7 +177,7 @@ impl OpenTable {
     fn counter_finding(&self) -> Option<Finding> {
         let history = self.contract.counted_history()?;
         let text = format!(
-            "the table has no column for attempts: they are counted in {}, which costs each claim some reads",
+            "the table has no column for attempts: they are counted in {}, so each claim also reads the history",
             history.table
         );
         Some(Finding { level: Level::Warning, text, fix: None })
@@ -191,7 +193,7 @@ impl OpenTable {
                 return Some(self.unwritten_results());
             }
             (false, false) => {
-                let text = "nothing remembers which recipients have a mail: if some recipients refuse it for now, the row \
+                let text = "no table or column records which recipients received a mail: if some recipients refuse it for now, the row \
                             fails at once with a reason that names them, instead of being retried for them; run `postrider migrate`";
                 let fix = internal::create(dialect).into_iter().find(|create| create.contains(RECIPIENTS));
                 return Some(Finding { level: Level::Warning, text: text.to_owned(), fix });
@@ -207,7 +209,7 @@ impl OpenTable {
             )
         };
         Some(ok(format!(
-            "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it{uncounted}"
+            "a mail that some recipients refuse for now is retried for them alone: {place} records who received it{uncounted}"
         )))
     }
 
@@ -223,9 +225,9 @@ impl OpenTable {
     fn unwritten_results(&self) -> Finding {
         let column = self.results_column();
         let text = format!(
-            "nothing remembers which recipients have a mail: the contract reads {RESULTS} from {column}, and no [write] fills it on \
+            "no table or column records which recipients received a mail: the contract reads {RESULTS} from {column}, and no [write] fills it on \
              retry, so if some recipients refuse a mail for now, the row fails at once with a reason that names them; add [write] \
-             retry.{column} = \"$outcome.recipients or keep\" to the contract, or take {RESULTS} out of [message]"
+             retry.{column} = \"$outcome.recipients or keep\" to the contract, or remove {RESULTS} from [message]"
         );
         Finding { level: Level::Warning, text, fix: None }
     }
@@ -238,7 +240,7 @@ impl OpenTable {
         } else {
             format!(
                 "rows of a claim whose answer is lost wait for their lease ({seconds} s): the table has no column that \
-                 says who claimed a row"
+                 records the worker"
             )
         })
     }
@@ -257,7 +259,7 @@ impl OpenTable {
     fn lease_finding(&self) -> Finding {
         let seconds = self.stage.lease.duration.as_secs();
         match self.stage.lease.by {
-            LeaseBy::Due => ok(format!("rows of a crashed worker fall due again within {seconds} s")),
+            LeaseBy::Due => ok(format!("rows of a crashed worker are due again within {seconds} s")),
             LeaseBy::Time if self.contract.column(ColumnRole::LeaseUntil).is_some() => ok(format!(
                 "rows of a crashed worker are recovered by the first sweep after their lease of {seconds} s"
             )),
@@ -300,14 +302,15 @@ fn exclusion(dialect: Dialect) -> &'static str {
 fn claim_finding(facts: &Facts) -> Finding {
     match &facts.claim_plan {
         ClaimPlan::ByIndex => {
-            ok("the claim reads an index in its own order, whatever the backlog".to_owned())
+            ok("the claim reads an index in claim order, so its cost does not grow with the backlog"
+                .to_owned())
         }
         ClaimPlan::NotChecked => {
             ok(format!("the claim's query plan is not checked: the table has fewer than {TELLING_ROWS} rows"))
         }
         ClaimPlan::Shortfall(how) => Finding {
             level: Level::Warning,
-            text: format!("the claim reads more than it takes: {how}; it slows as the table grows"),
+            text: format!("the claim reads more rows than it claims: {how}; it slows as the table grows"),
             fix: facts.missing.iter().find(|ddl| ddl.contains("INDEX")).cloned(),
         },
     }
@@ -333,8 +336,8 @@ fn internal_tables_finding(dialect: Dialect, there: bool) -> Finding {
     Finding {
         level: Level::Warning,
         text:
-            "without our own tables every instance runs the singleton duties, no lane can be paused, no recipient suppressed, and a row that \
-             kills its workers is tried without end"
+            "Postrider's internal tables are missing: every instance runs maintenance, lanes cannot be paused, recipients cannot be \
+             suppressed, and a row that kills its workers is retried forever; run `postrider migrate`"
                 .into(),
         // Recipient results have their own finding, in stages that send mail.
         fix: Some(internal::create(dialect).into_iter().filter(|create| !create.contains(RECIPIENTS)).collect::<Vec<_>>().join(";\n")),

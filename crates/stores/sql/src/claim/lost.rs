@@ -41,7 +41,7 @@ impl OpenTable {
         let Some(scripts) = &self.statements.lost_claims else { return Ok(0) };
         let held: HashSet<&RowId> = held.iter().map(|lease| &lease.id).collect();
         let given = Values::limit(on.owner(), u32::MAX);
-        let claimed = on.run("look for rows of a lost claim", &scripts.find, &given).await?.keys();
+        let claimed = on.run("find rows of a lost claim", &scripts.find, &given).await?.keys();
         let unheld: Vec<RowId> = claimed.into_iter().filter(|id| !held.contains(id)).collect();
         let released =
             self.take_back_part(on, "release rows of a lost claim", &scripts.free, unheld.clone()).await?;

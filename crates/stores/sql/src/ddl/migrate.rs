@@ -117,7 +117,7 @@ fn missing_internal(dialect: Dialect, there: [bool; internal::TABLES.len()]) -> 
 
 /// Returns the comment that replaces a statement which existing duplicates prevent; this is not an error.
 pub fn not_made(statement: &str) -> String {
-    format!("-- not made, as the table has duplicates (`postrider check` lists them): {statement}")
+    format!("-- not created: the table has duplicates, which `postrider check` lists: {statement}")
 }
 
 /// Groups rows of (name, partial, column) into indexes, in column order; an expression has no column and ends the list.

@@ -13,7 +13,7 @@ use crate::internal;
 pub async fn take(on: &impl Driver, name: &str, ttl: Duration) -> Result<bool, Error> {
     let (name, owner) = (Value::Text(name.to_owned()), Value::Text(on.owner().to_owned()));
     let args = vec![name.clone(), owner.clone(), Value::Float(ttl.as_secs_f64())];
-    if on.query("take a lock", internal::lock_take(on.dialect()), args).await?.is_none() {
+    if on.query("acquire a lock", internal::lock_take(on.dialect()), args).await?.is_none() {
         return Ok(true);
     }
     let holder = on.query("read who holds a lock", internal::lock_owner(on.dialect()), vec![name]).await?;
@@ -23,14 +23,14 @@ pub async fn take(on: &impl Driver, name: &str, ttl: Duration) -> Result<bool, E
 /// Whether there is a table of locks, so that a lock excludes other workers.
 pub async fn exist(on: &impl Driver) -> Result<bool, Error> {
     let nobody = vec![Value::Text(String::new())];
-    let rows = on.query("look for the table of locks", internal::lock_owner(on.dialect()), nobody).await?;
+    let rows = on.query("find the table of locks", internal::lock_owner(on.dialect()), nobody).await?;
     Ok(rows.is_some())
 }
 
 /// Releases a lock.
 pub async fn give(on: &impl Driver, name: &str) -> Result<(), Error> {
     let args = vec![Value::Text(name.to_owned()), Value::Text(on.owner().to_owned())];
-    on.query("give a lock back", internal::lock_give(on.dialect()), args).await.map(|_| ())
+    on.query("release a lock", internal::lock_give(on.dialect()), args).await.map(|_| ())
 }
 
 /// Whether an operator paused the lane.

@@ -110,7 +110,7 @@ impl OpenTable {
         let mut found = Vec::with_capacity(ids.len());
         for part in ids.chunks(self.batch) {
             let given = Values::ids(on.owner(), part.to_vec());
-            let rows = on.run("look for extended leases", script, &given).await?.into_rows();
+            let rows = on.run("find extended leases", script, &given).await?.into_rows();
             let read =
                 |mut row: Vec<Value>| bind::lease(&self.statements.layout, |at| taken_from(&mut row, at));
             found.extend(rows.into_iter().filter_map(read));

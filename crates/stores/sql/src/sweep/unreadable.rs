@@ -33,7 +33,7 @@ impl OpenTable {
             let rows = self.newest(&table, &columns);
             let Some(step) = table.count_unreadable(&time, &rows) else { continue };
             let script = Script { steps: vec![step] };
-            let counted = on.run("look for unreadable times", &script, &Values::limit(on.owner(), 1)).await?;
+            let counted = on.run("find unreadable times", &script, &Values::limit(on.owner(), 1)).await?;
             let row = counted.into_rows().into_iter().next().unwrap_or_default();
             let count = row.first().map_or(0, bind::count);
             if count > 0 {
@@ -61,9 +61,9 @@ impl OpenTable {
         let ended = self.statements.unreadable.iter().any(|scripts| scripts.column == column);
         let so = match time.so {
             So::Waits if ended => "a running lane ends them with that reason",
-            So::Waits => "no lane takes them",
-            So::GoesFirst => "they go as if they had none, before the others",
-            So::IsStamped => "their lease runs from when a running lane sees them",
+            So::Waits => "no lane claims them",
+            So::GoesFirst => "they are treated as having no time and are claimed first",
+            So::IsStamped => "their lease starts when a lane first reads them",
         };
         format!(
             "{count} of the newest {COUNT_LIMIT} rows of {table} hold a time in {column} that can't be read, such as row {id}: \
@@ -76,7 +76,7 @@ impl OpenTable {
         let mut ended = 0;
         for scripts in &self.statements.unreadable {
             let given = Values::limit(on.owner(), limit);
-            let mut ids = on.run("look for unreadable times", &scripts.find, &given).await?.keys();
+            let mut ids = on.run("find unreadable times", &scripts.find, &given).await?.keys();
             ids.sort_unstable();
             let example = ids.first().map(ToString::to_string).unwrap_or_default();
             let mut rows = 0;

@@ -28,7 +28,7 @@ impl OpenTable {
             }
             let script = Script { steps: vec![self.counting(dialect, &columns)] };
             let rows =
-                on.run("look for duplicates", &script, &Values::limit(on.owner(), MOST)).await?.into_rows();
+                on.run("find duplicates", &script, &Values::limit(on.owner(), MOST)).await?.into_rows();
             let values = rows.first().and_then(|row| row.first()).map_or(0, bind::count);
             if values > 0 {
                 found.push((columns.join(" and "), values));

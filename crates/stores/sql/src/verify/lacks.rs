@@ -15,12 +15,12 @@ impl OpenTable {
             (None, Some(column)) => {
                 let gain = declared.0.iter().find(|(_, known)| known.name == column).map(|(role, _)| *role);
                 let gain = gain.map_or_else(
-                    || "keeps what the contract's [write] says".to_owned(),
+                    || "stores a value of the contract's [write]".to_owned(),
                     |role| self.gain(role),
                 );
                 format!("the column {column}, which {gain}")
             }
-            (None, None) => "what this makes".to_owned(),
+            (None, None) => "what this statement creates".to_owned(),
         };
         Finding {
             level: Level::Warning,
@@ -35,7 +35,7 @@ impl OpenTable {
             ColumnRole::Attempts => "counts attempts in the row itself",
             ColumnRole::MaxAttempts => "lets a row have its own number of attempts",
             ColumnRole::Due => "keeps when a row is due, with jitter; without it that is computed from its last change",
-            ColumnRole::ClaimedAt => "keeps when a row was claimed",
+            ColumnRole::ClaimedAt => "records when a row was claimed",
             ColumnRole::LeaseUntil => {
                 let without = self.stage.lease.duration_without_lease_until.as_secs();
                 return format!(
@@ -47,7 +47,7 @@ impl OpenTable {
             ColumnRole::Version => "counts the changes of a row, so that a stale worker can't overwrite it",
             ColumnRole::Error => "keeps why a row failed",
             ColumnRole::Receipt => "keeps the receipt of a delivery",
-            ColumnRole::Created => "keeps when a row was created: for expiry, retention and claim.min_age",
+            ColumnRole::Created => "records when a row was created: for expiry, retention and claim.min_age",
             ColumnRole::Updated => "keeps when a row last changed",
             ColumnRole::Finished => "keeps when a row ended, for retention",
             ColumnRole::Duration => "keeps how long a delivery took",
@@ -96,12 +96,12 @@ pub(crate) fn waking(waking: Waking) -> &'static str {
             "new rows are found by polling (`postrider migrate --notify` adds a trigger that wakes the lane)"
         }
         Waking::BehindPooler { trigger: true } => {
-            "new rows are found by polling: notifications do not come through a transaction pooler; set listen_url of the store to \
-             a direct way to the server, and new rows wake the lane"
+            "new rows are found by polling: notifications do not come through a transaction pooler; to wake the lane at once, set \
+             stores.NAME.listen_url to the server's direct URL"
         }
         Waking::BehindPooler { trigger: false } => {
-            "new rows are found by polling: notifications do not come through a transaction pooler; set listen_url of the store to \
-             a direct way to the server, and run `postrider migrate --notify`, and new rows wake the lane"
+            "new rows are found by polling: notifications do not come through a transaction pooler; to wake the lane at once, set \
+             stores.NAME.listen_url to the server's direct URL and run `postrider migrate --notify`"
         }
     }
 }

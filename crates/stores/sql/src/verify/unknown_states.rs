@@ -26,10 +26,8 @@ impl OpenTable {
 
     async fn rows_in_unknown_states(&self, on: &impl Driver) -> Result<Vec<String>, Error> {
         let script = Script { steps: vec![self.unknown_rows(on.dialect())] };
-        let rows = on
-            .run("look for unknown states", &script, &Values::limit(on.owner(), REPORTED))
-            .await?
-            .into_rows();
+        let rows =
+            on.run("find unknown states", &script, &Values::limit(on.owner(), REPORTED)).await?.into_rows();
         let (table, status) = (&self.contract.table.name, self.contract.column(ColumnRole::Status));
         let sentence = |row: &Vec<postrider_seams::Value>| {
             let state = row.first().and_then(postrider_seams::Value::as_text).unwrap_or("NULL").to_owned();
@@ -41,7 +39,7 @@ impl OpenTable {
                 Some(_) => format!("are in state `{state}`, which the contract does not know"),
                 None => "are in no state that the contract knows".to_owned(),
             };
-            format!("{count} of the newest {COUNT_LIMIT} rows of {table} {which}: no lane takes them")
+            format!("{count} of the newest {COUNT_LIMIT} rows of {table} {which}: no lane claims them")
         };
         Ok(rows.iter().map(sentence).collect())
     }

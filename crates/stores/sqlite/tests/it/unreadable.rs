@@ -138,8 +138,9 @@ async fn g05_a_due_time_that_may_be_null_keeps_no_row_waiting() {
         file.run(rows).await;
         file.run(&format!("UPDATE {contract} SET next_attempt_at = 'soon' WHERE id = 2")).await;
         let reported = store.unknown_states().await.expect("unknown states");
-        let about =
-            |text: &String| text.contains("next_attempt_at that can't be read") && text.contains("they go");
+        let about = |text: &String| {
+            text.contains("next_attempt_at that can't be read") && text.contains("are claimed first")
+        };
         assert!(reported.iter().any(about), "{contract}: {reported:?}");
         assert_eq!(claim(&store, 10).await.len(), 2, "{contract}");
     }
@@ -163,7 +164,7 @@ async fn g05_a_claim_time_that_cannot_be_read_holds_no_row_for_ever() {
         assert_eq!(claim(&store, 10).await.len(), 2, "{contract}");
         file.run(&format!("UPDATE {contract} SET {broken}")).await;
         let reported = store.unknown_states().await.expect("unknown states");
-        assert!(reported.iter().any(|text| text.contains("their lease runs from when")), "{reported:?}");
+        assert!(reported.iter().any(|text| text.contains("their lease starts when")), "{reported:?}");
         if !stamped.is_empty() {
             assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed::default(), "{contract}");
             assert!(
@@ -217,7 +218,7 @@ async fn g05_on_the_specifications_own_table_no_email_waits_for_ever() {
     let mentions =
         |words: [&str; 2]| reported.iter().any(|text| words.iter().all(|word| text.contains(word)));
     assert!(mentions(["2 of the newest", "ends them with that reason"]), "{reported:?}");
-    assert!(mentions(["1 of the newest", "their lease runs from when"]), "{reported:?}");
+    assert!(mentions(["1 of the newest", "their lease starts when"]), "{reported:?}");
 
     let goes: Vec<String> = claim(&store, 10).await.iter().map(|row| row.lease.id.to_string()).collect();
     assert_eq!(goes, ["new"]);

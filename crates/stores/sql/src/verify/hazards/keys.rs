@@ -25,7 +25,7 @@ impl OpenTable {
         let sql = format!(
             "SELECT COUNT(*) FROM (SELECT n.{column} FROM ({newest}) AS n GROUP BY n.{column} HAVING COUNT(*) > 1) AS d"
         );
-        let repeated = count(on, "look for keys that are not unique", sql).await?;
+        let repeated = count(on, "find keys that are not unique", sql).await?;
         let fix = Some(format!("ALTER TABLE {name} ADD UNIQUE ({column})"))
             .map(|alter| match on.dialect() {
                 crate::Dialect::Sqlite => {
@@ -41,7 +41,7 @@ impl OpenTable {
             finding(Level::Warning, text, fix)
         } else {
             let text = format!(
-                "{id} is not unique: {repeated} of its values stand in several rows, and each such row is delivered several times; \
+                "{id} is not unique: {repeated} of its values occur in several rows, and each such row is delivered several times; \
                  name a unique column in table.id"
             );
             finding(Level::Error, text, None)

@@ -158,8 +158,8 @@ fn level(null: Null) -> Level {
 }
 
 fn not_null(column: &str, how: &str, null: Null) -> String {
-    let sometimes = if null == Null::Always { "" } else { " where there is no value" };
+    let sometimes = if null == Null::Always { "" } else { " if there is no value" };
     format!(
-        "{column} is NOT NULL, and {how} NULL{sometimes}: the database refuses such a move; let {column} be NULL"
+        "{column} is NOT NULL, and {how} NULL{sometimes}: the database refuses such a move; make {column} nullable"
     )
 }

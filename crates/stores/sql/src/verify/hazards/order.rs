@@ -67,7 +67,7 @@ impl OpenTable {
             newest = self.newest(table, &columns),
             list = list.join(", ")
         );
-        count(on, "look for rows of a group without an order", sql).await
+        count(on, "find rows of a group without an order", sql).await
     }
 
     fn tied(&self, table: &Table<'_>, group: &GroupRule, ties: u64, numbered: bool) -> String {

@@ -293,9 +293,9 @@ async fn refused_by_reference(
     let Reference { table: other, to, .. } = reference;
     let from = table.dialect.quoted_path(other);
     let sql = format!("SELECT COUNT(*) FROM {from} WHERE {} = {value}", table.quote(to));
-    match count(on, "look for a value that a foreign key needs", sql).await {
+    match count(on, "find a value that a foreign key needs", sql).await {
         Ok(0) => Ok(Some(Refusal {
-            why: format!("a foreign key demands a row of {other} with {to} = `{text}`, and there is none"),
+            why: format!("a foreign key requires a row of {other} with {to} = `{text}`, and there is none"),
             remedy: "insert it",
             fix: None,
             incomparable: false,
