@@ -38,7 +38,7 @@ pub struct Settings {
     pub connections: u32,
     /// Time limit for getting a connection.
     pub acquire_timeout: Duration,
-    /// Time limit of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    /// Time limit of calls that move rows. Maintenance and inspection have [`LONG_DEADLINE_FACTOR`] times as long.
     pub timeout: Duration,
 }
 
@@ -49,7 +49,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 pub(crate) const IDLE: Duration = Duration::from_mins(1);
 
 /// Factor of the time limit for calls that may take long.
-const PATIENT: u32 = 4;
+const LONG_DEADLINE_FACTOR: u32 = 4;
 
 impl Settings {
     /// Creates settings with 8 connections, 5 seconds to get one, and 8 seconds per call.
@@ -94,10 +94,10 @@ impl Database {
         let options = options(&settings.url)?;
         let place = DatabaseAddress::new(&options);
         let connections = settings.connections.max(1);
-        let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
+        let (deadline, long_deadline) = (settings.timeout, settings.timeout * LONG_DEADLINE_FACTOR);
         let limits = Limits {
             connections,
-            hurried: deadline,
+            row_call_timeout: deadline,
             acquire: settings.acquire_timeout,
             connect: CONNECT,
             lifetime: Some(Duration::from_mins(30)),

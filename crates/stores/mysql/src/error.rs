@@ -165,17 +165,17 @@ impl DriverErrors for Errors {
 
     /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
     /// or became read-only: a new session may reach a server that can write.
-    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    fn keeps_session(cause: &sqlx::Error) -> bool {
         number(cause).is_some_and(|number| !ends_the_session(number))
     }
 
     /// Whether the server is read-only or out of its cluster: a replica, or a primary during a failover.
-    fn concerns_all(cause: &sqlx::Error) -> bool {
+    fn affects_all_connections(cause: &sqlx::Error) -> bool {
         number(cause).is_some_and(|number| is_read_only_number(number) || is_out_of_cluster(number))
     }
 
     /// Whether the server appears to be starting up and will soon accept connections.
-    fn comes_back(cause: &sqlx::Error) -> bool {
+    fn is_starting_up(cause: &sqlx::Error) -> bool {
         match cause {
             sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
             _ => matches!(number(cause), Some(1040 | 1203)),

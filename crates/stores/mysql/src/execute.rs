@@ -30,7 +30,7 @@ impl Driver for Database {
         &self.instance
     }
 
-    fn unhurried(&self) -> Self {
+    fn with_long_deadline(&self) -> Self {
         Self { deadline: self.long_deadline, ..self.clone() }
     }
 
@@ -72,7 +72,7 @@ impl Database {
 
     async fn fetch(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
-        let outcome = lease.bound(self.long_deadline).run(lease.fetch_all(query)).await;
+        let outcome = lease.deadline(self.long_deadline).run(lease.fetch_all(query)).await;
         lease.end(outcome)
     }
 }

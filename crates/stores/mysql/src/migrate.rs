@@ -2,7 +2,7 @@
 
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
-use postrider_sql::ddl::migrate::{self, Alter, Found};
+use postrider_sql::ddl::migrate::{self, Alter, ExistingTable};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::internal::TABLES;
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -19,7 +19,7 @@ const NO_LIMIT: &str = "SET /*M!100301 SESSION max_statement_time = 0, */ @postr
 pub type Migration = migrate::Migration<Database>;
 
 impl Alter for Database {
-    async fn found(&self, contract: &Contract) -> Result<Found, Error> {
+    async fn found(&self, contract: &Contract) -> Result<ExistingTable, Error> {
         shape::found(self, contract).await
     }
 

@@ -3,7 +3,7 @@
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
-use postrider_sql::ddl::migrate::{Found, gathered};
+use postrider_sql::ddl::migrate::{ExistingTable, indexes_from_rows};
 use postrider_sql::internal::RECIPIENTS;
 use postrider_sql::verify::hazards::{Constraints, Reference, enum_values, unique_keys};
 use postrider_sql::{Shape, ShapeColumn, internal};
@@ -64,16 +64,16 @@ const INDEXES: &str = "SELECT CAST(index_name AS CHAR), CAST(column_name AS CHAR
     ORDER BY index_name, seq_in_index";
 
 /// Returns the existing columns and indexes of the contract's table.
-pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+pub async fn found(database: &Database, contract: &Contract) -> Result<ExistingTable, Error> {
     let indexes = indexes(database, contract).await?;
-    Ok(Found { shape: read(database, contract).await?, indexes })
+    Ok(ExistingTable { shape: read(database, contract).await?, indexes })
 }
 
 async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
     let query = sqlx::query(INDEXES).bind(contract.table.schema.clone()).bind(contract.table.name.clone());
     let rows: Vec<(String, Option<String>)> = database.all("read the table's indexes", query).await?;
     // MySQL has no partial indexes.
-    Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
+    Ok(indexes_from_rows(rows.into_iter().map(|(name, column)| (name, false, column))))
 }
 
 /// Unique keys and their columns in order; an expression has no column name. A unique prefix makes its column unique.

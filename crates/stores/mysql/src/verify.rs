@@ -6,7 +6,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Values;
 use postrider_sql::driver::Driver as _;
-use postrider_sql::verify::{ClaimPlan, Facts, TELLING_ROWS, Waking};
+use postrider_sql::verify::{ClaimPlan, Facts, MIN_ROWS_FOR_PLAN_CHECK, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
@@ -19,7 +19,7 @@ impl MysqlTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.version().await?;
         let name = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
-        let patient = self.database.unhurried();
+        let patient = self.database.with_long_deadline();
         let constraints = shape::constraints(&self.database, &self.opened.contract, &version).await?;
         let facts = Facts {
             hazards: self.opened.hazards(&patient, &constraints).await?,
@@ -43,7 +43,7 @@ impl MysqlTable {
         let args = vec![schema, Value::Text(table.name.clone())];
         let rows = self.database.query("read the table's size", ROWS, args).await?;
         match rows.into_iter().flatten().flatten().next() {
-            Some(Value::Int(rows)) if rows >= TELLING_ROWS => Ok(self.claim_scan().await?.into()),
+            Some(Value::Int(rows)) if rows >= MIN_ROWS_FOR_PLAN_CHECK => Ok(self.claim_scan().await?.into()),
             _ => Ok(ClaimPlan::NotChecked),
         }
     }

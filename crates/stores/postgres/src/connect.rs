@@ -39,7 +39,7 @@ pub struct Settings {
     pub connections: u32,
     /// Time limit for getting a connection.
     pub acquire_timeout: Duration,
-    /// Time limit of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    /// Time limit of calls that move rows. Maintenance and inspection have [`LONG_DEADLINE_FACTOR`] times as long.
     pub timeout: Duration,
     /// The pooler between us and the server; detected if not set.
     pub pooler: Option<Pooler>,
@@ -49,7 +49,7 @@ pub struct Settings {
 const CONNECT: Duration = Duration::from_secs(3);
 
 /// Factor of the time limit for calls that may take long.
-const PATIENT: u32 = 4;
+const LONG_DEADLINE_FACTOR: u32 = 4;
 
 impl Settings {
     /// Creates settings with 8 connections, 5 seconds to get one, 8 seconds per call, and detection of poolers.
@@ -98,7 +98,7 @@ impl Database {
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(&settings.url)?;
         let place = DatabaseAddress::new(&options);
-        let (deadline, long_deadline) = (settings.timeout, settings.timeout * PATIENT);
+        let (deadline, long_deadline) = (settings.timeout, settings.timeout * LONG_DEADLINE_FACTOR);
         let listen = settings.listen_url.as_deref().map(self::options).transpose()?;
         let listen = listen
             .map(|options| Connector::new(options, None, deadline, long_deadline).plain_options().clone());
@@ -106,7 +106,7 @@ impl Database {
         let connections = settings.connections.max(1);
         let limits = Limits {
             connections,
-            hurried: deadline,
+            row_call_timeout: deadline,
             acquire: settings.acquire_timeout,
             connect: CONNECT,
             lifetime: Some(Duration::from_mins(30)),

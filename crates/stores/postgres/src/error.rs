@@ -136,17 +136,17 @@ impl DriverErrors for Errors {
 
     /// Whether only the statement failed, so that the session can be reused. It cannot if the server ended the session
     /// or became read-only: a new session may reach a server that can write.
-    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    fn keeps_session(cause: &sqlx::Error) -> bool {
         code(cause).is_some_and(|code| !ends_the_session(&code))
     }
 
     /// Whether the server is read-only: a replica, or a primary during a failover.
-    fn concerns_all(cause: &sqlx::Error) -> bool {
+    fn affects_all_connections(cause: &sqlx::Error) -> bool {
         code(cause).as_deref() == Some("25006")
     }
 
     /// Whether the server appears to be starting up and will soon accept connections.
-    fn comes_back(cause: &sqlx::Error) -> bool {
+    fn is_starting_up(cause: &sqlx::Error) -> bool {
         match cause {
             sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
             _ => matches!(code(cause).as_deref(), Some("57P03" | "53300")),

@@ -29,7 +29,7 @@ impl Driver for Database {
         &self.instance
     }
 
-    fn unhurried(&self) -> Self {
+    fn with_long_deadline(&self) -> Self {
         Self { deadline: self.long_deadline, ..self.clone() }
     }
 
@@ -74,7 +74,7 @@ impl Database {
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let rows = self.unhurried().fetch(query).await;
+        let rows = self.with_long_deadline().fetch(query).await;
         let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
         read.map_err(|cause| self.error(doing, cause))
     }
@@ -90,7 +90,7 @@ impl Database {
 
     async fn fetch(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut lease = self.pool.acquire().await?;
-        let outcome = lease.bound(self.deadline).run(self.fetch_on(&mut lease, query)).await;
+        let outcome = lease.deadline(self.deadline).run(self.fetch_on(&mut lease, query)).await;
         lease.end(outcome)
     }
 

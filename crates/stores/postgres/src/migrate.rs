@@ -5,7 +5,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl;
-use postrider_sql::ddl::migrate::{self, Alter, Found};
+use postrider_sql::ddl::migrate::{self, Alter, ExistingTable};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::internal::TABLES;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 pub type Migration = migrate::Migration<Database>;
 
 impl Alter for Database {
-    async fn found(&self, contract: &Contract) -> Result<Found, Error> {
+    async fn found(&self, contract: &Contract) -> Result<ExistingTable, Error> {
         shape::found(self, contract).await
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use postrider_contract::{Contract, Table};
 use postrider_seams::store::{Class, Error};
 use postrider_sql::ddl::Index;
-use postrider_sql::ddl::migrate::Found;
+use postrider_sql::ddl::migrate::ExistingTable;
 use postrider_sql::internal::RECIPIENTS;
 use postrider_sql::verify::hazards::{Constraints, Reference};
 use postrider_sql::{Shape, ShapeColumn, ddl, internal};
@@ -44,8 +44,9 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         refuse_other_case(database, contract.table.schema.as_deref(), &contract.table.name).await?;
         return Ok(None);
     }
-    let (indexed, begun) = (indexed(database, contract).await?, begun(database, contract).await?);
-    let mut shape = Shape { columns, indexed, begun, ..Shape::default() };
+    let indexed = indexed(database, contract).await?;
+    let prefix_indexed = prefix_indexed(database, contract).await?;
+    let mut shape = Shape { columns, indexed, prefix_indexed, ..Shape::default() };
     for table in contract.related_tables() {
         let found = self::columns(database, &quoted_path(table)).await?;
         if found.is_empty() {
@@ -98,7 +99,7 @@ async fn indexed(database: &Database, contract: &Contract) -> Result<BTreeMap<St
 }
 
 /// Returns the columns with an index of `migrate --search`: it is on an expression, and recognised by its name.
-async fn begun(database: &Database, contract: &Contract) -> Result<BTreeSet<String>, Error> {
+async fn prefix_indexed(database: &Database, contract: &Contract) -> Result<BTreeSet<String>, Error> {
     const NAMED: &str = "SELECT c.relname::text FROM pg_catalog.pg_index x \
         JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
         WHERE x.indrelid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL";
@@ -129,7 +130,7 @@ const INDEXES: &str = "SELECT c.relname::text, x.indpred IS NOT NULL, \
     WHERE x.indrelid = to_regclass($1) AND x.indisvalid ORDER BY c.relname";
 
 /// Returns the existing columns and indexes of the contract's table.
-pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+pub async fn found(database: &Database, contract: &Contract) -> Result<ExistingTable, Error> {
     let query = sqlx::query(INDEXES).bind(qualified(&contract.table));
     let found: Vec<(String, bool, Vec<String>)> = database.all("read the table's indexes", query).await?;
     let index = |(name, partial, columns): (String, bool, Vec<String>)| Index {
@@ -137,7 +138,10 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
         partial,
         columns: columns.into_iter().take_while(|column| !column.is_empty()).collect(),
     };
-    Ok(Found { shape: read(database, contract).await?, indexes: found.into_iter().map(index).collect() })
+    Ok(ExistingTable {
+        shape: read(database, contract).await?,
+        indexes: found.into_iter().map(index).collect(),
+    })
 }
 
 /// Columns of an enum type, or of a domain of one, and its values.

@@ -25,7 +25,7 @@ const GROUP_SCAN: &str = "a sequential scan for each group";
 
 impl PostgresTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
-        let patient = self.database.unhurried();
+        let patient = self.database.with_long_deadline();
         let constraints = shape::constraints(&self.database, &self.opened.contract).await?;
         let hazards = self.opened.hazards(&patient, &constraints).await?;
         if hazards.unclaimable {

@@ -52,7 +52,7 @@ pub trait Driver: Clone + Send + Sync + 'static {
 
     /// Returns the same database for calls that may take long: maintenance and operators' calls.
     #[must_use]
-    fn unhurried(&self) -> Self;
+    fn with_long_deadline(&self) -> Self;
 
     /// Returns the connections for reads or for writes.
     fn pool(&self, access: Access) -> &Pool<Self::Connect>;
@@ -179,7 +179,7 @@ pub(crate) async fn call<D: Driver, W: Work>(driver: &D, doing: &str, work: &W) 
 /// Runs the work once, on a connection of the pool, within the deadline.
 pub(crate) async fn attempt<D: Driver, W: Work>(driver: &D, work: &W) -> Result<W::Output, D::Error> {
     let mut lease = driver.pool(work.access()).acquire().await?;
-    let outcome = lease.bound(driver.deadline()).run(run_on(driver, &mut lease, work)).await;
+    let outcome = lease.deadline(driver.deadline()).run(run_on(driver, &mut lease, work)).await;
     lease.end(outcome)
 }
 

@@ -13,7 +13,7 @@ use postrider_seams::inspect::{
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 
-use self::search::Reach;
+use self::search::SearchScope;
 use crate::Dialect;
 use crate::bind;
 use crate::driver::execute::{Execute, Statement};
@@ -34,7 +34,7 @@ impl OpenTable {
             let kind =
                 self.shape.column(&column).map(|column| crate::render::column::Kind::of(&column.sql_type))?;
             let texts = matches!(kind, crate::render::column::Kind::Text);
-            let indexed = table.reach(by, Matching::Exact) == Reach::All;
+            let indexed = table.search_scope(by, Matching::Exact) == SearchScope::All;
             Some(Searchable {
                 by,
                 exact: by != SearchBy::Error,
@@ -168,7 +168,7 @@ async fn asked(on: &dyn Execute, doing: &str, statement: Statement) -> Result<Ve
 
 fn note(table: &Table<'_>, query: &Query) -> Option<String> {
     let search = query.search.as_ref()?;
-    if table.reach(search.by, search.matching) == Reach::All {
+    if table.search_scope(search.by, search.matching) == SearchScope::All {
         return None;
     }
     if search.by == SearchBy::Error {

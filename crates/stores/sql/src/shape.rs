@@ -16,7 +16,7 @@ pub struct Shape {
     /// Columns that are the first of an index, so that a search covers all rows. `true`: prefix searches too.
     pub indexed: BTreeMap<String, bool>,
     /// Columns with an index on a prefix of their values, as `migrate --search` makes it on PostgreSQL.
-    pub begun: BTreeSet<String>,
+    pub prefix_indexed: BTreeSet<String>,
     /// Tables and columns that reference the row's key with ON DELETE CASCADE, if the database would not cascade:
     /// SQLite does so only on connections that enforce foreign keys.
     pub cascades: Vec<(String, String)>,

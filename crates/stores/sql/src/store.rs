@@ -24,7 +24,7 @@ pub trait SqlTable: Send + Sync {
     type Database: Driver;
 
     /// Returns the database, the contract opened on it, and its migration.
-    fn parts(&self) -> Parts<'_, Self::Database>;
+    fn parts(&self) -> TableParts<'_, Self::Database>;
 
     /// Number of claims, and of settles, that can run in parallel.
     fn parallel(&self) -> usize;
@@ -45,7 +45,7 @@ pub trait SqlTable: Send + Sync {
 }
 
 /// The parts that every table has: its database, the contract opened on it, and its migration.
-pub struct Parts<'a, D> {
+pub struct TableParts<'a, D> {
     pub database: &'a D,
     pub opened: &'a OpenTable,
     pub migration: &'a dyn Migrate,
@@ -70,8 +70,8 @@ impl<T: SqlTable> SqlStore<T> {
     }
 
     /// For maintenance and inspection, which may take longer than the calls that move rows.
-    fn unhurried(&self) -> T::Database {
-        self.database().unhurried()
+    fn with_long_deadline(&self) -> T::Database {
+        self.database().with_long_deadline()
     }
 }
 
@@ -118,7 +118,7 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
-        self.opened().reclaim(&self.unhurried(), limit).await
+        self.opened().reclaim(&self.with_long_deadline(), limit).await
     }
 
     async fn release_lost_claims(&self, held: &[Lease]) -> Result<u64, Error> {
@@ -126,11 +126,11 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
-        self.opened().sweep(&self.unhurried(), sweep, limit).await
+        self.opened().sweep(&self.with_long_deadline(), sweep, limit).await
     }
 
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
-        self.opened().purge(&self.unhurried(), limit).await
+        self.opened().purge(&self.with_long_deadline(), limit).await
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
@@ -165,7 +165,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn unknown_states(&self) -> Result<Vec<String>, Error> {
-        self.opened().unknown_states(&self.unhurried()).await
+        self.opened().unknown_states(&self.with_long_deadline()).await
     }
 
     async fn has_locks(&self) -> Result<bool, Error> {
@@ -173,7 +173,7 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn count_by_state(&self) -> Result<Vec<StateCount>, Error> {
-        self.opened().census(&self.unhurried()).await
+        self.opened().census(&self.with_long_deadline()).await
     }
 
     fn searches(&self) -> Vec<Searchable> {
@@ -181,39 +181,39 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn list(&self, query: &Query) -> Result<Page, Error> {
-        self.opened().browse(&self.unhurried(), query).await
+        self.opened().browse(&self.with_long_deadline(), query).await
     }
 
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
-        self.opened().show(&self.unhurried(), id).await
+        self.opened().show(&self.with_long_deadline(), id).await
     }
 
     async fn history(&self, id: &str) -> Result<Vec<HistoryEntry>, Error> {
-        self.opened().history(&self.unhurried(), id).await
+        self.opened().history(&self.with_long_deadline(), id).await
     }
 
     async fn position(&self, row: &RowView) -> Result<RowPosition, Error> {
-        self.opened().standing(&self.unhurried(), row).await
+        self.opened().standing(&self.with_long_deadline(), row).await
     }
 
     async fn preview(&self, verb: OperatorAction, which: &SelectedRows) -> Result<Preview, Error> {
-        self.opened().preview(&self.unhurried(), verb, which).await
+        self.opened().preview(&self.with_long_deadline(), verb, which).await
     }
 
     async fn release(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().release(&self.unhurried(), which).await
+        self.opened().release(&self.with_long_deadline(), which).await
     }
 
     async fn requeue(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().requeue(&self.unhurried(), which).await
+        self.opened().requeue(&self.with_long_deadline(), which).await
     }
 
     async fn cancel(&self, which: &SelectedRows) -> Result<u64, Error> {
-        self.opened().cancel(&self.unhurried(), which).await
+        self.opened().cancel(&self.with_long_deadline(), which).await
     }
 
     async fn lag(&self) -> Result<Lag, Error> {
-        self.opened().lag(&self.unhurried()).await
+        self.opened().lag(&self.with_long_deadline()).await
     }
 }
 

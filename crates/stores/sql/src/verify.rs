@@ -19,7 +19,7 @@ use crate::open_table::OpenTable;
 use crate::settle::recipients::RECIPIENTS;
 
 /// Number of rows below which the plans of MySQL tell nothing.
-pub const TELLING_ROWS: i64 = 1000;
+pub const MIN_ROWS_FOR_PLAN_CHECK: i64 = 1000;
 
 /// The facts that only the database knows.
 #[derive(Debug, Clone, Default)]
@@ -305,9 +305,9 @@ fn claim_finding(facts: &Facts) -> Finding {
             ok("the claim reads an index in claim order, so its cost does not grow with the backlog"
                 .to_owned())
         }
-        ClaimPlan::NotChecked => {
-            ok(format!("the claim's query plan is not checked: the table has fewer than {TELLING_ROWS} rows"))
-        }
+        ClaimPlan::NotChecked => ok(format!(
+            "the claim's query plan is not checked: the table has fewer than {MIN_ROWS_FOR_PLAN_CHECK} rows"
+        )),
         ClaimPlan::Shortfall(how) => Finding {
             level: Level::Warning,
             text: format!("the claim reads more rows than it claims: {how}; it slows as the table grows"),

@@ -85,7 +85,7 @@ impl Database {
                 Connector(options),
                 Limits {
                     connections,
-                    hurried: Duration::ZERO,
+                    row_call_timeout: Duration::ZERO,
                     acquire: wait,
                     connect: wait,
                     lifetime: None,

@@ -169,7 +169,7 @@ impl DriverErrors for Errors {
 
     /// Whether only the statement failed, so that the connection can be reused. A full or failing disk ends the
     /// transaction inside SQLite, while the driver still counts it as open.
-    fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    fn keeps_session(cause: &sqlx::Error) -> bool {
         let is_lost = |code| {
             matches!(
                 code,
@@ -192,12 +192,12 @@ impl DriverErrors for Errors {
     }
 
     /// Never: the file is on this machine, and each connection reads it.
-    fn concerns_all(_: &sqlx::Error) -> bool {
+    fn affects_all_connections(_: &sqlx::Error) -> bool {
         false
     }
 
     /// Whether another connection holds a lock on the file.
-    fn comes_back(cause: &sqlx::Error) -> bool {
+    fn is_starting_up(cause: &sqlx::Error) -> bool {
         Self::is_collision(cause)
     }
 

@@ -28,7 +28,7 @@ impl Driver for Database {
     }
 
     /// Returns the same database: every call already has the time that locks of other processes need.
-    fn unhurried(&self) -> Self {
+    fn with_long_deadline(&self) -> Self {
         self.clone()
     }
 
@@ -66,7 +66,7 @@ impl Driver for Database {
     /// If the disk is full or fails, SQLite has already rolled back, and the rollback fails: the pool then sees that
     /// the connection still counts a transaction, and drops it.
     async fn roll_back(transaction: Self::Transaction<'_>, cause: sqlx::Error) -> sqlx::Error {
-        if Errors::leaves_the_session(&cause)
+        if Errors::keeps_session(&cause)
             && let Err(error) = transaction.rollback().await
         {
             tracing::debug!(%error, "a transaction could not be rolled back; its connection is closed");

@@ -2,7 +2,7 @@
 
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
-use postrider_sql::ddl::migrate::{self, Alter, Found};
+use postrider_sql::ddl::migrate::{self, Alter, ExistingTable};
 use postrider_sql::driver::Retry;
 use postrider_sql::internal::TABLES;
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -14,7 +14,7 @@ use crate::{error, shape};
 pub type Migration = migrate::Migration<Database>;
 
 impl Alter for Database {
-    async fn found(&self, contract: &Contract) -> Result<Found, Error> {
+    async fn found(&self, contract: &Contract) -> Result<ExistingTable, Error> {
         shape::found(self, contract).await
     }
 

@@ -4,7 +4,7 @@ use postrider_contract::Contract;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
-use postrider_sql::ddl::migrate::{Found, gathered};
+use postrider_sql::ddl::migrate::{ExistingTable, indexes_from_rows};
 use postrider_sql::driver::Driver as _;
 use postrider_sql::internal::RECIPIENTS;
 use postrider_sql::verify::hazards::{Constraints, check_expressions, unique_keys};
@@ -58,9 +58,9 @@ const INDEXES: &str = "SELECT l.name, l.partial, i.name FROM pragma_index_list(?
     pragma_index_info(l.name) AS i ORDER BY l.name, i.seqno";
 
 /// Returns the existing columns and indexes of the contract's table.
-pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+pub async fn found(database: &Database, contract: &Contract) -> Result<ExistingTable, Error> {
     let indexes = indexes(database, contract).await?;
-    Ok(Found { shape: read(database, contract).await?, indexes })
+    Ok(ExistingTable { shape: read(database, contract).await?, indexes })
 }
 
 async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
@@ -75,7 +75,7 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
         }
         _ => None,
     });
-    Ok(gathered(rows))
+    Ok(indexes_from_rows(rows))
 }
 
 /// Unique keys and their columns in order, including the primary key: an integer one has no index.

@@ -3,7 +3,7 @@
 use postrider_seams::inspect::Finding;
 use postrider_seams::store::Error;
 use postrider_sql::open_table::OpenTable;
-use postrider_sql::store::{Parts, SqlStore, SqlTable};
+use postrider_sql::store::{SqlStore, SqlTable, TableParts};
 use tokio::time::Instant;
 
 use crate::connect::Database;
@@ -24,8 +24,8 @@ pub struct SqliteTable {
 impl SqlTable for SqliteTable {
     type Database = Database;
 
-    fn parts(&self) -> Parts<'_, Database> {
-        Parts { database: &self.database, opened: &self.opened, migration: &self.migration }
+    fn parts(&self) -> TableParts<'_, Database> {
+        TableParts { database: &self.database, opened: &self.opened, migration: &self.migration }
     }
 
     fn parallel(&self) -> usize {

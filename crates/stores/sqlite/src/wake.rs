@@ -45,7 +45,7 @@ impl Watch {
 
     async fn version(&self) -> Result<i64, sqlx::Error> {
         let mut lease = self.watcher.acquire().await?;
-        let row = lease.bound(PATIENCE).run(lease.fetch_one("PRAGMA data_version")).await;
+        let row = lease.deadline(PATIENCE).run(lease.fetch_one("PRAGMA data_version")).await;
         lease.end(row.and_then(|row| row.try_get(0)))
     }
 

@@ -86,7 +86,7 @@ impl Table<'_> {
                 key
             }
         };
-        conditions.push(format!("{key} > {}", self.bound(due, &Shift::NOW)));
+        conditions.push(format!("{key} > {}", self.comparable(due, &Shift::NOW)));
         // MySQL would use a skip scan of another index and sort; MariaDB ignores the hint as a comment.
         let hint = if self.dialect == Dialect::Mysql { "/*+ NO_SKIP_SCAN(t) */ " } else { "" };
         Some(format!(

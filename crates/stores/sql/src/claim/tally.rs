@@ -16,7 +16,7 @@ impl Table<'_> {
     fn tally(&self, tally: &CountField) -> String {
         let mut others = vec![self.in_state(tally.state, Lookup::Index)];
         others.extend(tally.within.iter().map(|(age, since)| {
-            format!("{} >= {}", self.instant(since), self.bound(since, &Shift::back(*age)))
+            format!("{} >= {}", self.instant(since), self.comparable(since, &Shift::back(*age)))
         }));
         if tally.ahead {
             others.extend(self.was_deferred().map(|deferred| format!("NOT ({deferred})")));

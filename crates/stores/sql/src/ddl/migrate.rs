@@ -13,7 +13,7 @@ use crate::{Dialect, Shape};
 
 /// The existing table of a contract, its related tables and indexes.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct ExistingTable {
     /// `None` if the table does not exist.
     pub shape: Option<Shape>,
     pub indexes: Vec<Index>,
@@ -22,7 +22,7 @@ pub struct Found {
 /// A database whose tables can be created and completed.
 pub trait Alter: Driver {
     /// Reads the contract's table.
-    fn found(&self, contract: &Contract) -> impl Future<Output = Result<Found, Error>> + Send;
+    fn found(&self, contract: &Contract) -> impl Future<Output = Result<ExistingTable, Error>> + Send;
 
     /// Returns which of the internal tables exist.
     fn internal_tables(&self) -> impl Future<Output = Result<[bool; internal::TABLES.len()], Error>> + Send;
@@ -88,7 +88,7 @@ impl<D: Alter> Migrate for Migration<D> {
 fn missing(
     contract: &Contract,
     dialect: Dialect,
-    found: &Found,
+    found: &ExistingTable,
     options: MigrateOptions,
 ) -> Result<Vec<String>, Error> {
     let statements = match &found.shape {
@@ -121,7 +121,7 @@ pub fn not_made(statement: &str) -> String {
 }
 
 /// Groups rows of (name, partial, column) into indexes, in column order; an expression has no column and ends the list.
-pub fn gathered(rows: impl IntoIterator<Item = (String, bool, Option<String>)>) -> Vec<Index> {
+pub fn indexes_from_rows(rows: impl IntoIterator<Item = (String, bool, Option<String>)>) -> Vec<Index> {
     let mut indexes: Vec<Index> = Vec::new();
     let mut ended = false;
     for (name, partial, column) in rows {

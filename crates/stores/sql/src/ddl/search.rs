@@ -29,7 +29,7 @@ pub fn statements(contract: &Contract, dialect: Dialect, shape: &Shape) -> Vec<S
     let table = table_name(contract, dialect);
     let lacking = |(column, name): (String, String)| {
         let found = shape.column(&column).filter(|column| Kind::of(&column.sql_type) == Kind::Text)?;
-        let is_served = shape.indexed.get(&column) == Some(&true) || shape.begun.contains(&column);
+        let is_served = shape.indexed.get(&column) == Some(&true) || shape.prefix_indexed.contains(&column);
         let (name, key) = (dialect.quoted(&name), key(dialect, found));
         let unless = if dialect == Dialect::Mysql { "" } else { "IF NOT EXISTS " };
         (!is_served).then(|| format!("CREATE INDEX {unless}{name} ON {table} ({key})"))

@@ -13,13 +13,13 @@ pub trait DriverErrors: Send + Sync + 'static {
     fn is_missing_table(error: &Self::Error) -> bool;
 
     /// Whether only the statement failed, so that the connection is still usable.
-    fn leaves_the_session(error: &Self::Error) -> bool;
+    fn keeps_session(error: &Self::Error) -> bool;
 
     /// Whether this error concerns every open connection, not only the one that reported it.
-    fn concerns_all(error: &Self::Error) -> bool;
+    fn affects_all_connections(error: &Self::Error) -> bool;
 
     /// Whether the server is expected to accept connections soon: it refuses them now, or is starting.
-    fn comes_back(error: &Self::Error) -> bool;
+    fn is_starting_up(error: &Self::Error) -> bool;
 
     /// Creates the error for a connection that could not be had in time.
     fn no_connection() -> Self::Error;
@@ -37,7 +37,7 @@ pub async fn roll_back<E: DriverErrors>(
     rollback: impl Future<Output = Result<(), E::Error>>,
     cause: E::Error,
 ) -> E::Error {
-    if !E::leaves_the_session(&cause) {
+    if !E::keeps_session(&cause) {
         return cause;
     }
     match rollback.await {

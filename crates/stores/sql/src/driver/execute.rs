@@ -131,7 +131,7 @@ impl<D: Driver> Execute for D {
     fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
         Box::pin(async move {
             self.reach().await?;
-            call(&self.unhurried(), doing, &Batch { statements, access: access(statements) }).await
+            call(&self.with_long_deadline(), doing, &Batch { statements, access: access(statements) }).await
         })
     }
 }

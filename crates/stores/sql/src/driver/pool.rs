@@ -21,11 +21,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::errors::DriverErrors;
 
 /// Milliseconds between attempts to connect to a server that refuses connections or is starting.
-const PAUSES: [u64; 5] = [10, 30, 100, 250, 500];
-/// Maximum wait for the answer to a hurried call whose connection has become suspect.
-const LAST_WAIT: Duration = Duration::from_secs(1);
+const RECONNECT_DELAYS: [u64; 5] = [10, 30, 100, 250, 500];
+/// Maximum wait for the answer to a call that moves rows and whose connection has become suspect.
+const SUSPECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum wait for the peer during an orderly close.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The driver's part of a pool.
 pub trait Connect: Send + Sync + 'static {
@@ -49,9 +49,9 @@ type ErrorOf<C> = <<C as Connect>::Errors as DriverErrors>::Error;
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub connections: u32,
-    /// Time limit of hurried calls, those that move rows. Calls with a longer one (maintenance) may keep it although their
-    /// connection is suspect. Zero if no call is hurried, because no peer can vanish.
-    pub hurried: Duration,
+    /// Time limit of calls that move rows. Calls with a longer one (maintenance) may keep it although their
+    /// connection is suspect. Zero if no peer can vanish.
+    pub row_call_timeout: Duration,
     /// Maximum wait for a connection.
     pub acquire: Duration,
     /// Time limit of one attempt to connect.
@@ -115,14 +115,16 @@ impl<C: Connect> Inner<C> {
     }
 
     async fn open_until(&self, end: Instant) -> Result<Live<C::Connection>, ErrorOf<C>> {
-        let mut pauses = PAUSES.into_iter();
+        let mut pauses = RECONNECT_DELAYS.into_iter();
         loop {
             let Ok(opened) = timeout_at(end, self.open()).await else {
                 return Err(C::Errors::no_connection());
             };
             match opened {
-                Err(error) if C::Errors::comes_back(&error) => {
-                    let pause = Duration::from_millis(pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]));
+                Err(error) if C::Errors::is_starting_up(&error) => {
+                    let pause = Duration::from_millis(
+                        pauses.next().unwrap_or(RECONNECT_DELAYS[RECONNECT_DELAYS.len() - 1]),
+                    );
                     if Instant::now() + pause >= end {
                         return Err(error);
                     }
@@ -168,7 +170,7 @@ impl<C: Connect> Pool<C> {
     }
 
     /// Returns an idle connection or opens one; errs if there is none within the acquire limit.
-    pub async fn acquire(&self) -> Result<Lease<C>, ErrorOf<C>> {
+    pub async fn acquire(&self) -> Result<PooledConnection<C>, ErrorOf<C>> {
         let end = Instant::now() + self.0.limits.acquire;
         let permit = timeout_at(end, Arc::clone(&self.0.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| C::Errors::no_connection())?.map_err(|_| C::Errors::closed())?;
@@ -176,7 +178,7 @@ impl<C: Connect> Pool<C> {
             Some(live) => live,
             None => self.0.open_until(end).await?,
         };
-        Ok(Lease { pool: self.clone(), live, permit: Arc::new(Mutex::new(Some(permit))) })
+        Ok(PooledConnection { pool: self.clone(), live, permit: Arc::new(Mutex::new(Some(permit))) })
     }
 
     /// The connection that was used last: under little load the others grow old and are closed.
@@ -208,13 +210,13 @@ impl<C: Connect> Pool<C> {
         let idle = std::mem::take(&mut *self.0.idle());
         for one in idle {
             // If the peer does not answer, the socket is closed anyway.
-            timeout(GOODBYE, self.0.connect.close(one.live.connection)).await.ok();
+            timeout(CLOSE_TIMEOUT, self.0.connect.close(one.live.connection)).await.ok();
         }
     }
 }
 
-/// A connection in use. Only [`Lease::end`] returns it to the pool; if dropped, it is closed.
-pub struct Lease<C: Connect> {
+/// A connection in use. Only [`PooledConnection::end`] returns it to the pool; if dropped, it is closed.
+pub struct PooledConnection<C: Connect> {
     pool: Pool<C>,
     /// Declared before the permit, so that the connection is closed before another one may be opened.
     live: Live<C::Connection>,
@@ -224,19 +226,19 @@ pub struct Lease<C: Connect> {
 /// Empty once the connection no longer counts against the pool's size.
 type Permit = Mutex<Option<OwnedSemaphorePermit>>;
 
-impl<C: Connect> Lease<C> {
+impl<C: Connect> PooledConnection<C> {
     /// Returns the deadline of a call on this connection.
-    pub fn bound(&self, within: Duration) -> Bound<C> {
+    pub fn deadline(&self, within: Duration) -> CallDeadline<C> {
         let (pool, permit) = (self.pool.clone(), Arc::clone(&self.permit));
-        Bound { pool, permit, generation: self.live.generation, within }
+        CallDeadline { pool, permit, generation: self.live.generation, within }
     }
 
     /// Ends the use, and returns the connection to the pool if it is still usable.
     pub fn end<T>(self, outcome: Result<T, ErrorOf<C>>) -> Result<T, ErrorOf<C>> {
-        let survives = outcome.as_ref().err().is_none_or(C::Errors::leaves_the_session);
-        let concerns_all = outcome.as_ref().err().is_some_and(C::Errors::concerns_all);
+        let survives = outcome.as_ref().err().is_none_or(C::Errors::keeps_session);
+        let affects_all_connections = outcome.as_ref().err().is_some_and(C::Errors::affects_all_connections);
         let Self { pool, live, permit } = self;
-        if concerns_all {
+        if affects_all_connections {
             pool.suspect(live.generation);
         }
         if survives && pool.0.is_usable(&live) && pool.0.connect.is_clean(&live.connection) {
@@ -247,7 +249,7 @@ impl<C: Connect> Lease<C> {
     }
 }
 
-impl<C: Connect> Deref for Lease<C> {
+impl<C: Connect> Deref for PooledConnection<C> {
     type Target = C::Connection;
 
     fn deref(&self) -> &C::Connection {
@@ -255,21 +257,21 @@ impl<C: Connect> Deref for Lease<C> {
     }
 }
 
-impl<C: Connect> DerefMut for Lease<C> {
+impl<C: Connect> DerefMut for PooledConnection<C> {
     fn deref_mut(&mut self) -> &mut C::Connection {
         &mut self.live.connection
     }
 }
 
 /// The deadline of one call.
-pub struct Bound<C: Connect> {
+pub struct CallDeadline<C: Connect> {
     pool: Pool<C>,
     permit: Arc<Permit>,
     generation: u64,
     within: Duration,
 }
 
-impl<C: Connect> Bound<C> {
+impl<C: Connect> CallDeadline<C> {
     /// Runs a call; errs if it gets no answer before the deadline.
     pub async fn run<T>(
         self,
@@ -284,8 +286,8 @@ impl<C: Connect> Bound<C> {
             // The sender lives as long as the pool, which `self` keeps alive.
             _ = suspicion.wait_for(|now| *now != self.generation) => {
                 drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
-                if self.within <= self.pool.0.limits.hurried {
-                    end = end.min(Instant::now() + LAST_WAIT);
+                if self.within <= self.pool.0.limits.row_call_timeout {
+                    end = end.min(Instant::now() + SUSPECT_TIMEOUT);
                 }
             }
             () = tokio::time::sleep_until(end) => return self.missed(),

@@ -9,7 +9,7 @@ use crate::render::table::Table;
 
 /// The set of rows that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum SearchScope {
     /// All rows, by an index.
     All,
     /// Only the newest rows, or the newest of those that failed.
@@ -18,24 +18,32 @@ pub(crate) enum Reach {
 
 impl Table<'_> {
     /// Returns whether a search covers all rows or only the newest ones.
-    pub fn reach(&self, by: SearchBy, matching: Matching) -> Reach {
+    pub fn search_scope(&self, by: SearchBy, matching: Matching) -> SearchScope {
         let column = by.column(self.contract);
         let indexed = column.as_ref().and_then(|column| self.shape.indexed.get(column));
         match (indexed, matching) {
             (Some(_), Matching::Exact) | (Some(true), Matching::Prefix) if by != SearchBy::Error => {
-                Reach::All
+                SearchScope::All
             }
-            _ if by != SearchBy::Error && column.is_some_and(|column| self.shape.begun.contains(&column)) => {
-                Reach::All
+            _ if by != SearchBy::Error
+                && column.is_some_and(|column| self.shape.prefix_indexed.contains(&column)) =>
+            {
+                SearchScope::All
             }
-            _ => Reach::Newest,
+            _ => SearchScope::Newest,
         }
     }
 
-    pub(super) fn matches(&self, builder: &mut SqlBuilder, search: &Search, reach: Reach) -> Option<String> {
+    pub(super) fn matches(
+        &self,
+        builder: &mut SqlBuilder,
+        search: &Search,
+        scope: SearchScope,
+    ) -> Option<String> {
         let column = search.by.column(self.contract)?;
         let col = self.col(&column);
-        if search.by == SearchBy::Error || (search.by == SearchBy::Recipient && reach == Reach::Newest) {
+        if search.by == SearchBy::Error || (search.by == SearchBy::Recipient && scope == SearchScope::Newest)
+        {
             let pattern = builder.bind_text(format!("%{}%", escaped(&search.text.to_lowercase())));
             let like = if self.dialect == Dialect::Sqlite { " ESCAPE '\\'" } else { "" };
             return Some(format!("LOWER({}) LIKE {pattern}{like}", self.as_text(&col)));
@@ -48,7 +56,9 @@ impl Table<'_> {
                 let key = self.typed_key(builder, &search.text)?;
                 Some(format!("{col} = {key}"))
             }
-            matching if reach == Reach::All => Some(self.by_index(builder, &column, &search.text, matching)),
+            matching if scope == SearchScope::All => {
+                Some(self.by_index(builder, &column, &search.text, matching))
+            }
             Matching::Exact => Some(format!("{} = {}", self.as_text(&col), builder.bind_text(&search.text))),
             Matching::Prefix => Some(self.starts_with(builder, &self.as_text(&col), &search.text)),
         }
@@ -61,7 +71,7 @@ impl Table<'_> {
             Matching::Exact => format!("{held} = {}", builder.bind_text(text)),
             Matching::Prefix => self.starts_with(builder, held, text),
         };
-        if !self.shape.begun.contains(column) {
+        if !self.shape.prefix_indexed.contains(column) {
             return one(&col, text);
         }
         let beginning: String = text.chars().take(BEGINNING).collect();

@@ -8,7 +8,7 @@
 use postrider_contract::{ColumnRole, Expr, StateId};
 use postrider_seams::inspect::{COUNT_LIMIT, Order, Query, SearchBy, SelectedRows};
 
-use super::search::Reach;
+use super::search::SearchScope;
 use crate::Dialect;
 use crate::driver::execute::{Arg, SqlBuilder, Statement};
 use crate::render::column::{self, Kind};
@@ -102,7 +102,7 @@ impl Table<'_> {
     /// Returns the query for a page of rows; `None` if no row can match.
     pub fn page(&self, query: &Query) -> Option<Statement> {
         let mut builder = SqlBuilder::new(self.dialect, "");
-        let reach = query.search.as_ref().map(|search| self.reach(search.by, search.matching));
+        let scope = query.search.as_ref().map(|search| self.search_scope(search.by, search.matching));
         let mut inner = self.filter();
         if let Some(state) = query.state.as_deref().and_then(|name| self.contract.state_named(name)) {
             inner.push(self.in_state(state, Lookup::Index));
@@ -110,15 +110,15 @@ impl Table<'_> {
             inner.push(self.in_states(&self.failed_states(), Lookup::Index));
         }
         let mut outer = Vec::new();
-        if let (Some(search), Some(reach)) = (&query.search, reach) {
-            outer.push(self.matches(&mut builder, search, reach)?);
+        if let (Some(search), Some(scope)) = (&query.search, scope) {
+            outer.push(self.matches(&mut builder, search, scope)?);
         }
         if let Some(after) = &query.after {
             let sign = if query.order == Order::Newest { '<' } else { '>' };
             let key = self.typed_key(&mut builder, after)?;
             outer.push(format!("{} {sign} {key}", self.id()));
         }
-        let from = if reach == Some(Reach::Newest) {
+        let from = if scope == Some(SearchScope::Newest) {
             format!("{}{}", self.newest(&inner), clause(&outer))
         } else {
             inner.append(&mut outer);
@@ -300,7 +300,7 @@ impl Table<'_> {
         let mut unknown = String::new();
         let mut parts = Vec::new();
         for column in changed.into_iter().filter_map(|role| self.contract.column(role)) {
-            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.bound(column, back)));
+            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.comparable(column, back)));
             unknown = format!("{unknown}{} IS NULL AND ", self.col(column));
         }
         if parts.is_empty() { "1 = 1".to_owned() } else { format!("({})", parts.join(" OR ")) }

@@ -210,7 +210,7 @@ impl Table<'_> {
         if let Some(block) = self.is_mode(group, GroupMode::Block) {
             for (state, column) in self.expiries() {
                 let stopped = self.in_state(state, Lookup::Index);
-                let over = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
+                let over = format!("{} <= {}", self.instant(column), self.comparable(column, &Shift::NOW));
                 passed.push(format!("({})", all([block.clone(), stopped, over])));
             }
         }
@@ -276,7 +276,7 @@ impl Table<'_> {
             (None, Some(created)) => (self.instant(created), created, old_enough),
             (None, None) => return (self.id(), None),
         };
-        let arrived = format!("{key} <= {}", self.bound(column, &until));
+        let arrived = format!("{key} <= {}", self.comparable(column, &until));
         (key, Some(arrived))
     }
 }

@@ -107,7 +107,7 @@ impl Table<'_> {
 
     /// The first condition follows from the second, but is needed to match the partial index.
     fn was_marked_before(&self, mark: &str, age: Duration) -> Vec<String> {
-        let before = format!("{} < {}", self.instant(mark), self.bound(mark, &Shift::back(age)));
+        let before = format!("{} < {}", self.instant(mark), self.comparable(mark, &Shift::back(age)));
         vec![self.is_set(mark), before]
     }
 

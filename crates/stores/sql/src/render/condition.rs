@@ -105,7 +105,7 @@ impl Table<'_> {
     /// Returns the condition that the row is due; `None` if the contract has no due time.
     pub fn is_due(&self) -> Option<String> {
         if let Some(due) = self.contract.column(ColumnRole::Due) {
-            let bound = self.bound(due, &Shift::NOW);
+            let bound = self.comparable(due, &Shift::NOW);
             return Some(match (self.contract.due.null, self.dialect) {
                 (DueNull::Never, _) => format!("{} <= {bound}", self.instant(due)),
                 // MySQL and MariaDB share no syntax for an index on an expression; both read this condition as one
@@ -142,7 +142,7 @@ impl Table<'_> {
 
     /// The current time minus the delay after this many attempts.
     fn computed_bound(&self, after: &str, attempts: &str) -> String {
-        self.by_attempts(attempts, |delay| self.bound(after, &Shift::Micros(-delay)))
+        self.by_attempts(attempts, |delay| self.comparable(after, &Shift::Micros(-delay)))
     }
 
     /// Returns the microseconds until a ready row is due, where the due time is computed; NULL or negative means now.
@@ -189,7 +189,7 @@ impl Table<'_> {
     pub fn is_old_enough(&self) -> Option<String> {
         let age = self.contract.claim.min_age;
         let created = self.contract.column(ColumnRole::Created).filter(|_| !age.is_zero())?;
-        Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
+        Some(format!("{} < {}", self.instant(created), self.comparable(created, &Shift::back(age))))
     }
 
     /// Returns the conditions that exclude rows which a sweep is about to move, so that they are not sent.
@@ -208,7 +208,7 @@ impl Table<'_> {
             When::At { column } => (column, ">", Shift::NOW),
             When::Before { column } => (column, "<=", Shift::NOW),
         };
-        let bound = self.bound(column, &shift);
+        let bound = self.comparable(column, &shift);
         Some(format!("({} IS NULL OR {} {outside} {bound})", self.col(column), self.instant(column)))
     }
 
@@ -268,8 +268,9 @@ impl Table<'_> {
             return None;
         }
         let claimed_at = self.contract.column(ColumnRole::ClaimedAt);
-        let claimed_before =
-            |column: &str, shift: &Shift| format!("{} < {}", self.instant(column), self.bound(column, shift));
+        let claimed_before = |column: &str, shift: &Shift| {
+            format!("{} < {}", self.instant(column), self.comparable(column, shift))
+        };
         match (self.contract.column(ColumnRole::LeaseUntil), claimed_at) {
             // A foreign worker writes no lease time: its lease is the longer one, from its claim time.
             (Some(until), Some(claimed_at)) => Some(format!(

@@ -4,7 +4,7 @@ use postrider_contract::{Effect, Expr, Transition};
 
 use crate::render::step_builder::{Source, StepBuilder};
 use crate::render::table::Table;
-use crate::render::value::{Target, Writes};
+use crate::render::value::{TargetColumn, Writes};
 use crate::{Dialect, Param, Step, Yields};
 
 impl Table<'_> {
@@ -63,7 +63,7 @@ impl StepBuilder<'_> {
         for (name, value) in &effect.values {
             let column = related.and_then(|columns| columns.iter().find(|column| column.name == *name));
             names.push(table.quote(name));
-            let target = Target { column, effect: true };
+            let target = TargetColumn { column, effect: true };
             let history = table
                 .contract
                 .history

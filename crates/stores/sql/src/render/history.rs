@@ -12,7 +12,7 @@ use crate::render::column;
 use crate::render::step_builder::StepBuilder;
 use crate::render::table::Table;
 use crate::render::time::{Shift, micros};
-use crate::render::value::{Target, Writes};
+use crate::render::value::{TargetColumn, Writes};
 use crate::{Dialect, Field};
 
 /// Prefix of the record of a deferred row.
@@ -102,7 +102,7 @@ impl Table<'_> {
         let since = self.contract.due.after.and_then(|role| self.contract.column(role))?;
         let wait = Shift::Micros(-micros(self.stage.retry_rule.schedule.delay(1, 0.0)));
         let (last, put_off) = self.last_line()?;
-        let waited = format!("{} <= {}", self.instant(since), self.bound(since, &wait));
+        let waited = format!("{} <= {}", self.instant(since), self.comparable(since, &wait));
         Some(format!("({waited} OR {last} NOT LIKE {put_off})"))
     }
 
@@ -135,7 +135,7 @@ impl StepBuilder<'_> {
     pub fn untried_reason(
         &self,
         history: &History,
-        target: Target<'_>,
+        target: TargetColumn<'_>,
         writes: &Writes<'_>,
     ) -> Option<String> {
         let table = self.table;

@@ -133,7 +133,7 @@ impl Table<'_> {
         let mut unknown = String::new();
         let mut parts = vec![format!("{since} IS NULL")];
         for column in columns {
-            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.bound(column, &back)));
+            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.comparable(column, &back)));
             unknown = format!("{unknown}{} IS NULL AND ", self.col(column));
         }
         format!("({})", parts.join(" OR "))
@@ -170,7 +170,7 @@ impl Table<'_> {
         source: &Source,
         pick: &Pick,
     ) -> Script {
-        let mut steps = vec![self.mysql_look(writes, pick)];
+        let mut steps = vec![self.mysql_search(writes, pick)];
         if let Pick::Some { conditions, .. } | Pick::Front { conditions } = pick {
             steps.push(self.mysql_lock_held(writes, conditions));
         }
@@ -184,7 +184,7 @@ impl Table<'_> {
     }
 
     /// Selects without a lock: a scan that locks would hide ready rows from claims while it runs.
-    fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
+    fn mysql_search(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
         let builder = StepBuilder::plain(self);
         let picking = self.picking(&builder, writes, pick);
         let lock = if pick.names_rows() { "\nFOR UPDATE" } else { "" };

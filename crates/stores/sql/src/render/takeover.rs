@@ -60,7 +60,7 @@ impl Table<'_> {
     /// Returns the condition that the wait which the target asked for is over, counted from the time in `after`.
     pub fn retry_after_is_over(&self, after: &str, asked: &JsonMember) -> String {
         let seconds = self.retry_after_seconds(asked);
-        let bound = self.bound(after, &Shift::Values { seconds: format!("(0 - {seconds})"), micros: 0 });
+        let bound = self.comparable(after, &Shift::Values { seconds: format!("(0 - {seconds})"), micros: 0 });
         format!("{} <= {bound}", self.instant(after))
     }
 

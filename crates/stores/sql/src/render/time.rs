@@ -112,7 +112,7 @@ impl Table<'_> {
     }
 
     /// Returns the time in a form that can be compared with [`Table::instant`].
-    pub fn bound(&self, column: &str, shift: &Shift) -> String {
+    pub fn comparable(&self, column: &str, shift: &Shift) -> String {
         match self.dialect {
             Dialect::Postgres | Dialect::Mysql => self.moment(column, shift),
             Dialect::Sqlite => sqlite::clock(shift),

@@ -9,13 +9,13 @@ use crate::{Dialect, Field, Param, ShapeColumn};
 
 /// The column that a value is written to. A column of an effect's table whose type is unknown is treated as text.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct TargetColumn<'a> {
     pub column: Option<&'a ShapeColumn>,
     /// Whether it is a column of an effect's table, filled after the move.
     pub effect: bool,
 }
 
-impl Target<'_> {
+impl TargetColumn<'_> {
     fn kind(self) -> Kind {
         self.column.map_or(Kind::Text, |column| Kind::of(&column.sql_type))
     }
@@ -82,7 +82,7 @@ impl StepBuilder<'_> {
     pub fn set(&self, column: &str, set: &Set, writes: &Writes<'_>) -> Option<String> {
         let table = self.table;
         let (col, shape) = (table.col(column), table.shape_of(column));
-        let target = Target { column: Some(shape), effect: false };
+        let target = TargetColumn { column: Some(shape), effect: false };
         let lease = micros(table.stage.lease.duration);
         let delay = |micros| Shift::Values { seconds: self.field(Field::Delay), micros };
         let number = if shape.nullable { format!("COALESCE({col}, 0)") } else { col.clone() };
@@ -143,7 +143,7 @@ impl StepBuilder<'_> {
     }
 
     /// Returns an expression of the contract as SQL, in the type of the target column.
-    pub fn expr(&self, expr: &Expr, target: Target<'_>, writes: &Writes<'_>) -> String {
+    pub fn expr(&self, expr: &Expr, target: TargetColumn<'_>, writes: &Writes<'_>) -> String {
         let table = self.table;
         match expr {
             Expr::Null => null(),
@@ -183,7 +183,7 @@ impl StepBuilder<'_> {
     }
 
     /// The number of attempts including the one that this move counts.
-    fn attempts_after(&self, target: Target<'_>, writes: &Writes<'_>) -> String {
+    fn attempts_after(&self, target: TargetColumn<'_>, writes: &Writes<'_>) -> String {
         let Some(column) = self.table.contract.column(ColumnRole::Attempts) else { return null() };
         let counted = writes.set_of(column) == Some(&Set::Increment);
         let attempts = self.table.attempts().unwrap_or_else(null);
@@ -204,7 +204,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    fn now_for(&self, target: Target<'_>) -> String {
+    fn now_for(&self, target: TargetColumn<'_>) -> String {
         let table = self.table;
         let form = target
             .column
@@ -220,7 +220,7 @@ impl StepBuilder<'_> {
     }
 
     /// Returns text in the target's type, truncated to its length: one long reason must not fail a batch.
-    pub fn text_into(&self, target: Target<'_>, text: &str, plain: bool) -> String {
+    pub fn text_into(&self, target: TargetColumn<'_>, text: &str, plain: bool) -> String {
         if text == "NULL" {
             return null();
         }
@@ -238,7 +238,12 @@ impl StepBuilder<'_> {
         }
     }
 
-    fn object_into(&self, target: Target<'_>, members: &[(String, Expr)], writes: &Writes<'_>) -> String {
+    fn object_into(
+        &self,
+        target: TargetColumn<'_>,
+        members: &[(String, Expr)],
+        writes: &Writes<'_>,
+    ) -> String {
         let object = self.object(members, writes);
         match (self.table.dialect, target.kind()) {
             (Dialect::Postgres, Kind::Json) => format!("{object}{}", cast(target)),
@@ -262,7 +267,7 @@ impl StepBuilder<'_> {
     }
 
     fn member(&self, value: &Expr, writes: &Writes<'_>) -> String {
-        let text = Target { column: None, effect: false };
+        let text = TargetColumn { column: None, effect: false };
         let dialect = self.table.dialect;
         let encoded = |field: Field| {
             let value = self.field(Field::Json(Box::new(field)));
@@ -285,7 +290,7 @@ impl StepBuilder<'_> {
     }
 }
 
-fn cast(target: Target<'_>) -> String {
+fn cast(target: TargetColumn<'_>) -> String {
     target.column.map_or_else(String::new, |column| format!("::{}", column::postgres_type(&column.sql_type)))
 }
 

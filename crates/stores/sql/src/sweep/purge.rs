@@ -85,7 +85,7 @@ impl Table<'_> {
 
     fn is_past(&self, rule: &Retention) -> String {
         if let Some(age) = self.purge_age(rule) {
-            return format!("{age} < {}", self.bound(&rule.since[0], &Shift::back(rule.after)));
+            return format!("{age} < {}", self.comparable(&rule.since[0], &Shift::back(rule.after)));
         }
         let past: Vec<String> = (0..rule.since.len())
             .map(|index| {
@@ -93,7 +93,7 @@ impl Table<'_> {
                 let earlier = rule.since[..index].iter();
                 let unknown: Vec<String> =
                     earlier.map(|earlier| format!("{} IS NULL AND ", self.col(earlier))).collect();
-                let bound = self.bound(column, &Shift::back(rule.after));
+                let bound = self.comparable(column, &Shift::back(rule.after));
                 format!("({}{} < {bound})", unknown.concat(), self.instant(column))
             })
             .collect();

@@ -39,14 +39,15 @@ impl Table<'_> {
     pub fn sweeps(&self) -> Vec<Script> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
-            let bound = |column: &String| self.bound(column, &Shift::NOW);
+            let bound = |column: &String| self.comparable(column, &Shift::NOW);
             let (conditions, order) = match &sweep.when {
                 When::OlderThan { since, .. } if sweep.only_with_queue => {
                     (self.is_stale(sweep), Some(self.instant(since)))
                 }
                 When::Always => (Vec::new(), None),
                 When::OlderThan { age, since } => {
-                    let old = format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)));
+                    let old =
+                        format!("{} < {}", self.instant(since), self.comparable(since, &Shift::back(*age)));
                     (vec![old], None)
                 }
                 When::At { column } if sweep.publish => {

@@ -68,15 +68,15 @@ impl DriverErrors for Failures {
         false
     }
 
-    fn leaves_the_session(error: &Failure) -> bool {
+    fn keeps_session(error: &Failure) -> bool {
         *error == Failure::Statement
     }
 
-    fn concerns_all(error: &Failure) -> bool {
+    fn affects_all_connections(error: &Failure) -> bool {
         *error == Failure::ReadOnly
     }
 
-    fn comes_back(error: &Failure) -> bool {
+    fn is_starting_up(error: &Failure) -> bool {
         *error == Failure::Refused
     }
 
@@ -94,8 +94,14 @@ impl DriverErrors for Failures {
 }
 
 fn pool(connections: u32) -> Pool<Fake> {
-    let limits =
-        Limits { connections, hurried: SHORT, acquire: SHORT, connect: SHORT, lifetime: None, idle: None };
+    let limits = Limits {
+        connections,
+        row_call_timeout: SHORT,
+        acquire: SHORT,
+        connect: SHORT,
+        lifetime: None,
+        idle: None,
+    };
     Pool::new(Fake::default(), limits)
 }
 
@@ -106,13 +112,13 @@ const LONG: Duration = Duration::from_secs(30);
 async fn call(pool: &Pool<Fake>, outcome: Result<(), Failure>) -> (u32, Result<(), Failure>) {
     let lease = pool.acquire().await.expect("a connection");
     let number = lease.number;
-    let outcome = lease.bound(SHORT).run(async { outcome }).await;
+    let outcome = lease.deadline(SHORT).run(async { outcome }).await;
     (number, lease.end(outcome))
 }
 
 async fn hang(pool: &Pool<Fake>, within: Duration) -> Result<(), Failure> {
     let lease = pool.acquire().await?;
-    let outcome = lease.bound(within).run(std::future::pending()).await;
+    let outcome = lease.deadline(within).run(std::future::pending()).await;
     lease.end(outcome)
 }
 
@@ -190,7 +196,7 @@ async fn long_calls_that_hang_leave_room_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hurried_call_on_a_suspect_connection_ends_within_a_second() {
+async fn a_row_call_on_a_suspect_connection_ends_within_a_second() {
     let pool = pool(4);
     let first = tokio::spawn({
         let pool = pool.clone();
@@ -203,9 +209,9 @@ async fn a_hurried_call_on_a_suspect_connection_ends_within_a_second() {
         async move { (hang(&pool, within).await, late.elapsed()) }
     };
     // The first call reports that the server is gone one second after these two began.
-    let ((hurried, end), (patient, patient_end)) = tokio::join!(call(SHORT), call(LONG));
+    let ((row_call, end), (patient, patient_end)) = tokio::join!(call(SHORT), call(LONG));
     assert_eq!(first.await.expect("it does not panic"), Err(Failure::NoAnswer));
-    assert_eq!((hurried, end), (Err(Failure::NoAnswer), Duration::from_secs(2)));
+    assert_eq!((row_call, end), (Err(Failure::NoAnswer), Duration::from_secs(2)));
     assert_eq!((patient, patient_end), (Err(Failure::NoAnswer), LONG), "maintenance keeps its own limit");
 }
 

@@ -26,7 +26,7 @@ struct Written<'a> {
 }
 
 /// The table that a value is written to.
-struct Target<'a> {
+struct TargetTable<'a> {
     /// As SQL; the prefix of its columns in findings is empty for the contract's own table.
     prefix: String,
     columns: &'a [ShapeColumn],
@@ -51,7 +51,7 @@ impl OpenTable {
         table: &Table<'_>,
         constraints: &Constraints,
     ) -> Result<(Vec<Finding>, bool), Error> {
-        let own = Target { prefix: String::new(), columns: &self.shape.columns, constraints };
+        let own = TargetTable { prefix: String::new(), columns: &self.shape.columns, constraints };
         let (mut found, unclaimable) = refused(on, table, &own, self.values_of_states()).await?;
         found.extend(refused(on, table, &own, self.values_of_writes()).await?.0);
         for effect in &self.contract.effects {
@@ -59,7 +59,7 @@ impl OpenTable {
             let Some((columns, constraints)) = columns.zip(constraints.related.get(&effect.table)) else {
                 continue;
             };
-            let target = Target { prefix: format!("{}.", effect.table), columns, constraints };
+            let target = TargetTable { prefix: format!("{}.", effect.table), columns, constraints };
             found.extend(refused(on, table, &target, self.values_of_effect(effect)).await?.0);
         }
         Ok((found, unclaimable))
@@ -138,7 +138,7 @@ impl OpenTable {
 async fn refused(
     on: &impl Driver,
     table: &Table<'_>,
-    target: &Target<'_>,
+    target: &TargetTable<'_>,
     values: Vec<Written<'_>>,
 ) -> Result<(Vec<Finding>, bool), Error> {
     let (mut found, mut incomparable, mut seen) = (Vec::new(), false, BTreeSet::new());
@@ -161,7 +161,7 @@ async fn refused(
     Ok((found, incomparable))
 }
 
-impl Target<'_> {
+impl TargetTable<'_> {
     async fn refusal(
         &self,
         on: &impl Driver,
